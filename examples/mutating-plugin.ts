@@ -6,7 +6,7 @@ import { configMaps } from "./config-maps.ts";
 const costCenter: AdmissionPlugin = {
   name: "CostCenter",
   /** Requests that it has nothing to do with cost nothing: other kinds, and what the server does for itself. */
-  concerns: ({ resource, operation, user }) =>
+  handles: ({ resource, operation, user }) =>
     resource === "configmaps" && operation !== "DELETE" && !user.username.startsWith("system:"),
   /** Before defaults and validation, on creates, updates, patches and applies alike. */
   mutate({ user }, draft) {

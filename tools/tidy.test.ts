@@ -30,6 +30,12 @@ import {
   testsThatDoNotRun,
   unfinishedMarks,
 } from "./tidy/text-rules.ts";
+import {
+  wordsInExportedNames,
+  wordsInHelp,
+  wordsInSchemas,
+  wordsInTitles,
+} from "./tidy/word-rules.ts";
 
 type Rule = (tree: SourceTree) => string[];
 type Sources = Readonly<Record<string, string>>;
@@ -431,6 +437,92 @@ describeRule("files of some length say what they are", headers, {
     },
     finds: [/src\/a\.ts: begins without a comment/],
   },
+});
+
+describeRule("exported names are words of the field", wordsInExportedNames, {
+  "finds a word in each kind of declaration, at each place of a name, and in an alias": {
+    sources: {
+      "apiserver/src/a.ts":
+        "export interface PodDoor {}\nexport const wholeSets = 1;\nexport async function tellAll() {}\n" +
+        'export {\n  b,\n  c as StandingOf,\n} from "./b.ts";',
+    },
+    finds: [
+      /a\.ts:1: "PodDoor" says "door", write entry point/,
+      /a\.ts:2: "wholeSets" says "whole", write workload/,
+      /a\.ts:3: "tellAll" says "tell", write notify/,
+      /a\.ts:6: "StandingOf" says "standing", write cluster state/,
+    ],
+  },
+  "lets longer words, local names, comments and strings be": {
+    sources: {
+      "apiserver/src/a.ts":
+        '/** The door of the fleet. */\nexport const outdoors = "fleet";\nconst fleet = 1;\nexport const wholesale = fleet;',
+    },
+    finds: [],
+  },
+});
+
+describeRule(
+  "schemas and reasons are words of the field",
+  (tree) => wordsInSchemas(tree, ratchetFor(tree)),
+  {
+    "finds a field of a schema and a reason, not the same word elsewhere": {
+      sources: {
+        ...server("a.ts", "b.ts"),
+        "apiserver/src/a.ts": "export const a = objectType({ bounds: limits, unbounded: b });",
+        "apiserver/src/b.ts":
+          'export const a = { bounds: 1, reason: "NowhereToGo", message: "Split it" };',
+        "apiserver/src/b.test.ts": 'const reason = "NowhereToGo";',
+      },
+      finds: [
+        /a\.ts:1: "bounds", write resourceLimits/,
+        /b\.ts:1: "NowhereToGo", write NoFeasibleCluster/,
+      ],
+    },
+  },
+);
+
+describeRule("help is in words of the field", (tree) => wordsInHelp(tree, ratchetFor(tree)), {
+  "finds a word in the text of a flag, not in other strings of the command line": {
+    sources: {
+      "/packages/apiserver/src/index.ts":
+        'export { a } from "../../cli/src/flags.ts";\nexport { b } from "../../cli/src/other.ts";',
+      "/packages/cli/src/flags.ts":
+        'export const a = command.option("--anonymous", "let strangers see health");',
+      "/packages/cli/src/other.ts": 'export const b = ["let strangers see health"];',
+    },
+    finds: [/cli\/src\/flags\.ts:1: .* says "strangers", write unauthenticated clients/],
+  },
+});
+
+describeRule(
+  "titles of tests are in words of the field",
+  (tree) => wordsInTitles(tree, ratchetFor(tree)),
+  {
+    "finds words and phrases in titles": {
+      sources: {
+        "apiserver/src/a.test.ts":
+          'describe("a Fleet of clusters", () => {\n  it(`is written in pieces`, () => {});\n' +
+          '  it.skip("is its own door", () => {});\n  const title = "nobody";\n});',
+      },
+      finds: [
+        /a\.test\.ts:1: .* says "fleet", write clusters/,
+        /a\.test\.ts:2: .* says "in pieces", write resumable/,
+      ],
+    },
+  },
+);
+
+describe("the ratchet of words", () => {
+  const sources = { "apiserver/src/a.test.ts": 'it("tells nobody", run);\nit("told", run);' };
+  const tree = madeUpTree({ sources });
+  const path = "packages/apiserver/src/a.test.ts";
+
+  it("allows as many findings in a file as it says, and reports all of them beyond that", () => {
+    assert.deepEqual(wordsInTitles(tree, { [path]: 2 }), []);
+    assert.equal(wordsInTitles(tree, { [path]: 1 }).length, 2);
+    assert.equal(wordsInTitles(tree, {}).length, 2);
+  });
 });
 
 /** A decision as it begins. */

@@ -101,8 +101,16 @@ export const definitionCases: readonly HoldCase[] = [
     nested(120, text, () => ({})),
   ),
   creating(
-    "3 MB of descriptions",
+    "3 MB of descriptions, over the limit",
     fields(5_000, () => ({ ...text, description: "d".repeat(550) })),
+  ),
+  creating(
+    "1.5 MiB of descriptions",
+    fields(2_600, () => ({ ...text, description: "d".repeat(550) })),
+  ),
+  creating(
+    "1.5 MiB of descriptions and 11,900 fields",
+    fields(11_900, (i) => ({ ...text, maxLength: i, description: "d".repeat(60) })),
   ),
   creating(
     "a default of 2 MB",

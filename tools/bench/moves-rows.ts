@@ -131,7 +131,7 @@ async function failoverRow(bench: Bench, { plane, targets }: BenchClusters): Pro
   const [lost = "", other = ""] = targets;
   const names = Array.from({ length: (2 * failedReplicas) / perWhole }, (_, index) => `w${index}`);
   const client = new ApiClient({ url: plane.url, token: benchToken });
-  const annotations = { "workloads.kcp.io/toleration-seconds": String(tolerationSeconds) };
+  const annotations = { "workload.kcp.io/toleration-seconds": String(tolerationSeconds) };
   await until("the split begins", () => createWholes(client, names, perWhole, annotations));
   await until("all are split", async () => {
     const parts = await partsOf(client);
@@ -140,7 +140,7 @@ async function failoverRow(bench: Bench, { plane, targets }: BenchClusters): Pro
   const grownAtMs: number[] = [];
   await client.watch(`${allDeploymentsPath}?watch=true`, (line) => {
     const { metadata, spec } = (JSON.parse(line) as DeploymentEvent).object;
-    const isThere = metadata.labels?.["workloads.kcp.io/cluster"] === other;
+    const isThere = metadata.labels?.["workload.kcp.io/cluster"] === other;
     if (isThere && spec.replicas === perWhole) grownAtMs.push(systemClock.now());
   });
   const nowhere = { server: "https://127.0.0.1:9", "insecure-skip-tls-verify": true };
@@ -198,6 +198,9 @@ async function createWholes(
 }
 
 async function partsOf(client: ApiClient): Promise<readonly DeploymentEvent["object"][]> {
-  const body = await client.must("GET", `${deploymentsPath}?labelSelector=kcp.io%2Fowned-by`);
+  const body = await client.must(
+    "GET",
+    `${deploymentsPath}?labelSelector=workload.kcp.io%2Fowned-by`,
+  );
   return (JSON.parse(body.toString("utf8")) as { items: DeploymentEvent["object"][] }).items;
 }

@@ -10,9 +10,9 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { constants, getPriority, setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import { systemClock } from "@kcp-ts/machinery/base";
+import { openingMaxMs } from "./abuse-budget.ts";
 import { widgetsPath } from "./crd-definitions.ts";
 import { configMap, configMapsPath } from "./objects.ts";
-import { openingMaxMs } from "./patience.ts";
 
 const [urlText = "", token = "", kind, countText] = process.argv.slice(2);
 const url = new URL(urlText);

@@ -10,6 +10,7 @@
  */
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { openingMaxMs, waitForIdle, within } from "./abuse-budget.ts";
 import { ApiClient, type ApiTarget } from "./api-client.ts";
 import { Child, programPath, startProgram } from "./child.ts";
 import type { Bench } from "./contest.ts";
@@ -19,7 +20,6 @@ import type { LoopProbe } from "./loop-probe.ts";
 import { median } from "./measure.ts";
 import { configMap, configMapsPath } from "./objects.ts";
 import type { Attack } from "./options.ts";
-import { openingMaxMs, waitForIdle, within } from "./patience.ts";
 import { attackerToken, ServerProcess, victimToken } from "./server-process.ts";
 
 interface Sample {

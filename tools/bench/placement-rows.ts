@@ -21,7 +21,10 @@ import { against } from "./report.ts";
 
 const region = "topology.kubernetes.io/region";
 const regions = 5;
-const moment = { patience: { graceMs: 60_000, settleMs: 0 }, nowMs: Date.UTC(2026, 0, 1) };
+const moment = {
+  gracePeriods: { unreachableAfterMs: 60_000, recoveryMs: 0 },
+  nowMs: Date.UTC(2026, 0, 1),
+};
 /** More than clusters, so that a newcomer has a share of each. */
 const replicasEach = 500;
 
@@ -55,10 +58,10 @@ export function placementRows({ options, report }: Bench): void {
 }
 
 /** Processor time: others work on the machine, too. */
-function millisecondsOf(fleet: WorkspaceSnapshot): number {
+function millisecondsOf(workspaceSnapshot: WorkspaceSnapshot): number {
   const before = process.cpuUsage();
   let placed = 0;
-  for (const [, { plan }] of decideEach(fleet, moment)) placed += plan.goal.size;
+  for (const [, { plan }] of decideEach(workspaceSnapshot, moment)) placed += plan.goal.size;
   const { user, system } = process.cpuUsage(before);
   if (placed === 0) throw new Error("nothing was placed");
   return (user + system) / 1000;
@@ -114,22 +117,22 @@ function deployment(index: number, isConstrained: boolean): SnapshotWorkload {
   const containers = [{ name: "web", image: "nginx", resources: { requests } }];
   const replicas = isConstrained ? 1 + (index % 60) : replicasEach;
   const spec = { replicas, template: { metadata: {}, spec: { containers } } };
-  const whole = { apiVersion: "apps/v1", kind: "Deployment", metadata, spec };
-  return { strategy: deploymentStrategy, whole, parts: [] };
+  const workload = { apiVersion: "apps/v1", kind: "Deployment", metadata, spec };
+  return { strategy: deploymentStrategy, workload, copies: [] };
 }
 
 /** As it is when everything that was decided runs. */
-function running(fleet: WorkspaceSnapshot): WorkspaceSnapshot {
-  const decisions = new Map(decideEach(fleet, moment));
-  const workloads = fleet.workloads.map((workload) => {
+function running(workspaceSnapshot: WorkspaceSnapshot): WorkspaceSnapshot {
+  const decisions = new Map(decideEach(workspaceSnapshot, moment));
+  const workloads = workspaceSnapshot.workloads.map((workload) => {
     const made = decisions.get(workload)?.creations ?? [];
-    const parts = made.map((part) => {
+    const copies = made.map((part) => {
       const replicas = (part.spec as { replicas: number }).replicas;
       const status = { observedGeneration: 1, replicas, availableReplicas: replicas };
       const metadata = { ...part.metadata, name: part.metadata.name ?? "", generation: 1 };
       return { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: part.spec, status };
     });
-    return { ...workload, parts };
+    return { ...workload, copies };
   });
-  return { ...fleet, workloads };
+  return { ...workspaceSnapshot, workloads };
 }

@@ -99,7 +99,7 @@ async function fill(fleet: BenchClusters, perTarget: number): Promise<readonly s
     let next = 0;
     const write = async () => {
       for (let name = names[next++]; name !== undefined; name = names[next++]) {
-        const labels = { "workloads.kcp.io/cluster": name.slice(0, name.indexOf("-")) };
+        const labels = { "workload.kcp.io/cluster": name.slice(0, name.indexOf("-")) };
         await client.must("POST", widgetsPath, widget({ name, labels }));
       }
     };

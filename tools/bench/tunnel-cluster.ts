@@ -4,7 +4,6 @@
  *
  *     node tunnel-cluster.js <url> <token> <bytes of the Pod's log>
  */
-
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { runAgent } from "@kcp-ts/multicluster";

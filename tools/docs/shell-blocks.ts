@@ -3,8 +3,8 @@
 /** Tests that play all blocks of one language, in their order, of every guide that they name. */
 export const players: readonly Player[] = [
   { by: "tests/integration/cli/guide.test.ts", language: "sh" },
-  { by: "tests/scenarios/transcripts/debugging.ts", language: "console" },
-  { by: "tests/scenarios/transcripts/operators.ts", language: "console" },
+  { by: "tests/scenarios/walkthroughs/debugging.ts", language: "console" },
+  { by: "tests/scenarios/walkthroughs/operators.ts", language: "console" },
 ];
 
 export interface Player {
@@ -52,7 +52,7 @@ export const unplayed: readonly Unplayed[] = [
   {
     document: "docs/multicluster.md",
     first: "$ kubectl set image deployment/web nginx=nginx:1.28",
-    reason: "played as a transcript: tests/scenarios/transcripts/rollouts.ts",
+    reason: "played as a transcript: tests/scenarios/walkthroughs/rollouts.ts",
   },
   {
     document: "docs/multicluster.md",
@@ -72,18 +72,18 @@ export const unplayed: readonly Unplayed[] = [
   },
   {
     document: "docs/guides/stateful.md",
-    first: "kubectl annotate pvc data workloads.kcp.io/volume-move=detach",
+    first: "kubectl annotate pvc data workload.kcp.io/volume-migration=detach",
     reason: "tests/integration/physical-clusters/volumes.test.ts reads this line, and does it",
   },
   {
     document: "docs/guides/stateful.md",
-    first: "kubectl annotate pvc data workloads.kcp.io/volume-move=snapshot",
+    first: "kubectl annotate pvc data workload.kcp.io/volume-migration=snapshot",
     reason:
       "needs a CSI driver, which tests/integration/physical-clusters/volumes-snapshots.test.ts pretends",
   },
   {
     document: "docs/guides/stateful.md",
-    first: "kubectl annotate pvc data workloads.kcp.io/volume-hook",
+    first: "kubectl annotate pvc data workload.kcp.io/volume-copier",
     reason: "needs a hook, which tests/integration/physical-clusters/volumes.test.ts plays",
   },
   {
@@ -151,7 +151,7 @@ export const unplayed: readonly Unplayed[] = [
   },
   {
     document: "docs/guides/operators.md",
-    first: "kubectl label namespace messaging workloads.kcp.io/api-address",
+    first: "kubectl label namespace messaging workload.kcp.io/api-address",
     reason:
       "names an address of the reader's; tests/integration/physical-clusters/api-access tests connect by it",
   },

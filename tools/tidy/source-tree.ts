@@ -1,7 +1,7 @@
 /** The whole checkout as data: sources, packages and their doors, documents. Rules ask this and never the disk. */
 import { posix } from "node:path";
 import { type Import, isTest, type SourceFile, sourceFile } from "./source-file.ts";
-import { ownTestDoors } from "./tables.ts";
+import { ownTestEntryPoints } from "./tables.ts";
 
 export interface PackageManifest {
   /** The folder under packages/, which is also what follows the scope in its name. */
@@ -66,7 +66,7 @@ export class SourceTree {
 
   /** What runs for users: reachable from doors and entry points. The rest is there for tests, or for nothing. */
   production(): ReadonlySet<string> {
-    const doors = this.doors().filter((door) => !ownTestDoors.includes(door));
+    const doors = this.doors().filter((door) => !ownTestEntryPoints.includes(door));
     this.#production ??= this.reachableFrom([...doors, ...this.#entryPoints]);
     return this.#production;
   }

@@ -105,7 +105,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     status: ["json"],
     table: [],
     selectors: ["names", "status"],
-    meta: ["json", "names", "status"],
+    meta: ["base", "json", "names", "status"],
     patch: ["base", "json", "status"],
     shape: ["base", "bounds", "json", "patch", "apply"],
     "workload-shapes": ["shape"],
@@ -136,11 +136,12 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     authentication: ["request"],
     authorization: ["request"],
     admission: ["request"],
-    fairness: ["request", "event-loop", "metrics"],
+    "flow-control": ["request", "event-loop", "metrics"],
     audit: ["request", "metrics"],
     "stored-object": ["storage"],
     "watch-cache": ["request", "event-loop", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
+    manifests: ["content"],
     webhooks: ["request"],
     "custom-resources": [
       "request",
@@ -173,11 +174,11 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
       "stored-object",
       "watch-cache",
     ],
-    // Supplies what fairness declares.
-    "fairness-sources": [
+    // Supplies what flow-control declares.
+    "flow-control-sources": [
       "request",
       "admission",
-      "fairness",
+      "flow-control",
       "registry",
       "storage",
       "stored-object",
@@ -191,7 +192,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
       "authentication",
       "authorization",
       "content",
-      "fairness",
+      "flow-control",
       "handlers",
       "metrics",
       "registry",
@@ -253,7 +254,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     api: [],
     workloads: ["api"],
     nodes: ["api"],
-    front: [],
+    frontend: [],
   },
   multicluster: {
     api: [],
@@ -276,7 +277,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     // Secrets by which Pods talk to the control plane, as syncers make them use it: docs/adr/0033.
     "api-access": ["api", "agent", "coordination", "syncer"],
     // Copies of lost clusters, also those of tenants: docs/adr/0030, 0034.
-    copies: ["api", "syncer", "compute"],
+    "upsynced-pods": ["api", "syncer", "compute"],
     // Ways to Pods, directly and through agents: docs/adr/0030.
     tunnel: ["api", "registration", "syncer"],
     // Offers what was negotiated, and says which clusters a workspace may use: docs/adr/0031.
@@ -284,9 +285,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   },
   controlplane: {
     backup: ["compose"],
-    // An audit policy is a manifest.
-    compose: ["manifests"],
-    manifests: [],
+    compose: [],
   },
   cli: {
     commands: ["type-generator", "demo"],
@@ -297,7 +296,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     "workspace-plugin": ["process-output", "workspace-browser"],
   },
   tests: {
-    // Some tests of physical clusters borrow real ones from `grounds`.
+    // Some tests of physical clusters borrow real ones from `test-environments`.
     integration: ["scenarios"],
     conformance: [],
     scenarios: [],
@@ -308,7 +307,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
 export const testEntryPoints: readonly string[] = ["packages/testing/src/", "tests/"];
 
 /** Doors for tests of our own packages: what is behind them is no part of what users run. */
-export const ownTestDoors: readonly string[] = ["packages/apiserver/src/testing/index.ts"];
+export const ownTestEntryPoints: readonly string[] = ["packages/apiserver/src/testing/index.ts"];
 
 /** What the table may never say, whoever edits it. */
 export const forbiddenArrows: readonly {
@@ -376,5 +375,5 @@ export const openFolders: Readonly<Record<string, string>> = {
 /** Files that may be imported past their room's door. */
 export const sideEntryPoints: readonly string[] = [
   // The change feed is part of every backend and of the watch cache, not of what storage promises.
-  "packages/apiserver/src/storage/feed.ts",
+  "packages/apiserver/src/storage/change-feed.ts",
 ];

@@ -1,7 +1,9 @@
 /**
- * Who gets in, through the server: what the groups that everybody is in give, and that they give nothing else.
+ * Access through the server: the permissions of the groups that every user is in, and that these
+ * groups grant nothing else.
  *
- * Method: every verb on every built-in kind, and every path that is served, by users without a single binding.
+ * Method: every verb on every built-in kind, and every path that is served, requested by users
+ * without a single binding.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -24,7 +26,7 @@ before(async () => {
 });
 after(() => server.close());
 
-describe("without a binding", () => {
+describe("users without a RoleBinding", () => {
   for (const user of ["nobody", "anonymous"] as const) {
     it(`${user} can do nothing to any built-in kind, whether it exists or not`, async () => {
       for (const sample of sampleKinds) {
@@ -70,7 +72,7 @@ describe("without a binding", () => {
     });
   }
 
-  it("a service account is nobody special either", async () => {
+  it("a service account has no permissions without a RoleBinding", async () => {
     const user = "system:serviceaccount:default:robot";
     const groups = [
       "system:serviceaccounts",
@@ -94,8 +96,8 @@ describe("without a binding", () => {
   });
 });
 
-describe("a name in a rule", () => {
-  it("lets through exactly that object, also in a list or a watch that selects it", async () => {
+describe("a resourceName in an RBAC rule", () => {
+  it("permits exactly the object of that name, also in a list or a watch that selects it", async () => {
     const admin = new RoleWriter(server, "named");
     await admin.post("/api/v1/namespaces", { metadata: { name: "default" } });
     await admin.grant("one", "nobody", [
@@ -109,7 +111,7 @@ describe("a name in a rule", () => {
     const base = "/clusters/named/api/v1/namespaces/default/configmaps";
     for (const name of ["mine", "yours"]) {
       const body = { metadata: { name } };
-      await server.must("POST", base, { body, user: "masters" });
+      await server.requestOk("POST", base, { body, user: "masters" });
     }
     const status = async (method: string, target: string, body?: object) =>
       (await server.request(method, `${base}${target}`, { user: "nobody", body })).status;
@@ -141,8 +143,8 @@ describe("a name in a rule", () => {
   });
 });
 
-describe("authorization that is put together by others", () => {
-  it("may wrap RBAC, and nothing gets around what it says", async () => {
+describe("a custom composition of authorizers", () => {
+  it("can wrap RBAC, and its denials are final", async () => {
     const wrapped = await TestServer.start({
       authorization: (rbac) => ({
         authorize: (attributes) =>
@@ -159,7 +161,7 @@ describe("authorization that is put together by others", () => {
   });
 });
 
-describe("a gate", () => {
+describe("a content authorizer", () => {
   const closed = { allowed: false, reason: "closed" } as const;
   const closing = () => ({ authorize: () => closed });
   const statusWith = async (options: Parameters<typeof TestServer.start>[0]) => {
@@ -170,7 +172,7 @@ describe("a gate", () => {
     return status;
   };
 
-  it("is around what is put inside it, and around everything when nothing is", async () => {
+  it("guards the authorizers that it wraps, and all of them when it wraps none", async () => {
     const outside = await statusWith({
       authorization: (rbac, gate) => unionAuthorizer([bootstrapAuthorizer, gate(rbac)]),
     });

@@ -1,5 +1,6 @@
 /**
- * RBAC and everything that hangs on it, wired: roles from the store, decisions, the check of who gives what, reviews, gathered roles.
+ * Wiring of RBAC and its dependents: roles read from the store, decisions, the escalation check for
+ * roles and bindings, access reviews, aggregated ClusterRoles.
  */
 import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterAuthenticator } from "./access-sources/index.ts";
@@ -18,8 +19,10 @@ import type { Storage } from "./storage/index.ts";
 import type { WatchHub } from "./watch-cache/index.ts";
 
 /**
- * Puts authorization together around RBAC: wraps it, or stands others beside it. What is put inside `gate` is asked only about those who may enter
- * the logical cluster; all of it is, when it puts nothing inside. Called more than once: also with a gate that lets everybody in, for what is asked of those who need not enter.
+ * Composes authorization around RBAC: wraps RBAC, or adds other authorizers beside it. Authorizers
+ * inside `gate` only decide about users who may access the logical cluster; when `gate` wraps none
+ * of them, it guards all. Called more than once: also with a gate that admits every user, for
+ * reviews of users who need no access to the cluster.
  */
 export type ComposeAuthorization = (
   rbac: Authorizer,
@@ -34,19 +37,21 @@ export interface AccessControlOptions {
   readonly clock: Pick<Clock, "now">;
   readonly supervisor: Supervisor;
   readonly compose?: ComposeAuthorization | undefined;
-  /** Put around RBAC: what roles allow may still be more than a provider allows. */
+  /** Wraps RBAC: roles may permit more than a provider permits. */
   readonly limit?: ((rbac: Authorizer) => Authorizer) | undefined;
-  /** Put in front of roles: decides who may enter a logical cluster at all. */
-  readonly gate?: ((inner: Authorizer) => Authorizer) | undefined;
+  /** Wraps the other authorizers: decides which users may access a logical cluster at all. */
+  readonly contentAuthorizer?: ((inner: Authorizer) => Authorizer) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
 export interface AccessControl {
-  /** The whole of it. */
+  /** The complete authorizer. */
   readonly authorizer: Authorizer;
-  /** What it says of those who may enter, whether or not they may. */
+  /** The authorizer without the check for access to the logical cluster. */
   readonly rules: Authorizer;
-  /** What roles say, without any limit: what a provider's own roles allow its consumers is such a limit. */
+  /**
+   * RBAC alone, without any restriction; a provider's own roles restrict its consumers in this way.
+   */
   readonly roles: Authorizer;
   readonly escalation: AdmissionPlugin;
   readonly reviewers: Reviewers;
@@ -61,7 +66,9 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   const limited = options.limit?.(rbac) ?? rbac;
   const rules = compose(limited, open);
   const authorizer =
-    options.gate === undefined ? rules : withContentAuthorizer(compose, limited, options.gate);
+    options.contentAuthorizer === undefined
+      ? rules
+      : withContentAuthorizer(compose, limited, options.contentAuthorizer);
   const unlimited = compose(rbac, open);
   const check = new EscalationCheck(rbac, rules);
   return {
@@ -83,7 +90,9 @@ export function accessControl(options: AccessControlOptions): AccessControl {
   };
 }
 
-/** Around all of it, where nobody says what it is to be around. */
+/**
+ * Puts the content authorizer around the whole composition when the composition does not place it.
+ */
 function withContentAuthorizer(
   compose: ComposeAuthorization,
   roles: Authorizer,

@@ -1,4 +1,7 @@
-/** Webhooks and policies put together with what they need: this server's storage, registry, catalog and authorizer. */
+/**
+ * Wiring of webhooks and policies with the storage, registry, catalog and authorizer of this
+ * server.
+ */
 import { randomUUID } from "node:crypto";
 import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -30,25 +33,27 @@ export interface AdmissionWiringOptions {
   readonly authorizer: Authorizer;
   readonly webhooks: WebhookClient;
   readonly ownerOf: NonNullable<AdmissionSources["ownerOf"]>;
-  /** False when a logical cluster has nothing in a collection, as far as the hub has come. */
-  readonly mayHave: (cluster: ClusterName, collection: ResourceKey) => boolean;
+  /**
+   * False when a logical cluster has no object in a collection, as of the hub's current revision.
+   */
+  readonly mayContain: (cluster: ClusterName, collection: ResourceKey) => boolean;
 }
 
-/** In the order in which they run, behind everything that is compiled in. */
+/** The configured plugins in the order in which they run, after all compiled-in plugins. */
 export function configuredAdmission(options: AdmissionWiringOptions): readonly AdmissionPlugin[] {
   return [dynamicAdmission(options), new QuotaAdmission(quotaSource(options))];
 }
 
 function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
   const { storage, watchCache, registry, catalog, authorizer, webhooks, ownerOf } = options;
-  const { mayHave } = options;
+  const { mayContain } = options;
   const sources: AdmissionSources = {
-    configurations: new ConfigurationIndex({ storage, hub: watchCache.hub, mayHave }),
+    configurations: new ConfigurationIndex({ storage, hub: watchCache.hub, mayContain }),
     parameters: parameterSource({ catalog, registry, watchCache, storage }),
     webhooks,
     equivalents: equivalentKinds({
       catalog,
-      formOf: (definition) => new DefinitionDecoder(definition),
+      decoderOf: (definition) => new DefinitionDecoder(definition),
     }),
     authorize: (attributes) => authorizer.authorize(attributes),
     newUid: randomUUID,

@@ -1,7 +1,8 @@
 /**
- * What the server asks about logical clusters: where a request leads, whether a cluster may be
- * entered, what it serves and how much it may hold. A server without workspaces has an open
- * directory: every name is a cluster, and roles alone say who may do what in it.
+ * ClusterDirectory: what the server needs to know about logical clusters: the cluster that a path
+ * names, whether users may access it, the APIs that it serves, and its object limit. A server
+ * without workspaces has an open directory: every name is a cluster, and RBAC alone restricts
+ * access to it.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -13,28 +14,34 @@ import type { UserInfo } from "./request/user.ts";
 import type { ResourceKey } from "./storage/index.ts";
 
 export interface ClusterDirectory {
-  /** What the clusters serve. */
+  /** The catalog of the APIs that the clusters serve. */
   readonly catalog: Catalog & CollectionSource;
-  /** Where a request leads that names its cluster by a path. */
+  /** Resolves the path of a request to its logical cluster. */
   resolve(
     scope: RequestScope,
     request: Pick<ApiRequest, "method" | "target">,
-  ): MaybePromise<RequestScope | Detour>;
-  /** Throws a StatusError where a cluster may not be entered by anybody. */
+  ): MaybePromise<RequestScope | UnresolvedTarget>;
+  /** Throws a StatusError when a cluster is closed to every user. */
   enter(cluster: ClusterName, attributes: Attributes): MaybePromise<void>;
-  /** For requests that are no reads and writes of objects, though they look like it. */
-  detourOf(scope: RequestScope): Detour | undefined;
+  /** The target of requests that have the form of reads and writes of objects, but are none. */
+  unresolvedTargetOf(scope: RequestScope): UnresolvedTarget | undefined;
   /**
-   * False when nobody has put anything there, as far as the hub has come: then it need not be read.
+   * False when the collection has no object, as of the hub's current revision: reading it is
+   * unnecessary.
    */
   mayHave(cluster: ClusterName, collection: ResourceKey): boolean;
-  /** Whose rules hold for writes of a resource. */
+  /** The cluster whose rules apply to writes of a resource. */
   ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName;
-  /** How many objects a cluster is said to have room for; undefined when nothing is said of it. */
+  /**
+   * The maximum number of objects of a cluster; undefined when the cluster has no limit of its own.
+   */
   objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined>;
-  /** A cluster that is not ready yet is not limited. */
+  /** Object limits do not apply to a cluster that is still bootstrapping. */
   isBootstrapping(cluster: ClusterName): MaybePromise<boolean>;
-  /** Objects that do not count. Without a name: kinds of which none counts. */
+  /**
+   * Whether an object is exempt from the object limit; without a name, whether all objects of the
+   * kind are.
+   */
   isUncounted(kind: CountedKind, name?: string): boolean;
 }
 
@@ -43,26 +50,26 @@ export interface CountedKind {
   readonly resource: string;
 }
 
-/** A request that is answered in another way than by the objects of a logical cluster. */
-export interface Detour {
+/** A request that is not served from the objects of a logical cluster. */
+export interface UnresolvedTarget {
   readonly kind: "detour";
-  /** Throws a StatusError for users who may not take it. */
-  authorize(request: DetourRequest): Promise<void>;
-  serve(request: DetourRequest): MaybePromise<ApiResponse>;
+  /** Throws a StatusError for users without access. */
+  authorize(request: UnresolvedTargetRequest): Promise<void>;
+  serve(request: UnresolvedTargetRequest): MaybePromise<ApiResponse>;
 }
 
-export interface DetourRequest {
+export interface UnresolvedTargetRequest {
   readonly request: ApiRequest;
   readonly scope: RequestScope;
   readonly user: UserInfo;
   readonly attributes: Attributes;
   readonly signal: AbortSignal;
-  /** Has a decision of authorization written down, where requests are audited. */
+  /** Records an authorization decision in the audit event of the request. */
   note(decision: { readonly allowed: boolean; readonly reason: string }): void;
 }
 
-/** Paths lead nowhere where there is no tree of workspaces. */
-const nowhere: Detour = {
+/** The target of every path when there is no tree of workspaces. */
+const nowhere: UnresolvedTarget = {
   kind: "detour",
   async authorize() {
     throw statusError.pathNotFound();
@@ -77,7 +84,7 @@ export function openDirectory(catalog: Catalog & CollectionSource): ClusterDirec
     catalog,
     resolve: () => nowhere,
     enter: () => undefined,
-    detourOf: () => undefined,
+    unresolvedTargetOf: () => undefined,
     mayHave: () => true,
     ownerOf: (cluster) => cluster,
     objectLimitOf: () => undefined,

@@ -1,4 +1,7 @@
-/** However a request ends early, it is answered or closed, and nothing stays of it: no listeners, no counted watches, no seats. */
+/**
+ * A request that ends early, in any way, is answered or closed, and releases everything: no
+ * listeners, no counted watches and no seats remain.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
@@ -21,7 +24,7 @@ const gadgetsDefinition: ResourceDefinition = {
 
 describe("watches that end early", () => {
   let server: ListeningServer;
-  /** Who waits for the definition to be replaced. */
+  /** Callbacks that wait for the definition to be replaced. */
   const waiting = new Set<() => void>();
   before(async () => {
     const definition = {
@@ -38,7 +41,7 @@ describe("watches that end early", () => {
   });
   after(() => server.close());
 
-  /** Nothing is left, and there is room for as many watches as ever. */
+  /** Asserts that nothing is held, and that the full number of watches can be opened again. */
   async function nothingIsLeft(): Promise<void> {
     await untilWatches(server.test, 0);
     while (waiting.size > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -48,7 +51,7 @@ describe("watches that end early", () => {
     await untilWatches(server.test, 0);
   }
 
-  /** A watch over HTTP/2 that is answered. */
+  /** Opens a watch over HTTP/2, reads its response headers, and leaves. */
   async function leavingWatch(method: string, watch: string) {
     const session = server.session();
     const stream = session.request({
@@ -76,7 +79,7 @@ describe("watches that end early", () => {
         await nothingIsLeft();
       });
 
-  it("a client that goes at once leaves nothing behind", async () => {
+  it("a client that disconnects at once leaves nothing behind", async () => {
     for (let left = times; left > 0; left--) {
       const session = server.session();
       const stream = session.request({
@@ -91,7 +94,7 @@ describe("watches that end early", () => {
     await nothingIsLeft();
   });
 
-  it("a client that goes in the middle leaves nothing behind, over HTTP/1.1 and HTTP/2", async () => {
+  it("a client that disconnects in the middle of a watch leaves nothing behind, over HTTP/1.1 and HTTP/2", async () => {
     for (let left = times; left > 0; left--) {
       (await leavingWatch("GET", "1")).destroy();
       const socket = await server.raw();
@@ -105,7 +108,7 @@ describe("watches that end early", () => {
     await nothingIsLeft();
   });
 
-  it("watches that are refused leave nothing behind", async () => {
+  it("rejected watches leave nothing behind", async () => {
     const queries = [
       "resourceVersion=nonsense",
       "resourceVersion=999999999999",
@@ -123,7 +126,7 @@ describe("watches that end early", () => {
     await nothingIsLeft();
   });
 
-  it("a WebSocket whose handshake is wrong leaves nothing behind", async () => {
+  it("a WebSocket with an invalid handshake leaves nothing behind", async () => {
     for (let left = times; left > 0; left--) {
       const socket = await server.raw();
       socket.write(
@@ -136,7 +139,7 @@ describe("watches that end early", () => {
     await nothingIsLeft();
   });
 
-  it("a definition that is replaced ends its watches", async () => {
+  it("replacing a definition ends its watches", async () => {
     const session = await leavingWatch("GET", "1");
     assert.equal(await openWatches(server.test), 1);
     for (const callback of [...waiting]) callback();
@@ -146,8 +149,8 @@ describe("watches that end early", () => {
   });
 });
 
-describe("a request whose time is up", () => {
-  it("goes no further when what it waited for comes later, though nobody had asked for its signal", async () => {
+describe("a request that exceeds its timeout", () => {
+  it("stops when the stage that it waited for resolves later, even if no stage has read its signal", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -176,9 +179,9 @@ describe("a request whose time is up", () => {
   });
 });
 
-describe("an answer that cannot be finished", () => {
-  it("is a 500, whether or not something was waited for, and counts as answered", async () => {
-    // A warning that is none: what puts it into a header throws.
+describe("a response that fails in the stage finish", () => {
+  it("is a 500, whether or not the request waited, and counts as answered", async () => {
+    // This warning is not a string: writing it into a header throws.
     const definition = { ...gadgetsDefinition, warnings: [null as unknown as string] };
     const server = await ListeningServer.start({ resources: [definition] });
     const body = JSON.stringify({ metadata: { name: "x" } });
@@ -193,7 +196,7 @@ describe("an answer that cannot be finished", () => {
       assert.equal(status, 500);
     assert.equal((await server.http2(configmaps)).status, 200);
     assert.equal(await openWatches(server.test), 0);
-    // It would wait for ever for a request that was never counted as answered.
+    // `drain` would wait forever for a request that was not counted as answered.
     await server.test.server.drain();
     await server.close();
   });
@@ -218,7 +221,7 @@ describe("an answer that cannot be finished", () => {
 });
 
 describe("a watch without a timeout", () => {
-  it("ends after half an hour and a random part of another one, each at its own time", async () => {
+  it("ends after 30 to 60 minutes, at a random time of its own", async () => {
     const server = await TestServer.start();
     const readers = [];
     for (let left = 40; left > 0; left--) readers.push(await server.watch(`${configmaps}?watch=1`));

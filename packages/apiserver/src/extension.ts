@@ -1,10 +1,10 @@
 /**
- * What a server can be extended by: kinds that it serves by itself, a directory of its logical
- * clusters, gates in front of their rules, views.
+ * ServerExtension: what an embedder adds to a server: kinds with their own implementation, a
+ * directory of logical clusters, authorizers in front of RBAC, and views.
  *
- * An extension is made in two steps, since each of the two needs something of the other: what it
- * adds to authorization and to the kinds is asked for before these are put together, and it is
- * completed with them.
+ * An extension is created in two steps, because extension and server need each other: the server
+ * first reads the extension's kinds and authorizers, composes the catalog and the authorizer with
+ * them, and then completes the extension with the result.
  */
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -29,47 +29,50 @@ export interface ServerHost {
   readonly log: ServerLog;
   /** Runs the extension's loops; /readyz names those that are down. */
   readonly supervisor: Supervisor;
-  /** What every logical cluster has without the extension. */
+  /** The kinds that every logical cluster has without the extension. */
   readonly builtIns: readonly ResourceDefinition[];
-  /** What the embedder adds to it. */
+  /** The kinds that the embedder adds to the built-in ones. */
   readonly resources: readonly ResourceDefinition[];
-  /** How hosts are called that tenants name. */
+  /** Options of the client that calls hosts named by tenants. */
   readonly webhooks: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
 }
 
 export interface ServerExtension {
-  /** Served in every logical cluster. */
+  /** Kinds that every logical cluster serves. */
   readonly resources: readonly ResourceDefinition[];
-  /** Served in root alone. */
+  /** Kinds that only the logical cluster root serves. */
   readonly rootResources: readonly ResourceDefinition[];
   /**
-   * Put in front of the authorizer: decides who may enter a logical cluster at all. Everybody may
-   * if it is left out.
+   * Wraps the authorizer: decides which users may access a logical cluster at all. All users may,
+   * if omitted.
    */
   readonly gate?: ((inner: Authorizer) => Authorizer) | undefined;
-  /** Put around RBAC: what roles allow may still be too much. */
+  /** Wraps RBAC: restricts further what roles permit. */
   readonly limit?: ((rbac: Authorizer) => Authorizer) | undefined;
-  /** Whose tokens are believed in a logical cluster, besides those that are believed everywhere. */
+  /**
+   * The issuers whose tokens a logical cluster accepts, in addition to those that every logical
+   * cluster accepts.
+   */
   issuersIn(cluster: ClusterName): Promise<readonly ClusterIssuers[]>;
   /** Called once, before `start`. */
   complete(core: ServerCore): ServedExtension;
-  /** The hub must be open. */
+  /** Starts the extension; the watch hub must be open. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /**
-   * Makes what the logical cluster root begins with. `externalUrl` is where clients reach this
-   * server, without a path.
+   * Creates the initial content of the logical cluster root. `externalUrl` is the address at which
+   * clients reach this server, without a path.
    */
   bootstrap(externalUrl: string): Promise<void>;
 }
 
-/** What the server has made with the first step. */
+/** The parts of the server that exist after the first step. */
 export interface ServerCore {
-  /** The whole of authorization. */
+  /** The complete authorizer. */
   readonly authorizer: Authorizer;
-  /** What it says of those who may enter, whether or not they may. */
+  /** The authorizer without the check for access to the logical cluster. */
   readonly rules: Authorizer;
-  /** What roles say, without any limit. */
+  /** RBAC alone, without any restriction. */
   readonly roles: Authorizer;
   readonly customResources: Pick<CustomResources, "catalog" | "conversion" | "namesIn">;
 }
@@ -77,11 +80,11 @@ export interface ServerCore {
 export interface ServedExtension {
   readonly directory: ClusterDirectory;
   readonly services: ServiceViews;
-  /** They run before all others. */
+  /** Admission plugins that run before all others. */
   readonly admissionPlugins: readonly AdmissionPlugin[];
 }
 
-/** Adds nothing: what a server has without an extension, and what a small one begins with. */
+/** An extension that adds nothing: the default of a server, and a base for small extensions. */
 export function plainExtension(): ServerExtension {
   return {
     resources: [],

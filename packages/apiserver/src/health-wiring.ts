@@ -1,4 +1,4 @@
-/** Wiring: what /livez and /readyz are asked about. */
+/** Wiring of the checks that /livez and /readyz run. */
 import { type HealthChecks, pingCheck } from "./health/index.ts";
 import type { ServerLog } from "./server-log.ts";
 import type { Storage } from "./storage/index.ts";

@@ -75,7 +75,12 @@ export {
   encodeBackup,
   readBackup,
 } from "./backup/index.ts";
-export type { ClusterDirectory, CountedKind, Detour, DetourRequest } from "./cluster-directory.ts";
+export type {
+  ClusterDirectory,
+  CountedKind,
+  UnresolvedTarget,
+  UnresolvedTargetRequest,
+} from "./cluster-directory.ts";
 export { parseYamlDocuments, toYaml } from "./content/index.ts";
 export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
 export {
@@ -120,13 +125,13 @@ export {
 export type { Attributes } from "./request/attributes.ts";
 export type { ResourceScope } from "./request/request-scope.ts";
 export type { UserInfo } from "./request/user.ts";
+export type { RequestLimitOptions } from "./request-limits.ts";
 export { kubernetesVersion } from "./routing/index.ts";
 export { ApiServer, type ApiServerOptions } from "./server.ts";
 export type { ServerLog } from "./server-log.ts";
 export type { ServiceDecision, ServiceViews } from "./service-views.ts";
 export type { AuditWiringOptions, BackendObserver } from "./stages/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
-export type { RequestLimitOptions } from "./traffic.ts";
 export { unreadLimits } from "./watch-cache/index.ts";
 export {
   isPrivateAddress,

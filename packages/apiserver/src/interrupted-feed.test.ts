@@ -1,6 +1,6 @@
 /**
- * History is compacted under a server whose feed is behind: it must begin anew. Whoever was in the middle of a request is not told that a version of his is too old,
- * since he named none.
+ * The store compacts history that the server's feed has not read yet, so the feed must restart.
+ * Requests in flight must not fail with 410 Expired, since their clients named no resourceVersion.
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -8,7 +8,9 @@ import { type Change, StorageError, type StorageKey } from "./storage/index.ts";
 import { MemoryStorage } from "./storage/memory/index.ts";
 import { type TestResponse, TestServer } from "./testing/index.ts";
 
-/** Its watches can fall silent, and then end as those do whose history is compacted. */
+/**
+ * A storage whose watches can stop delivering, and then end as watches of compacted history end.
+ */
 class InterruptedStorage extends MemoryStorage {
   #silence: Promise<never> | undefined;
   #break: () => void = () => {};
@@ -51,14 +53,17 @@ describe("a server whose feed is interrupted", () => {
   beforeEach(async () => {
     storage = new InterruptedStorage();
     server = await TestServer.start({ storage });
-    await server.must("POST", configmaps("a"), { body: { metadata: { name: "before" } } });
+    await server.requestOk("POST", configmaps("a"), { body: { metadata: { name: "before" } } });
   });
   afterEach(() => server.close());
 
   const configmaps = (cluster: string) =>
     `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
 
-  /** The request begins while the feed is silent and behind, and waits for it when it breaks. */
+  /**
+   * Sends a request while the feed is silent and behind; the request waits for the feed when it
+   * breaks.
+   */
   async function interrupted(method: string, path: string, body?: object): Promise<TestResponse> {
     storage.silence();
     const behind = { key: "/x/y//a/z" as StorageKey, value: Buffer.from("{}") };
@@ -74,25 +79,25 @@ describe("a server whose feed is interrupted", () => {
     return await answer;
   }
 
-  it("creates in a cluster that it knows nothing of yet", async () => {
+  it("creates an object in a cluster that the feed has not seen yet", async () => {
     const body = { metadata: { name: "x" } };
     const answer = await interrupted("POST", configmaps("fresh"), body);
     assert.equal(answer.status, 201, answer.text);
   });
 
-  it("answers for a definition that it has stored", async () => {
+  it("serves the kind of a CRD that it has stored", async () => {
     const path = "/clusters/a/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const answer = await interrupted("POST", path, definition);
     assert.equal(answer.status, 201, answer.text);
   });
 
-  it("looks for kinds in a cluster that it knows nothing of yet", async () => {
+  it("finds kinds in a cluster that the feed has not seen yet", async () => {
     const path = "/clusters/fresh/apis/example.com/v1/widgets";
     const answer = await interrupted("GET", path);
     assert.equal(answer.status, 404, answer.text);
   });
 
-  it("lists", async () => {
+  it("lists objects", async () => {
     const answer = await interrupted("GET", configmaps("a"));
     assert.equal(answer.status, 200, answer.text);
     assert.deepEqual(answer.names, ["before"]);

@@ -1,4 +1,7 @@
-/** The door `@kcp-ts/apiserver/kinds`: what built-in kinds are written with, for packages that bring kinds of their own. */
+/**
+ * The entry point `@kcp-ts/apiserver/kinds`: what built-in kinds are defined with, for packages
+ * that define kinds of their own.
+ */
 export {
   ageCell,
   ageColumn,

@@ -1,5 +1,4 @@
-/** What the server's own metrics are read from. */
-
+/** Wiring of the sources that the server's own metrics are read from. */
 import { type Counter, type ServerGauges, ServerMetrics } from "./metrics/index.ts";
 import type { StoredObjectCounts } from "./store-upkeep/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
@@ -15,7 +14,7 @@ export function wireMetrics(
     inFlight,
     revision: () => watchCache.hub.revision,
     collections: watchCache.collections,
-    memoryLists: watchCache,
+    cachedLists: watchCache,
   });
   for (const counter of counters) metrics.registry.add(counter);
   return metrics;

@@ -1,7 +1,9 @@
 /**
- * THE LIST: every stage a request passes, in the order it passes them. ARCHITECTURE.md tells the same story; a test compares the two.
+ * The request pipeline: every stage that a request passes, in the order in which it runs.
+ * ARCHITECTURE.md lists the same stages, and a test compares the two lists.
  *
- * A stage fills in what later ones need, or answers, or throws a StatusError. Nothing after an answer runs, except `finish`.
+ * A stage sets what later stages need, or returns a response, or throws a StatusError. After a
+ * response no further stage runs, except `finish`.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -12,7 +14,11 @@ import {
   serviceAccountCluster,
 } from "./authentication/index.ts";
 import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
-import type { ClusterDirectory, Detour, DetourRequest } from "./cluster-directory.ts";
+import type {
+  ClusterDirectory,
+  UnresolvedTarget,
+  UnresolvedTargetRequest,
+} from "./cluster-directory.ts";
 import { statusResponse, toStatusError } from "./content/index.ts";
 import { tooBusy } from "./event-loop/index.ts";
 import {
@@ -20,7 +26,7 @@ import {
   type ObjectCounter,
   tooManyRequestsResponse,
   type WatchLimiter,
-} from "./fairness/index.ts";
+} from "./flow-control/index.ts";
 import { type HandlerDependencies, handlerOf } from "./handlers/index.ts";
 import {
   type Catalog,
@@ -36,7 +42,7 @@ import {
   type MaybePromise,
 } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
-import { decisionRecorder } from "./request/decision-notes.ts";
+import { decisionRecorder } from "./request/decision-recorder.ts";
 import {
   type ClusterScope,
   type RequestScope,
@@ -48,11 +54,11 @@ import { type PathDependencies, servePath } from "./routing/index.ts";
 import type { ServiceDecision, ServiceViews } from "./service-views.ts";
 import type { Deadlines } from "./stages/index.ts";
 import {
-  Exchange,
   type FinishDependencies,
   finishResponse,
   flowControlOfBody,
   impersonate,
+  RequestContext,
   type RouteDependencies,
   receiveBody,
   route,
@@ -68,19 +74,22 @@ export interface PipelineDependencies
   readonly authenticator: Pick<ClusterAuthenticator, "authenticate">;
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
-  readonly directory: Pick<ClusterDirectory, "resolve" | "enter" | "detourOf">;
+  readonly directory: Pick<ClusterDirectory, "resolve" | "enter" | "unresolvedTargetOf">;
   readonly services: ServiceViews;
   readonly clock: Clock;
   readonly deadlines: Deadlines<() => void>;
   readonly objectCount: ObjectCounter;
-  /** Undefined when watches are not limited. */
+  /** Undefined when the number of watches is not limited. */
   readonly watches: WatchLimiter | undefined;
-  /** Told of each request that the store could not serve. */
+  /** Called for each request that the store was unavailable for. */
   readonly onStoreUnavailable: () => void;
 }
 
 type StageResult = ApiResponse | undefined;
-type Stage = (exchange: Exchange, rooms: PipelineDependencies) => MaybePromise<StageResult>;
+type Stage = (
+  exchange: RequestContext,
+  dependencies: PipelineDependencies,
+) => MaybePromise<StageResult>;
 
 export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "writes"])[] = [
   ["route", route],
@@ -96,51 +105,57 @@ export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "w
   ["dispatch", dispatch],
 ];
 
-/** Answers at once when every stage can: a read of what is at hand costs no promise, no timer and no signal. */
+/**
+ * Responds synchronously when every stage can: a read of cached objects needs no promise, no timer
+ * and no signal.
+ */
 export function handleRequest(
   request: ApiRequest,
-  rooms: PipelineDependencies,
+  dependencies: PipelineDependencies,
 ): MaybePromise<ApiResponse> {
-  const exchange = new Exchange(request, rooms.clock);
+  const exchange = new RequestContext(request, dependencies.clock);
   try {
-    const response = run(exchange, rooms, 0);
-    if (!(response instanceof Promise)) return finishResponse(exchange, response, rooms);
-    return withTimeout(exchange, response, rooms);
+    const response = run(exchange, dependencies, 0);
+    if (!(response instanceof Promise)) return finishResponse(exchange, response, dependencies);
+    return withTimeout(exchange, response, dependencies);
   } catch (error) {
-    return finishResponse(exchange, failed(error, exchange, rooms), rooms);
+    return finishResponse(exchange, failed(error, exchange, dependencies), dependencies);
   }
 }
 
 function run(
-  exchange: Exchange,
-  rooms: PipelineDependencies,
+  context: RequestContext,
+  dependencies: PipelineDependencies,
   from: number,
 ): MaybePromise<ApiResponse> {
   for (let at = from; at < pipeline.length; at++) {
     const entry = pipeline[at] as (typeof pipeline)[number];
-    if (entry[2] === "writes" && !exchange.isWrite) continue;
-    const result = entry[1](exchange, rooms);
+    if (entry[2] === "writes" && !context.isWrite) continue;
+    const result = entry[1](context, dependencies);
     if (result instanceof Promise)
-      return result.then((response) => response ?? continueFrom(exchange, rooms, at + 1));
+      return result.then((response) => response ?? continueFrom(context, dependencies, at + 1));
     if (result !== undefined) return result;
   }
   throw statusError.pathNotFound();
 }
 
 function continueFrom(
-  exchange: Exchange,
-  rooms: PipelineDependencies,
+  context: RequestContext,
+  dependencies: PipelineDependencies,
   from: number,
 ): MaybePromise<ApiResponse> {
-  exchange.throwIfAborted();
-  return run(exchange, rooms, from);
+  context.throwIfAborted();
+  return run(context, dependencies, from);
 }
 
-/** The answer, or a 504 when it does not come in time; what is still being done is told to stop. */
+/**
+ * Resolves to the response, or to a 504 when the request exceeds its timeout; the timeout aborts
+ * the work that is still in flight.
+ */
 function withTimeout(
-  exchange: Exchange,
+  context: RequestContext,
   pending: Promise<ApiResponse>,
-  rooms: PipelineDependencies,
+  dependencies: PipelineDependencies,
 ): Promise<ApiResponse> {
   return new Promise((resolve) => {
     let isAnswered = false;
@@ -151,143 +166,155 @@ function withTimeout(
       }
       isAnswered = true;
       cancel?.();
-      resolve(finishResponse(exchange, response, rooms));
+      resolve(finishResponse(context, response, dependencies));
     };
     const cancel =
-      exchange.timeoutMs === undefined
+      context.timeoutMs === undefined
         ? undefined
-        : rooms.deadlines.add(() => {
-            exchange.abort(timeUp);
+        : dependencies.deadlines.add(() => {
+            context.abort(timeUp);
             settle(statusResponse(timeUp));
-          }, exchange.timeoutMs);
-    pending.then(settle, (error) => settle(failed(error, exchange, rooms)));
+          }, context.timeoutMs);
+    pending.then(settle, (error) => settle(failed(error, context, dependencies)));
   });
 }
 
 const timeUp = statusError.timeout("request did not complete within the allotted timeout");
 
-function failed(error: unknown, exchange: Exchange, rooms: PipelineDependencies): ApiResponse {
+function failed(
+  error: unknown,
+  context: RequestContext,
+  dependencies: PipelineDependencies,
+): ApiResponse {
   if (error === tooBusy) return tooManyRequestsResponse();
-  const known = fromStorageError(error, { resource: { resource: resourceOf(exchange) } });
+  const known = fromStorageError(error, { resource: { resource: resourceOf(context) } });
   const status = toStatusError(known);
   if (!(known instanceof StatusError) || status.cause !== undefined) {
-    if (exchange.audit !== undefined) exchange.audit.isPanic = true;
-    rooms.onError(error, exchange);
-  } else if (isStoreUnavailable(status)) rooms.onStoreUnavailable();
+    if (context.audit !== undefined) context.audit.isPanic = true;
+    dependencies.onError(error, context);
+  } else if (isStoreUnavailable(status)) dependencies.onStoreUnavailable();
   return statusResponse(status);
 }
 
-function resourceOf({ scope }: Exchange): string {
+function resourceOf({ scope }: RequestContext): string {
   return scope?.kind === "resource" ? scope.resource : "";
 }
 
 function authenticate(
-  exchange: Exchange,
+  context: RequestContext,
   { authenticator }: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const { request } = exchange;
+  const { request } = context;
   try {
     const credentials = {
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate(),
-      sent: request,
-      path: exchange.scope?.path,
+      sentHeaders: request,
+      path: context.scope?.path,
     };
-    const user = authenticator.authenticate(credentials, authenticationClusterOf(exchange));
-    if (!(user instanceof Promise)) return setAuthenticatedUser(exchange, user);
-    return user.then((resolved) => setAuthenticatedUser(exchange, resolved), throwUnauthorized);
+    const user = authenticator.authenticate(credentials, authenticationClusterOf(context));
+    if (!(user instanceof Promise)) return setAuthenticatedUser(context, user);
+    return user.then((resolved) => setAuthenticatedUser(context, resolved), throwUnauthorized);
   } catch (error) {
     return throwUnauthorized(error);
   }
 }
 
 /**
- * Who asks without naming a cluster means root; a service account, whose clients know one cluster only, means its own. It is as if it had been named:
- * what comes later sees no difference.
+ * Sets the user and the default cluster. A request that names no cluster is for root, and for the
+ * service account's own cluster if a service account sends it, since its clients know only one
+ * cluster. Later stages cannot distinguish the default from a named cluster.
  */
-function setAuthenticatedUser(exchange: Exchange, user: UserInfo): undefined {
-  exchange.user = user;
-  if (user.username !== anonymousUser.username) exchange.request.onAuthenticated?.(user.username);
-  const { scope } = exchange;
-  if (scope?.isClusterUnnamed !== true) return undefined;
+function setAuthenticatedUser(context: RequestContext, user: UserInfo): undefined {
+  context.user = user;
+  if (user.username !== anonymousUser.username) context.request.onAuthenticated?.(user.username);
+  const { scope } = context;
+  if (scope?.isClusterImplicit !== true) return undefined;
   const cluster = serviceAccountCluster(user);
-  if (cluster !== undefined && cluster !== scope.cluster) exchange.scope = { ...scope, cluster };
+  if (cluster !== undefined && cluster !== scope.cluster) context.scope = { ...scope, cluster };
   return undefined;
 }
 
-/** Views are entered by those who are known to all logical clusters, and so is what leads nowhere. */
-function authenticationClusterOf({ scope }: Exchange): ClusterScope {
+/**
+ * The cluster whose authenticators apply. Requests to views, and to unresolved targets, are
+ * authenticated with credentials that are valid in all logical clusters.
+ */
+function authenticationClusterOf({ scope }: RequestContext): ClusterScope {
   const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
   return isPlain ? (scope?.cluster ?? "*") : "*";
 }
 
-/** Which credential was wrong, and how, is for the server's log only. */
+/** Responds with a plain 401: only the server's log says which credential was rejected, and why. */
 function throwUnauthorized(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
-function beginAudit(exchange: Exchange, { audit, clock }: PipelineDependencies): undefined {
+function beginAudit(exchange: RequestContext, { audit, clock }: PipelineDependencies): undefined {
   if (audit !== undefined) startAuditRecord(exchange, audit, clock);
   return undefined;
 }
 
-/** The server's own loops are among them, and are no tenant's. Priority and fairness let them pass as well. */
+/**
+ * Members of system:masters, which include the server's own loops, belong to no tenant. Priority
+ * and fairness exempts them as well.
+ */
 function isOperator({ groups }: UserInfo): boolean {
   return groups.includes(wellKnownGroup.masters);
 }
 
-/** Reads wait for their seat here; writes do when their body is there. */
+/** Reads wait for a seat in this stage; writes wait for a seat when their body has arrived. */
 function flowControl(
-  exchange: Exchange,
-  { fairness, objectCount, watches }: PipelineDependencies,
+  exchange: RequestContext,
+  { flowControl: controller, objectCount, watches }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const scope = exchange.scope as RequestScope;
   if (watches !== undefined && scope.verb === "watch" && !isOperator(exchange.user))
-    exchange.watchPlace = watches.take(scope.cluster, exchange.user.username);
-  fairness?.classify(exchange);
+    exchange.watchSlot = watches.acquire(scope.cluster, exchange.user.username);
+  controller?.classify(exchange);
   if (exchange.isWrite) return undefined;
-  return fairness?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
+  return controller?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
 }
 
 function impersonateStage(
-  exchange: Exchange,
+  context: RequestContext,
   { authorizer }: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const { request, scope, user } = exchange;
+  const { request, scope, user } = context;
   if (!hasImpersonation(request.headers)) return undefined;
   const { cluster } = scope as RequestScope;
   return impersonate(request, user, cluster, authorizer).then((impersonated) => {
     if (impersonated === undefined) return undefined;
-    exchange.impersonator = user;
-    exchange.user = impersonated;
+    context.impersonator = user;
+    context.user = impersonated;
     return undefined;
   });
 }
 
 function authorize(
-  exchange: Exchange,
-  rooms: PipelineDependencies,
+  context: RequestContext,
+  dependencies: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const attributes = recordingAttributesOf(exchange);
-  if (exchange.detour !== undefined) return authorizeDetour(exchange, exchange.detour, attributes);
+  const attributes = recordingAttributesOf(context);
+  if (context.unresolvedTarget !== undefined)
+    return authorizeDetour(context, context.unresolvedTarget, attributes);
   const { cluster } = attributes;
-  const entered = cluster === "*" ? undefined : rooms.directory.enter(cluster, attributes);
+  const entered = cluster === "*" ? undefined : dependencies.directory.enter(cluster, attributes);
   return entered instanceof Promise
-    ? entered.then(() => authorizeEntered(exchange, attributes, rooms))
-    : authorizeEntered(exchange, attributes, rooms);
+    ? entered.then(() => authorizeEntered(context, attributes, dependencies))
+    : authorizeEntered(context, attributes, dependencies);
 }
 
 function authorizeEntered(
-  exchange: Exchange,
+  exchange: RequestContext,
   attributes: Attributes,
   { authorizer, directory, services }: PipelineDependencies,
 ): Promise<undefined> | undefined {
   const scope = exchange.scope as RequestScope;
   if (scope.service !== undefined)
     return authorizeService(exchange, scope.service, attributes, { authorizer, services });
-  const detour = directory.detourOf(scope);
+  const detour = directory.unresolvedTargetOf(scope);
   if (detour !== undefined) {
-    exchange.detour = detour;
+    exchange.unresolvedTarget = detour;
     return authorizeDetour(exchange, detour, attributes);
   }
   const decision = authorizer.authorize(attributes);
@@ -297,14 +324,14 @@ function authorizeEntered(
 }
 
 async function authorizeDetour(
-  exchange: Exchange,
-  detour: Detour,
+  exchange: RequestContext,
+  detour: UnresolvedTarget,
   attributes: Attributes,
 ): Promise<undefined> {
   await detour.authorize(detourRequest(exchange, attributes));
 }
 
-function detourRequest(exchange: Exchange, attributes: Attributes): DetourRequest {
+function detourRequest(exchange: RequestContext, attributes: Attributes): UnresolvedTargetRequest {
   const { request, user, signal } = exchange;
   return {
     ...{ request, user, signal, attributes, scope: exchange.scope as RequestScope },
@@ -312,38 +339,38 @@ function detourRequest(exchange: Exchange, attributes: Attributes): DetourReques
   };
 }
 
-/** Views decide for themselves, and may have somebody else act. */
+/** A view authorizes its requests itself, and may have another user act for them. */
 async function authorizeService(
-  exchange: Exchange,
+  context: RequestContext,
   service: ServiceScope,
   attributes: Attributes,
   { services, authorizer }: Pick<PipelineDependencies, "services" | "authorizer">,
 ): Promise<undefined> {
   const decision = await services.authorize(service, attributes);
-  enforce(exchange, decision, attributes);
+  enforce(context, decision, attributes);
   const { actAs, isOpen } = decision;
   if (actAs === undefined) return;
-  exchange.impersonator ??= exchange.user;
-  exchange.user = actAs;
+  context.impersonator ??= context.user;
+  context.user = actAs;
   if (isOpen !== true) return;
   const asked = { ...attributes, user: actAs };
-  enforce(exchange, await authorizer.authorize(asked), asked);
+  enforce(context, await authorizer.authorize(asked), asked);
 }
 
-/** Whether a write that turns out to create may: in a view that is for it to decide. */
+/** Authorizes a write that turns out to create its object: in a view, the view decides. */
 function authorizeCreateIn(
-  exchange: Exchange,
+  context: RequestContext,
   { services }: PipelineDependencies,
 ): HandlerDependencies["authorizeCreate"] {
-  const service = exchange.scope?.service as ServiceScope;
-  const attributes = { ...attributesOf(exchange), verb: "create" };
+  const service = context.scope?.service as ServiceScope;
+  const attributes = { ...attributesOf(context), verb: "create" };
   return async () => {
-    enforce(exchange, await services.authorize(service, attributes), attributes);
+    enforce(context, await services.authorize(service, attributes), attributes);
   };
 }
 
 function enforce(
-  exchange: Exchange,
+  exchange: RequestContext,
   decision: Decision | ServiceDecision,
   attributes: Attributes,
 ): undefined {
@@ -353,7 +380,7 @@ function enforce(
 }
 
 function auditDecision(
-  { audit }: Exchange,
+  { audit }: RequestContext,
   { allowed, reason }: Pick<Decision, "allowed" | "reason">,
 ): void {
   if (audit === undefined) return;
@@ -361,16 +388,19 @@ function auditDecision(
   audit.annotate("authorization.k8s.io/reason", reason);
 }
 
-/** Where the request is audited, each step of the decision is written down. */
-function recordingAttributesOf(exchange: Exchange): Attributes {
-  const { audit } = exchange;
-  const attributes = attributesOf(exchange);
+/**
+ * The attributes of the request; for an audited request, each step of the authorization decision is
+ * recorded.
+ */
+function recordingAttributesOf(context: RequestContext): Attributes {
+  const { audit } = context;
+  const attributes = attributesOf(context);
   if (audit === undefined) return attributes;
   const annotate = (key: string, value: string) => audit.annotate(key, value);
-  return { ...attributes, note: decisionRecorder(annotate, "request.auth.kcp.io") };
+  return { ...attributes, recordDecision: decisionRecorder(annotate, "request.auth.kcp.io") };
 }
 
-function attributesOf({ scope, user }: Exchange): Attributes {
+function attributesOf({ scope, user }: RequestContext): Attributes {
   const { cluster, path, verb } = scope as RequestScope;
   if (scope?.kind !== "resource") {
     return { user, verb, cluster, path, isResourceRequest: false, ...noResource };
@@ -400,19 +430,25 @@ const noResource = {
   name: "",
 } as const;
 
-/** Finds what answers the request: the handler of a resource, a path, or what the cluster directory has instead. */
-function resolve(exchange: Exchange, rooms: PipelineDependencies): Promise<undefined> | undefined {
-  const { detour } = exchange;
+/**
+ * Finds the handler that serves the request: the handler of a resource, of a path, or of an
+ * unresolved target of the cluster directory.
+ */
+function resolve(
+  exchange: RequestContext,
+  dependencies: PipelineDependencies,
+): Promise<undefined> | undefined {
+  const { unresolvedTarget: detour } = exchange;
   if (detour !== undefined) {
     exchange.serve = () => detour.serve(detourRequest(exchange, attributesOf(exchange)));
     return undefined;
   }
   const asked = exchange.scope as RequestScope;
-  const scope = asked.service === undefined ? asked : rooms.services.scopeOf(asked);
-  const view = scope.service === undefined ? undefined : rooms.services.catalogOf(scope);
-  const catalog = view ?? rooms.catalog;
+  const scope = asked.service === undefined ? asked : dependencies.services.scopeOf(asked);
+  const view = scope.service === undefined ? undefined : dependencies.services.catalogOf(scope);
+  const catalog = view ?? dependencies.catalog;
   if (scope.kind === "path") {
-    const served = view === undefined ? rooms : { ...rooms, catalog };
+    const served = view === undefined ? dependencies : { ...dependencies, catalog };
     exchange.serve = () => servePath(exchange.request, scope, exchange.user, served);
     return undefined;
   }
@@ -421,9 +457,9 @@ function resolve(exchange: Exchange, rooms: PipelineDependencies): Promise<undef
     if (definition === undefined) throw statusError.pathNotFound();
     const served =
       view === undefined
-        ? rooms
-        : { ...rooms, authorizeCreate: authorizeCreateIn(exchange, rooms) };
-    const handled = exchange.handled(scope, definition);
+        ? dependencies
+        : { ...dependencies, authorizeCreate: authorizeCreateIn(exchange, dependencies) };
+    const handled = exchange.toHandlerRequest(scope, definition);
     const handle = handlerOf(handled, served);
     exchange.serve = () => handle(handled, served);
     return undefined;
@@ -432,6 +468,6 @@ function resolve(exchange: Exchange, rooms: PipelineDependencies): Promise<undef
   return found instanceof Promise ? found.then(serveBy) : serveBy(found);
 }
 
-function dispatch({ serve }: Exchange): MaybePromise<ApiResponse> {
+function dispatch({ serve }: RequestContext): MaybePromise<ApiResponse> {
   return (serve as () => MaybePromise<ApiResponse>)();
 }

@@ -1,4 +1,4 @@
-/** The words of a log; structured fields first, constant message last, as pino has them. */
+/** The log interface of the server; structured fields first, constant message last, as in pino. */
 export interface ServerLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

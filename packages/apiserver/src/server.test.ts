@@ -11,12 +11,12 @@ let server: TestServer;
 beforeEach(async () => {
   storage = new FaultyStorage(new MemoryStorage());
   server = await TestServer.start({ storage });
-  await server.must("POST", configmaps, { body: { metadata: { name: "x" } } });
+  await server.requestOk("POST", configmaps, { body: { metadata: { name: "x" } } });
 });
 afterEach(() => server.close());
 
-describe("the pipeline", () => {
-  it("has its stages in the order of the architecture", () => {
+describe("the request pipeline", () => {
+  it("runs its stages in the order of ARCHITECTURE.md", () => {
     const names = pipeline.map(([name]) => name);
     assert.deepEqual(names, [
       ...["route", "deadline", "authenticate", "audit", "impersonate"],
@@ -24,7 +24,7 @@ describe("the pipeline", () => {
     ]);
   });
 
-  it("authenticates before it authorizes, and authorizes before it looks at the resource", async () => {
+  it("authenticates before it authorizes, and authorizes before it resolves the resource", async () => {
     const wrong = { authorization: "Bearer wrong" };
     for (const path of [configmaps, "/api/v1/nothing", "/nothing"]) {
       const unknown = await server.get(path, { user: "anonymous", headers: wrong });
@@ -38,8 +38,8 @@ describe("the pipeline", () => {
     );
   });
 
-  it("gives up a request whose time is over, with a 504", async () => {
-    const release = storage.hold();
+  it("responds 504 to a request that exceeds its timeout", async () => {
+    const release = storage.holdCommits();
     const body = { metadata: { name: "slow" } };
     const times: [query: string, ms: number][] = [
       ["?timeout=2s", 2000],
@@ -71,7 +71,7 @@ describe("the pipeline", () => {
 });
 
 describe("a store that fails", () => {
-  it("turns writes and reads into 500s that say nothing of it, and readyz into a failure; then all is well again", async () => {
+  it("fails reads and writes with 500s that do not expose the cause, fails readyz, and then recovers", async () => {
     storage.fail();
     const requests: [method: string, path: string, body?: object][] = [
       ["POST", configmaps, { metadata: { name: "y" } }],
@@ -107,7 +107,7 @@ describe("a store that fails", () => {
     assert.equal((await server.get("/readyz")).status, 500);
     assert.equal((await server.get("/livez")).status, 200);
     storage.recover();
-    // The feed tries again a little later.
+    // The feed retries a little later.
     await settle();
     server.clock.advance(100);
     await settle();
@@ -117,7 +117,7 @@ describe("a store that fails", () => {
     assert.equal((await server.get("/readyz")).status, 200);
   });
 
-  it("does not end watches: they go on where they were", async () => {
+  it("does not end watches: they resume where they stopped", async () => {
     const watch = await server.watch(`${configmaps}?watch=1`);
     assert.equal(summarizeEvent(await watch.next()), "ADDED x");
     const next = watch.next();
@@ -125,15 +125,15 @@ describe("a store that fails", () => {
     storage.fail();
     await settle();
     storage.recover();
-    await server.must("POST", configmaps, { body: { metadata: { name: "during" } } });
+    await server.requestOk("POST", configmaps, { body: { metadata: { name: "during" } } });
     server.clock.advance(100);
     assert.equal(summarizeEvent(await next), "ADDED during");
     await watch.leave();
   });
 });
 
-describe("stopping", () => {
-  it("readyz fails first, and requests are still served", async () => {
+describe("stopping the server", () => {
+  it("fails readyz first, while requests are still served", async () => {
     server.server.beginDraining();
     const ready = await server.get("/readyz?verbose");
     assert.equal(ready.status, 500);
@@ -144,7 +144,7 @@ describe("stopping", () => {
     assert.equal((await server.request("POST", configmaps, { body })).status, 201);
   });
 
-  it("watches end without an error event, new ones at once", async () => {
+  it("ends watches without an error event, and new watches at once", async () => {
     const watch = await server.watch(`${configmaps}?watch=1`);
     await watch.take(1);
     const rest = watch.rest();
@@ -155,7 +155,7 @@ describe("stopping", () => {
   });
 
   it("waits for writes in flight, which are acknowledged and kept", async () => {
-    const release = storage.hold();
+    const release = storage.holdCommits();
     const writing = server.request("POST", configmaps, { body: { metadata: { name: "last" } } });
     await settle();
     assert.equal(storage.held, 1);
@@ -174,7 +174,7 @@ describe("stopping", () => {
     await again.server.close();
   });
 
-  it("close leaves no timer and no feed behind", async () => {
+  it("leaves no timer and no feed behind after close", async () => {
     const watch = await server.watch(`${configmaps}?watch=1`);
     await watch.take(1);
     const rest = watch.rest();

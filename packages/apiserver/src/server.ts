@@ -1,15 +1,17 @@
 /**
- * One API server without its sockets: rooms wired together, start, drain, stop.
+ * ApiServer: one API server without its sockets. It wires the folders of this package together,
+ * starts them, drains requests and stops.
  *
- * `handle` is the only way in; a listener calls it for every request from the network, an in-process client calls it directly.
+ * `handle` is the only entry point: a listener calls it for every request from the network, and an
+ * in-process client calls it directly.
  */
 import { randomUUID } from "node:crypto";
 import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import {
-  accountObjects,
   ClusterAuthenticator,
   createAuthorization,
+  serviceAccountTokenGetter,
   signerRules,
 } from "./access-sources/index.ts";
 import {
@@ -42,7 +44,7 @@ import {
   type ServerExtension,
   type ServerHost,
 } from "./extension.ts";
-import { ClusterStorageQuota, FlowControlConfigController } from "./fairness-sources/index.ts";
+import { ClusterStorageQuota, FlowControlConfigController } from "./flow-control-sources/index.ts";
 import type { AdditionalSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import type { HealthChecks } from "./health/index.ts";
 import { healthChecks } from "./health-wiring.ts";
@@ -57,9 +59,10 @@ import {
   VirtualResourceCatalog,
 } from "./registry/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "./request/api-request.ts";
+import { composeRequestLimits, type RequestLimitOptions } from "./request-limits.ts";
 import type { PublishedDocuments } from "./routing/index.ts";
 import type { ServerLog } from "./server-log.ts";
-import type { Exchange } from "./stages/index.ts";
+import type { RequestContext } from "./stages/index.ts";
 import {
   type AuditWiringOptions,
   composeAudit,
@@ -75,58 +78,72 @@ import {
   withCheckedStorage,
 } from "./store-upkeep/index.ts";
 import { SupervisedLoops } from "./supervised-loops.ts";
-import { composeRequestLimits, type RequestLimitOptions } from "./traffic.ts";
 import type { UnreadBudget, WatchCache, WatchCacheOptions } from "./watch-cache/index.ts";
 import { watchCacheOf } from "./watch-cache-wiring.ts";
 import { tenantDocuments, WebhookClient, type WebhookClientOptions } from "./webhooks/index.ts";
 
 export interface ApiServerOptions<Extension extends ServerExtension = ServerExtension>
   extends RequestLimitOptions {
-  /** Kinds, a directory of logical clusters and views of the embedder's; the server has none of its own if it is left out. */
+  /**
+   * The embedder's kinds, directory of logical clusters and views; without an extension, the server
+   * has none of these.
+   */
   readonly extension?: ((host: ServerHost) => Extension) | undefined;
-  /** Which requests are written down, and where; nothing is when it is left out. */
+  /** The audit policy and its backends; without them, no request is audited. */
   readonly audit?: AuditWiringOptions | undefined;
   readonly storage: Storage;
-  /** The same store, if it can be read as a whole: for GET /backup. */
+  /** The same store, if it can be read as one snapshot: GET /backup serves it. */
   readonly snapshots?: SnapshotSource | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  /** Or how to make it, for authenticators that look things up in this server. */
+  /**
+   * The authenticator, or a function that creates it, for authenticators that read objects of this
+   * server.
+   */
   readonly authenticator:
     | RequestAuthenticator
     | ((objects: ServiceAccountTokenGetter) => RequestAuthenticator);
-  /** Whom tokens must be meant for that issuers of one logical cluster sign. */
+  /** The audiences that a token must have when an issuer of one logical cluster signs it. */
   readonly apiAudiences?: readonly string[] | undefined;
-  /** Makes the tokens of service accounts; without it they get none. */
+  /** Issues the tokens of service accounts; without it, service accounts have no tokens. */
   readonly tokens?: TokenSource | undefined;
-  /** Published for those who verify such tokens themselves. */
+  /**
+   * The discovery document and the keys of the issuer, published for relying parties that verify
+   * such tokens themselves.
+   */
   readonly issuerDocuments?: PublishedDocuments | undefined;
-  /** system:masters, then RBAC, if left out. */
+  /** Composes the authorizer; system:masters, then RBAC, if omitted. */
   readonly authorization?: ComposeAuthorization;
   readonly log: ServerLog;
   readonly admissionPlugins?: readonly AdmissionPlugin[];
-  /** Served in every logical cluster, besides the built-in ones. */
+  /** Resources that every logical cluster serves in addition to the built-in ones. */
   readonly resources?: readonly ResourceDefinition[];
   readonly compaction?: Partial<CompactorOptions["policy"]>;
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
   readonly unread?: WatchCacheOptions["unread"];
-  /** How webhooks that tenants name are called, for admission and for conversion. */
+  /** Options of the client that calls the tenants' webhooks, for admission and for conversion. */
   readonly webhooks?: Omit<WebhookClientOptions, "clock" | "serviceObjects">;
-  /** Things to do with objects that their definitions do not name: `pods/exec` of Pods that run elsewhere. */
-  readonly furtherSubresources?: ((authorizer: Authorizer) => AdditionalSubresource) | undefined;
-  /** Who answers further kinds that are questions, by group and resource. */
-  readonly furtherReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
-  /** Served where other resources are. They are for those who ask, and do not count as content of a logical cluster. */
-  readonly besides?: readonly VirtualResource[] | undefined;
-  /** Gives memory back that is no longer needed; called while everything is read through. */
-  readonly tidyMemory?: (() => void) | undefined;
+  /**
+   * Subresources that the definitions of their resources do not list, such as `pods/exec` of Pods
+   * that run in physical clusters.
+   */
+  readonly additionalSubresources?: ((authorizer: Authorizer) => AdditionalSubresource) | undefined;
+  /** Reviewers of further review kinds (such as SubjectAccessReview), by group and resource. */
+  readonly additionalReviewers?: ((authorizer: Authorizer) => Reviewers) | undefined;
+  /**
+   * Virtual resources, served beside the other resources. They are computed for each request, and
+   * do not count as content of a logical cluster.
+   */
+  readonly virtualResources?: readonly VirtualResource[] | undefined;
+  /** Runs a garbage collection; called while the storage is read through at the start. */
+  readonly collectGarbage?: (() => void) | undefined;
 }
 
 export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly extension: Extension;
   readonly #options: ApiServerOptions<Extension>;
-  readonly #rooms: PipelineDependencies;
+  readonly #dependencies: PipelineDependencies;
   readonly #watchCache: WatchCache;
   readonly #compactor: Compactor;
   readonly #storedObjects: StoredObjectCounts;
@@ -135,10 +152,10 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly #webhooks: WebhookClient;
   readonly #policyChecker: PolicyChecker;
   readonly #access: AccessControl;
-  readonly #limits: ClusterStorageQuota;
+  readonly #storageQuota: ClusterStorageQuota;
   readonly #supervisor: SupervisedLoops;
   readonly #inFlight = { readOnly: 0, mutating: 0 };
-  #flowObjects: FlowControlConfigController | undefined;
+  #flowControlConfig: FlowControlConfigController | undefined;
   #isStarted = false;
   #isDraining = false;
   #idle: (() => void) | undefined;
@@ -152,10 +169,10 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const watchCache = watchCacheOf(options, supervisor);
     const confirmCreate = confirmNamespaceOnCreate(storage, watchCache, () => source);
     const newUid = randomUUID;
-    const capacity = this.#storedLimits(watchCache);
-    this.#limits = capacity;
+    const quota = this.#composeStorageQuota(watchCache);
+    this.#storageQuota = quota;
     const parts = { storage, watchCache, clock, random, newUid };
-    const registry = new Registry({ ...parts, confirmCreate, capacity });
+    const registry = new Registry({ ...parts, confirmCreate, quota });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjectCounts(storage, watchCache.hub, log);
     const counters = [damaged.counter, supervisor.restarts];
@@ -175,7 +192,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     this.#compactor = compactorOf(options, watchCache, supervisor);
     const observers = { clock, metrics, log };
     const deadlines = new Deadlines<() => void>(clock, (callback) => callback());
-    this.#rooms = {
+    this.#dependencies = {
       registry,
       watchCache,
       admission: this.#composeAdmission(registry, source),
@@ -188,7 +205,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
       authorizeCreate: createAuthorization(this.#access.authorizer),
-      furtherSubresource: options.furtherSubresources?.(this.#access.authorizer),
+      additionalSubresource: options.additionalSubresources?.(this.#access.authorizer),
       reviewers: allReviewers(this.#access, options),
       directory: this.#directory,
       services: this.#served.services,
@@ -196,7 +213,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
-      onAnswer: (exchange, response) => {
+      onResponse: (exchange, response) => {
         observeRequest(exchange, response, observers);
         this.#inFlight[kindOf(exchange.request)]--;
         if (this.#isDraining) this.#noteIdle();
@@ -213,7 +230,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     return accessControl({
       ...{ storage, hub, registry, authenticator, clock, compose },
       supervisor: this.#supervisor,
-      gate: this.extension.gate,
+      contentAuthorizer: this.extension.gate,
       limit: this.extension.limit,
       onError: (error) => log.warn({ err: error }, "an aggregated role could not be written"),
     });
@@ -229,7 +246,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     });
   }
 
-  #storedLimits({ hub }: WatchCache): ClusterStorageQuota {
+  #composeStorageQuota({ hub }: WatchCache): ClusterStorageQuota {
     const { storage, clock, tenantLimits } = this.#options;
     return new ClusterStorageQuota(tenantLimits, {
       ...{ storage, clock, hub },
@@ -250,7 +267,10 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     }) as Extension;
   }
 
-  /** What is built in, what the extension adds to it, and what logical clusters define themselves. */
+  /**
+   * Combines the built-in kinds, those of the extension, and the CustomResourceDefinitions of the
+   * logical clusters.
+   */
   #defineResources(registry: Registry): CustomResources {
     const { storage, clock, log, resources = [] } = this.#options;
     const { extension } = this;
@@ -263,21 +283,25 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     });
   }
 
-  /** With what is served beside it. */
+  /** The catalog of the directory, with the virtual resources. */
   #allServed(): ClusterDirectory["catalog"] {
-    const { besides = [] } = this.#options;
+    const { virtualResources = [] } = this.#options;
     const { catalog } = this.#directory;
-    return besides.length === 0 ? catalog : new VirtualResourceCatalog(catalog, besides);
+    return virtualResources.length === 0
+      ? catalog
+      : new VirtualResourceCatalog(catalog, virtualResources);
   }
 
   #authenticator(registry: Registry): ClusterAuthenticator {
     const { authenticator: given } = this.#options;
     const everywhere =
-      typeof given === "function" ? given(accountObjects(registry, this.#watchCache)) : given;
+      typeof given === "function"
+        ? given(serviceAccountTokenGetter(registry, this.#watchCache))
+        : given;
     return new ClusterAuthenticator(everywhere, this.#clusterTokens());
   }
 
-  /** Those of issuers that one logical cluster believes. */
+  /** Authenticates the tokens of issuers that one logical cluster trusts. */
   #clusterTokens(): ClusterTokens {
     const { clock, log, webhooks, apiAudiences = [] } = this.#options;
     return new ClusterTokens({
@@ -294,21 +318,21 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     return new WebhookClient({
       ...this.#options.webhooks,
       clock: this.#options.clock,
-      serviceObjects: serviceObjects({ ...rooms, catalog: () => this.#rooms.catalog }),
+      serviceObjects: serviceObjects({ ...rooms, catalog: () => this.#dependencies.catalog }),
     });
   }
 
-  /** What open watches hold for clients that have not read it. */
+  /** The budget of bytes that open watches buffer for clients that have not read them. */
   get unread(): UnreadBudget {
     return this.#watchCache.unread;
   }
 
-  /** The whole of authorization, for those in this process who must ask. */
+  /** The complete authorizer, for callers inside this process. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
   }
 
-  /** Runs loops in this process; /readyz names those that are down. */
+  /** Runs loops in this process; /readyz names the loops that are down. */
   get supervisor(): Supervisor {
     return this.#supervisor;
   }
@@ -328,32 +352,38 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     this.#isStarted = true;
   }
 
-  /** Makes what the logical cluster root begins with. `externalUrl` is where clients reach this server, without a path. */
+  /**
+   * Creates the initial content of the logical cluster root. `externalUrl` is the address at which
+   * clients reach this server, without a path.
+   */
   async bootstrap(externalUrl: string): Promise<void> {
     await this.extension.bootstrap(externalUrl);
-    await this.#flowObjects?.keep();
+    await this.#flowControlConfig?.ensure();
   }
 
   handle(request: ApiRequest): MaybePromise<ApiResponse> {
     this.#inFlight[kindOf(request)]++;
-    return handleRequest(request, this.#rooms);
+    return handleRequest(request, this.#dependencies);
   }
 
   get isReady(): boolean {
-    return this.#rooms.health.readyz.every((check) => check.check() === undefined);
+    return this.#dependencies.health.readyz.every((check) => check.check() === undefined);
   }
 
-  /** For quiet times: lets go of what is held in memory for what might follow at once. */
-  settle(): Promise<void> {
-    return this.#watchCache.settle();
+  /** For idle times: releases memory that is held only to speed up requests that might follow. */
+  releaseMemory(): Promise<void> {
+    return this.#watchCache.releaseMemory();
   }
 
-  /** readyz fails from here on, so that load balancers turn away; requests are still served. */
+  /**
+   * Fails readyz from now on, so that load balancers stop sending requests; requests are still
+   * served.
+   */
   beginDraining(): void {
     this.#isDraining = true;
   }
 
-  /** Ends watches and waits for requests in flight, so that what was promised is kept. */
+  /** Ends watches and waits for requests in flight, so that every acknowledged write is kept. */
   async drain(): Promise<void> {
     this.beginDraining();
     this.#watchCache.endWatches();
@@ -363,13 +393,13 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     });
   }
 
-  /** Leaves the storage open: its owner closes it. */
+  /** Leaves the storage open: the owner of the storage closes it. */
   async close(): Promise<void> {
     this.#isDraining = true;
-    this.#rooms.deadlines.close();
-    this.#watchCache.hub.endWaits();
-    await this.#flowObjects?.stop();
-    await this.#rooms.audit?.close();
+    this.#dependencies.deadlines.close();
+    this.#watchCache.hub.cancelWaits();
+    await this.#flowControlConfig?.stop();
+    await this.#dependencies.audit?.close();
     await this.#compactor.stop();
     await this.#storedObjects.close();
     await this.extension.stop();
@@ -380,7 +410,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     await this.#watchCache.close();
   }
 
-  /** In the order in which they run; quotas come last. */
+  /** The admission plugins in the order in which they run; quotas run last. */
   #composeAdmission(registry: Registry, source: NamespaceSource): Admission {
     const { storage, admissionPlugins = [] } = this.#options;
     const { authorizer, escalation } = this.#access;
@@ -390,7 +420,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const webhooks = this.#webhooks;
     return new Admission([
       ...this.#served.admissionPlugins,
-      this.#limits.plugin,
+      this.#storageQuota.plugin,
       namespaceLifecycle(source),
       certificateSigners(signerRules(authorizer)),
       escalation,
@@ -399,7 +429,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       ...configuredAdmission({
         ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
         ownerOf: (cluster, group, resource) => directory.ownerOf(cluster, group, resource),
-        mayHave: (cluster, collection) => directory.mayHave(cluster, collection),
+        mayContain: (cluster, collection) => directory.mayHave(cluster, collection),
       }),
     ]);
   }
@@ -417,16 +447,16 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   }
 
   async #startFlowObjects(): Promise<void> {
-    const { fairness } = this.#rooms;
-    if (fairness === undefined) return;
+    const { flowControl } = this.#dependencies;
+    if (flowControl === undefined) return;
     const { storage, clock, log } = this.#options;
-    this.#flowObjects = new FlowControlConfigController({
-      ...{ storage, clock, registry: this.#rooms.registry },
+    this.#flowControlConfig = new FlowControlConfigController({
+      ...{ storage, clock, registry: this.#dependencies.registry },
       hub: this.#watchCache.hub,
-      fairness,
+      flowControl,
       onError: (error) => log.warn({ err: error }, "flow schemas could not be looked after"),
     });
-    await this.#flowObjects.start();
+    await this.#flowControlConfig.start();
   }
 
   #noteIdle(): void {
@@ -438,8 +468,8 @@ function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
   return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
 
-function pathOf(exchange: Exchange): string {
-  return exchange.scope?.path ?? "";
+function pathOf(context: RequestContext): string {
+  return context.scope?.path ?? "";
 }
 
 function compactorOf(
@@ -459,7 +489,7 @@ function compactorOf(
 
 function allReviewers(
   { reviewers, authorizer }: AccessControl,
-  { furtherReviewers }: ApiServerOptions,
+  { additionalReviewers }: ApiServerOptions,
 ): Reviewers {
-  return new Map([...reviewers, ...(furtherReviewers?.(authorizer) ?? [])]);
+  return new Map([...reviewers, ...(additionalReviewers?.(authorizer) ?? [])]);
 }

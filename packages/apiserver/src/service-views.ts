@@ -1,6 +1,6 @@
 /**
- * Views of what logical clusters have, at paths of their own below `/services/`: the same handlers
- * with another scope.
+ * ServiceViews: views of the objects of logical clusters, at paths of their own below `/services/`,
+ * served by the same handlers with another scope.
  */
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Catalog } from "./registry/index.ts";
@@ -11,21 +11,24 @@ import type { UserInfo } from "./request/user.ts";
 import type { SplitService } from "./routing/index.ts";
 
 export interface ServiceViews {
-  /** From a path to the view that it is of. */
+  /** Splits a path into the view and the path inside the view. */
   readonly split: SplitService;
   authorize(service: ServiceScope, attributes: Attributes): MaybePromise<ServiceDecision>;
-  /** Where a request to a view is served. */
+  /** The scope in which a request to a view is served. */
   scopeOf(scope: RequestScope): RequestScope;
-  /** What a view serves. Undefined for what is served as in the logical cluster itself. */
+  /**
+   * The catalog of a view; undefined when the view serves the resources of the logical cluster
+   * itself.
+   */
   catalogOf(scope: RequestScope): Catalog | undefined;
 }
 
 export interface ServiceDecision {
   readonly allowed: boolean;
   readonly reason: string;
-  /** Who the request is made as, where it is somebody else. */
+  /** The user that the request acts as, if another than the one that sent it. */
   readonly actAs?: UserInfo;
-  /** Whether what this user may do is still to be asked. */
+  /** Whether the authorizer must still authorize this user. */
   readonly isOpen?: boolean;
 }
 

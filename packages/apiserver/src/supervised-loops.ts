@@ -1,4 +1,4 @@
-/** Wiring: the loops of the process, as the log, /metrics and /readyz show them. */
+/** Wiring of the loops of the process with the log, /metrics and /readyz. */
 import { type Clock, LoopSupervisor, type Random } from "@kcp-ts/machinery/base";
 import type { HealthCheck } from "./health/index.ts";
 import { Counter } from "./metrics/index.ts";
@@ -29,7 +29,7 @@ export class SupervisedLoops extends LoopSupervisor {
     this.restarts = restarts;
   }
 
-  /** One for each loop that runs, or should. */
+  /** One health check for each loop that runs, or should run. */
   get checks(): HealthCheck[] {
     return Array.from(this.loops, ({ name, down }) => ({
       name: `loop/${name}`,

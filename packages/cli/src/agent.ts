@@ -1,4 +1,7 @@
-/** The program in the agent's container: `kcp syncer` and nothing else, so that it needs neither the server nor its store. */
+/**
+ * The program of the agent's container: `kcp syncer` and no other command, so that it needs neither
+ * the server nor its storage.
+ */
 import { addSyncer } from "./commands/syncer.ts";
 import { runProgram } from "./run-program.ts";
 

@@ -1,4 +1,7 @@
-/** A command line made of verbs. Prose goes to stderr; exit code 1 is a failure, 2 a wrong command line. */
+/**
+ * Runs a command line with subcommands. Messages go to stderr; exit code 1 is a failure, 2 a wrong
+ * command line.
+ */
 import { Command } from "commander";
 import { endOnBrokenPipe, errorText } from "./process-output/index.ts";
 

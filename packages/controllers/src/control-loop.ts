@@ -1,5 +1,7 @@
-/** A part of the control plane that works until it is told to stop. */
+/** A component of the control plane that runs until its signal aborts. */
 export interface ControlLoop {
-  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  /**
+   * Runs until the signal aborts, and resolves when the work in flight is finished. Call it once.
+   */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -1,7 +1,9 @@
 /**
- * All control loops of an API server, as one thing that runs: over any client that may do everything in every logical cluster.
+ * All controllers of an API server, as one component: over a client with all permissions in every
+ * logical cluster.
  *
- * It knows nothing of where the server is; and running it twice, in two processes, does no harm but work.
+ * The controllers may run in the server's process or in another one; running them in two processes
+ * at once is safe and only repeats work.
  */
 import { type Clock, type Supervisor, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import {
@@ -41,20 +43,22 @@ import { resourceQuotaController } from "./resource-quota/index.ts";
 import { type IssueToken, serviceAccountTokensController } from "./service-account-tokens/index.ts";
 
 export interface ControlLoopsOptions {
-  /** Of the server, not of one cluster of it. */
+  /** The server's client, not that of one cluster. */
   readonly client: Client;
-  /** What clients verify the server by; goes into every namespace. */
+  /**
+   * The CA certificate by which clients verify the server; it is published into every namespace.
+   */
   readonly caPem: string;
-  /** Fills the secrets in which people want tokens of service accounts; without it nobody does. */
+  /** Issues tokens for service account token Secrets; without it these Secrets stay empty. */
   readonly issueToken?: IssueToken | undefined;
-  /** Signs requests for client certificates; without it nobody does. */
+  /** Signs requests for client certificates; without it requests are not signed. */
   readonly signCertificate?: SignCertificate | undefined;
-  /** How long an Event lives after it was last written. */
+  /** How long an Event lives after its last write. */
   readonly eventTtlMs?: number | undefined;
   readonly clock?: Clock;
-  /** Starts a loop again that ends or fails. */
+  /** Restarts a controller that ends or fails. */
   readonly supervisor: Supervisor;
-  /** What went wrong and is tried again, for a log. */
+  /** Called with errors that are retried, for a log. */
   readonly onError: (error: unknown, context: ErrorContext) => void;
 }
 
@@ -63,7 +67,7 @@ export interface ErrorContext {
   readonly key?: ObjectKey;
 }
 
-/** Works until the signal aborts, and resolves when what was under way is finished. */
+/** Runs until the signal aborts, and resolves when the work in flight is finished. */
 export async function runControlLoops(
   given: ControlLoopsOptions,
   signal: AbortSignal,
@@ -83,7 +87,7 @@ export async function runControlLoops(
 
 type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
 
-/** By name; a loop runs once, and is made anew to run again. */
+/** The controllers by name; a controller runs once, and is created again to be restarted. */
 function controlLoops(
   options: ControlLoopsOptions,
   serves: ServesKind,
@@ -137,7 +141,7 @@ function garbageCollector(
   };
 }
 
-/** What counts for quotas. */
+/** The controllers of quotas. */
 function quotaLoop(
   { client, clock = systemClock }: ControlLoopsOptions,
   report: Report,
@@ -162,7 +166,7 @@ function quotaLoop(
   };
 }
 
-/** What makes tokens and certificates, as far as there are keys to make them with. */
+/** The controllers that issue tokens and certificates, as far as the keys for them are given. */
 function credentials(options: ControlLoopsOptions, report: Report): ControlLoop {
   const { client, issueToken: issue, signCertificate: sign, caPem, clock = systemClock } = options;
   const clusters = logicalClusters({ client, clock, onError: report("informer") });

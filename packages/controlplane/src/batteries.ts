@@ -1,4 +1,7 @@
-/** What helps trying things out and may be unwanted in production, as `--batteries-included` names it. */
+/**
+ * Features that help to try kcp out and may be unwanted in production, as `--batteries-included`
+ * names them.
+ */
 import { OptionsError } from "./options.ts";
 
 export const batteryNames = ["workspace-types", "admin", "user", "metrics-viewer"] as const;
@@ -6,7 +9,7 @@ export type Battery = (typeof batteryNames)[number];
 
 const defaults: readonly Battery[] = ["workspace-types", "admin"];
 
-/** All of them listed, or changes of what is there by default: `+user,-admin`. */
+/** A complete list, or changes of the default: `+user,-admin`. */
 export function batteriesOf(given: readonly string[] = defaults): ReadonlySet<Battery> {
   const changes = given.filter((each) => /^[+-]/.test(each));
   if (changes.length > 0 && changes.length < given.length)

@@ -16,7 +16,11 @@ import {
   renewServingCertificates,
   writeAdminKubeconfig,
 } from "@kcp-ts/pki";
-import { garbageCollector, memoryTidier, startIdleCollection } from "@kcp-ts/process-memory";
+import {
+  garbageCollector,
+  startIdleCollection,
+  throttledGarbageCollector,
+} from "@kcp-ts/process-memory";
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
@@ -32,14 +36,16 @@ import { gatesWithoutSwitch, parseFeatureGates } from "./feature-gates.ts";
 import { type ControlPlaneOptions, OptionsError } from "./options.ts";
 
 export interface ControlPlane {
-  /** Where clients connect, without a path. */
+  /** The URL for clients, without a path. */
   readonly url: string;
-  /** Where the admin kubeconfig is, unless the battery `admin` was left out. */
+  /** The path of the admin kubeconfig, unless the battery `admin` is excluded. */
   readonly kubeconfigPath: string;
   readonly server: ApiServer;
-  /** In this process, without sockets; an administrator of the logical cluster root. */
+  /** An in-process client, without sockets; an administrator of the logical cluster root. */
   readonly client: Client;
-  /** readyz fails, watches end, writes in flight finish, then everything is closed. Idempotent. */
+  /**
+   * readyz fails, watches end, writes in flight finish, then all components are closed. Idempotent.
+   */
   stop(): Promise<void>;
 }
 
@@ -63,7 +69,7 @@ export async function startControlPlane(
     const context = { log, clock, extensions, batteries };
     return await compose({ ...options, rootDirectory }, storage, context, started);
   } catch (error) {
-    // What was started holds the process: it would neither serve nor end.
+    // Started components keep the process alive: it would neither serve nor end.
     await started.close("failure").catch((failure: unknown) => {
       log.error({ err: failure }, "what was started could not be closed");
     });
@@ -78,7 +84,7 @@ interface ComposeContext {
   readonly batteries: ReadonlySet<Battery>;
 }
 
-/** What is said by names, before anything is opened. */
+/** Validates options that are names, before anything is opened. */
 function checkNames({ shardName, featureGates = [] }: ControlPlaneOptions, log: ServerLog): void {
   if (shardName !== undefined && shardName !== "root")
     throw new OptionsError(
@@ -150,11 +156,11 @@ async function compose(
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
   const { peerUrl } = options;
-  // Whose certificate is not of our making is verified as the system does it.
+  // A certificate of the operator is verified by the system's CA certificates.
   const caPem = tls.own === undefined ? certificates.caPem : undefined;
-  if (peerUrl !== undefined) core.meetPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
-  const settle = () => server.settle();
-  const collector = startIdleCollection({ clock, log, collectGarbage, settle });
+  if (peerUrl !== undefined) core.startPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
+  const releaseMemory = () => server.releaseMemory();
+  const collector = startIdleCollection({ clock, log, collectGarbage, releaseMemory });
   started.endsBy(() => collector.stop());
   return { url, kubeconfigPath, server, client, stop: () => started.close("stop") };
 }
@@ -205,9 +211,9 @@ async function composeCore(
       homeCreatorGroups: options.homeCreatorGroups,
     },
     random: systemRandom,
-    trail: await composeAudit(options.audit, { clock, random: systemRandom }),
+    audit: await composeAudit(options.audit, { clock, random: systemRandom }),
     limits: trafficOf(options.traffic),
-    tidyMemory: memoryTidier(clock, collectGarbage),
+    collectGarbage: throttledGarbageCollector(clock, collectGarbage),
     mounts: await loadMounts(options),
   });
 }
@@ -222,7 +228,7 @@ async function shutDown(
   if (shutdownDelayMs > 0) await sleep(clock, shutdownDelayMs);
   const giveUp = new AbortController();
   const timer = clock.schedule(shutdownTimeoutMs, () => giveUp.abort());
-  // Stop accepting first: what is not in yet does not get in.
+  // The listener stops accepting first, so that no new connection is opened.
   const drained = listener.drain(giveUp.signal);
   await Promise.race([
     server.drain(),
@@ -241,7 +247,7 @@ function hostForUrl({ externalHostname, bindAddress }: ControlPlaneOptions): str
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** Every name and address by which this machine may be reached. */
+/** Every name and address of this machine. */
 function hostnamesOf({ externalHostname, bindAddress, peerUrl }: ControlPlaneOptions): string[] {
   const names = new Set(["localhost", "127.0.0.1", "::1", ...serverNames]);
   if (peerUrl !== undefined) names.add(peerHost(peerUrl));

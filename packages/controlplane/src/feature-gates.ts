@@ -1,11 +1,12 @@
 /**
- * `--feature-gates`: taken as kcp takes them. What kcp has behind its gates is there without being asked for, or not there at all, so none of them
- * switches anything; each is checked, and told of at the start where it asks for what is not so.
+ * `--feature-gates`, with kcp's syntax. The features behind kcp's gates are either always on or not
+ * implemented, so no gate has an effect; each is validated, and reported at the start if its
+ * requested value is not the actual one.
  */
 import { knownFeatureGates } from "@kcp-ts/tenancy/feature-gates";
 import { OptionsError } from "./options.ts";
 
-/** What is so whatever is asked for. Of others nobody here knows. */
+/** The actual values. Other gates are unknown here. */
 const fixed: ReadonlyMap<string, boolean> = new Map([
   ["WorkspaceMounts", true],
   ["WorkspaceAuthentication", true],
@@ -33,7 +34,7 @@ export function parseFeatureGates(pairs: readonly string[]): ReadonlyMap<string,
   return gates;
 }
 
-/** Those that are not as they were asked for, or that nothing here hangs on. */
+/** The gates whose requested value differs from the actual one, or that have no effect. */
 export function gatesWithoutSwitch(gates: ReadonlyMap<string, boolean>): readonly string[] {
   return [...gates].filter(([name, value]) => fixed.get(name) !== value).map(([name]) => name);
 }

@@ -1,4 +1,11 @@
 export {
+  type Manifest,
+  ManifestError,
+  parseManifests,
+  readManifests,
+  toYaml,
+} from "@kcp-ts/apiserver/manifests";
+export {
   agentImageDefault,
   type PhysicalClusterOptions,
   runPhysicalClusters,
@@ -31,13 +38,6 @@ export {
   startControlPlane,
 } from "./control-plane.ts";
 export { createLog, type LogFormat, type LogOptions } from "./log.ts";
-export {
-  type Manifest,
-  ManifestError,
-  parseManifests,
-  readManifests,
-  toYaml,
-} from "./manifests/index.ts";
 export {
   type AuditOptions,
   type ControlPlaneOptions,

@@ -1,4 +1,7 @@
-/** The door `@kcp-ts/controlplane/internal`: parts of a control plane, for the test server and for tests. */
+/**
+ * The entry point `@kcp-ts/controlplane/internal`: components of a control plane, for the test
+ * server and for tests.
+ */
 export { readBackupFile, writeBackupFile } from "./backup/index.ts";
 export {
   controlLoopsLease,

@@ -1,5 +1,4 @@
-/** Structured logs: JSON lines for machines, one readable line each for people at a terminal. */
-
+/** Structured logs: JSON lines for machines, readable lines on a terminal. */
 import type { ServerLog } from "@kcp-ts/apiserver";
 import { pino } from "pino";
 
@@ -7,7 +6,7 @@ export type LogFormat = "json" | "pretty";
 
 export interface LogOptions {
   readonly format: LogFormat;
-  /** Kubernetes' -v: 0 only what needs attention, 2 what happens, 4 and more every request. */
+  /** Kubernetes' -v: 0 only warnings and errors, 2 important events, 4 and more every request. */
   readonly verbosity: number;
   readonly write?: (line: string) => void;
 }

@@ -7,7 +7,10 @@ import type { RequestHeaderOptions } from "./compose/request-headers.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";
 import type { TlsOptions } from "./compose/tls.ts";
 
-/** What a control plane can be told, and what it does when it is not told. Flags of `kcp start` map onto this one to one. */
+/**
+ * The options of a control plane, and their defaults. Flags of `kcp start` map onto them one to
+ * one.
+ */
 export interface ControlPlaneOptions
   extends ServiceAccountOptions,
     IssuerOptions,
@@ -15,18 +18,24 @@ export interface ControlPlaneOptions
     AuthorizationOptions,
     ClientAuthorityOptions,
     TlsOptions {
-  /** An API server by itself: no workspaces, no physical clusters, and what is said of them means nothing. */
+  /** A plain API server: no workspaces, no physical clusters; their options have no effect. */
   readonly isAlone?: boolean | undefined;
-  /** Where state and credentials live; made with mode 0700 when missing. */
+  /** The folder of state and credentials; created with mode 0700 when missing. */
   readonly rootDirectory: string;
   readonly bindAddress: string;
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly securePort: number;
   /** The name or address that clients use; by default localhost or the bind address. */
   readonly externalHostname?: string | undefined;
-  /** Where clients reach this server, for what is said of where workspaces are; by default the address that it listens on. */
+  /**
+   * The external URL of this server in the URLs of workspaces; by default the address of its
+   * listener.
+   */
   readonly shardExternalUrl?: string | undefined;
-  /** `https://host:port`, where other servers on the same store reach this one: what only it can do, they ask it for. Nobody asks if left out. */
+  /**
+   * `https://host:port` of this server for other servers on the same store, which forward requests
+   * that only this server can serve. Omitted: none are forwarded.
+   */
   readonly peerUrl?: string | undefined;
   readonly storage: StorageOptions;
   /** By default `<root>/admin.kubeconfig`. */
@@ -34,70 +43,93 @@ export interface ControlPlaneOptions
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
-  /** What helps trying things out: of `batteryNames`, or changes of what is there by default (`+user`, `-admin`). */
+  /**
+   * Features for trying kcp out: of `batteryNames`, or changes of the default (`+user`, `-admin`).
+   */
   readonly batteriesIncluded?: readonly string[] | undefined;
-  /** `Name=true` each, of those that kcp and Kubernetes know; none of them switches anything here. */
+  /** `Name=true` each, of the gates of kcp and Kubernetes; none of them has an effect here. */
   readonly featureGates?: readonly string[] | undefined;
-  /** Must be `root`, if it is given: there is one shard. */
+  /** Must be `root`, if it is set: there is one shard. */
   readonly shardName?: string | undefined;
-  /** False: users have no homes. */
+  /** False: users have no home workspaces. */
   readonly homeWorkspaces?: boolean | undefined;
-  /** Who may have a home made; everybody who is known if left out. */
+  /** The groups whose users may have a home workspace; all authenticated users if omitted. */
   readonly homeCreatorGroups?: readonly string[] | undefined;
-  /** Refuses webhooks, for admission and conversion, and kubeconfigs of SyncTargets that lead to this machine, its network or link-local addresses. */
+  /**
+   * Rejects webhooks, for admission and conversion, and kubeconfigs of SyncTargets that lead to
+   * this machine, its network or link-local addresses.
+   */
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
-  /** Networks (10.96.0.0/12) that Services of webhooks may lead to, although they are private and that is denied, or on this machine. */
+  /**
+   * Networks (10.96.0.0/12) that Services of webhooks may lead to, although private addresses are
+   * denied, or the network is on this machine.
+   */
   readonly webhookServiceNetworks?: readonly string[] | undefined;
-  /** What this server proves itself by to where workspaces are mounted from, which then can believe what it says of users; PEM files. */
+  /**
+   * The client certificate of this server for servers of mounted workspaces, which then can trust
+   * the user headers; PEM files.
+   */
   readonly mountProxyClientCertFile?: string | undefined;
   readonly mountProxyClientKeyFile?: string | undefined;
-  /** What such places must be signed by; the system's authorities if left out. */
+  /** The CA of these servers; the system's CA certificates if omitted. */
   readonly mountProxyCaFile?: string | undefined;
-  /** Hosts that workspaces may be mounted from, as in `mounts.example.com:6443` or `*.example.com`; none if left out. Mounts of this server's own workspaces need no entry. */
+  /**
+   * Hosts from which workspaces may be mounted, as in `mounts.example.com:6443` or `*.example.com`;
+   * none if omitted. Mounts of this server's own workspaces need no entry.
+   */
   readonly mountAllowedHosts?: readonly string[] | undefined;
-  /** Off: nobody empties namespaces, collects garbage or makes what new namespaces get; another process is expected to. */
+  /**
+   * Off: no controller of this process empties namespaces, collects garbage or creates default
+   * objects; another process is expected to.
+   */
   readonly controllers: boolean;
-  /** Left out: nobody connects to physical clusters from this process. */
+  /** Omitted: no controller of this process connects to physical clusters. */
   readonly physicalClusters?: PhysicalClusterOptions | undefined;
   readonly audit: AuditOptions;
   readonly traffic: TrafficLimits;
-  /** How long Events live after they were last written. */
+  /** How long Events live after their last write. */
   readonly eventTtlMs: number;
-  /** Time between the first signal and the moment new requests are refused: load balancers see readyz fail first. */
+  /**
+   * The time between the first signal and the rejection of new requests: load balancers see readyz
+   * fail first.
+   */
   readonly shutdownDelayMs: number;
-  /** Requests still open after this are cut off. */
+  /** Requests that are open after this time are aborted. */
   readonly shutdownTimeoutMs: number;
 }
 
-/** What is written down of requests, and where; nothing without a policy. */
+/** The audit policy and backends; no audit without a policy. */
 export interface AuditOptions {
   readonly policyFile?: string | undefined;
   /** `-` is stdout. */
   readonly logPath?: string | undefined;
-  /** 0 keeps all. */
+  /** 0 keeps all files. */
   readonly logMaxAgeDays: number;
-  /** An answer waits until its event is in the log, as by default in Kubernetes. */
+  /** A response waits until its audit event is in the log, as by default in Kubernetes. */
   readonly isLogBlocking: boolean;
   readonly logMaxBackups: number;
   readonly logMaxSizeMegabytes: number;
-  /** A kubeconfig whose server takes EventLists. */
+  /** A kubeconfig whose server accepts EventLists. */
   readonly webhookConfigFile?: string | undefined;
   readonly webhookBatchMaxSize: number;
   readonly webhookInitialBackoffMs: number;
 }
 
-/** How much is done at once, and what one tenant may hold. 0 is no limit, but for the first two and where another is named. */
+/**
+ * Limits of concurrency and of one tenant. 0 is no limit, except for the first two and where stated
+ * otherwise.
+ */
 export interface TrafficLimits {
   readonly fairness: boolean;
-  /** Together they are the seats that fairness deals out. */
+  /** Their sum is the number of seats of priority and fairness. */
   readonly requestsInFlightMax: number;
   readonly mutatingRequestsInFlightMax: number;
   readonly watchesPerClusterMax: number;
   readonly watchesPerUserMax: number;
-  /** What watches hold for clients that have not read it yet. */
+  /** The memory of watch events that clients have not read yet. */
   readonly unreadBytesPerClusterMax: number;
   readonly unreadBytesMax: number;
-  /** 0: as many as there are file descriptors for. */
+  /** 0: limited by the number of file descriptors. */
   readonly connectionsMax: number;
   /** Of HTTP/2; 0 is the default. */
   readonly streamsPerConnectionMax: number;
@@ -155,7 +187,7 @@ export const controlPlaneDefaults: ControlPlaneOptions = {
   shutdownTimeoutMs: 30_000,
 };
 
-/** A setting that cannot be used, in words that say which and what to do. */
+/** An invalid option; the message names the option and the next step. */
 export class OptionsError extends Error {
   override readonly name = "OptionsError";
 }

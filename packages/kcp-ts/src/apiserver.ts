@@ -1,4 +1,7 @@
-/** The door `kcp-ts/apiserver`: the API server by itself, and its parts, for types, plug-ins and servers of your own. */
+/**
+ * The entry point `kcp-ts/apiserver`: the API server by itself, and its components, for custom
+ * types, plug-ins and servers.
+ */
 
 export {
   type AccountReference,
@@ -41,8 +44,6 @@ export {
   checkBackup,
   clusterOrganizationalUnit,
   type Decision,
-  type Detour,
-  type DetourRequest,
   type Draft,
   decodeObject,
   denied,
@@ -120,6 +121,8 @@ export {
   type TokenAuthenticator,
   type TokenIdentity,
   toYaml,
+  type UnresolvedTarget,
+  type UnresolvedTargetRequest,
   type UserInfo,
   unionAuthorizer,
   unreadLimits,

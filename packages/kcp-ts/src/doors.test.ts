@@ -1,4 +1,6 @@
-/** The doors of the published package offer all that the workspaces behind them do, types included. */
+/**
+ * The entry points of the published package export all that their workspaces do, types included.
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
@@ -25,7 +27,7 @@ const behind: Readonly<Record<string, string>> = {
 
 describe("the published package", () => {
   for (const [door, path] of Object.entries(behind)) {
-    it(`has in its door ${door} all of ${path}`, async () => {
+    it(`exports from its entry point ${door} all of ${path}`, async () => {
       const offered = new Set(await exportedNames(`kcp-ts/src/${door}.ts`));
       const wanted = await exportedNames(path);
       assert.ok(wanted.length > 5);

@@ -1,4 +1,4 @@
-/** Every program in examples/ runs to its end and says what it should. */
+/** Every program in examples/ runs to its end and prints the expected output. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const folder = new URL("../../../examples/", import.meta.url);
 
-/** What each prints; undefined for those that others import or end. */
+/** The output of each program; undefined for programs that others import or end. */
 const programs = new Map<string, string | undefined>([
   ["all-clusters", "team-a team-b team-c"],
   // Runs until it is stopped: tests/integration/cli/apiserver.test.ts.

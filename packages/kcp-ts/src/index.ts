@@ -1,4 +1,4 @@
-/** The door `kcp-ts`: a control plane in your process, and the ways to extend it. */
+/** The entry point `kcp-ts`: a control plane in your process, and its extension points. */
 
 export {
   type AuditOptions,

@@ -1,4 +1,7 @@
-/** The door `kcp-ts/sdk`: what controllers and other clients of an API server are made of. */
+/**
+ * The entry point `kcp-ts/sdk`: the building blocks of controllers and other clients of an API
+ * server.
+ */
 export {
   type Clock,
   type Random,

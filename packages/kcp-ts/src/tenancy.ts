@@ -1,4 +1,4 @@
-/** The door `kcp-ts/tenancy`: workspaces and shared APIs for an API server of your own. */
+/** The entry point `kcp-ts/tenancy`: workspaces and shared APIs for your own API server. */
 export {
   type ExportConsumers,
   type ExportReference,

@@ -1,4 +1,4 @@
-/** The door `kcp-ts/testing`: an API server inside your tests. */
+/** The entry point `kcp-ts/testing`: an API server inside your tests. */
 export {
   type ActiveFault,
   type ControllerContext,

@@ -1,8 +1,8 @@
 /**
- * A namespace may ask for its workloads that their Pods talk to the logical cluster: then they are labelled when they are made. What says otherwise is left as it is, and
- * so is what is there already: its Pods would be replaced.
+ * A namespace may request access to the logical cluster for the Pods of its workloads: admission
+ * then labels its workloads when they are created. A workload that opts out is unchanged, and so
+ * are existing workloads: their Pods would be replaced.
  */
-
 import type { AdmissionPlugin } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
@@ -33,14 +33,14 @@ const namespaces = defineResource<KubernetesObject>({
 export function apiAccessAdmission(client: () => Client): AdmissionPlugin {
   return {
     name: "ApiAccessOfPods",
-    concerns: ({ group, resource, subresource, operation }) =>
+    handles: ({ group, resource, subresource, operation }) =>
       subresource === "" &&
       (operation === "CREATE" || operation === "UPDATE") &&
       kinds.has(`${resource}.${group}`),
     async mutate({ cluster, namespace }, draft, old) {
       const labels = labelsOf(draft);
       if (Object.hasOwn(labels, apiAccessLabel) || isMade(labels)) return;
-      // An update by who does not know of the label takes nothing away.
+      // An update by a client that does not know the label does not remove it.
       if (old !== undefined && labelsOf(old)[apiAccessLabel] !== "true") return;
       const found = await client()
         .inCluster(cluster)
@@ -59,7 +59,7 @@ export function apiAccessAdmission(client: () => Client): AdmissionPlugin {
   };
 }
 
-/** Parts are as their wholes are, and copies of Pods as these are. */
+/** Per-cluster objects follow their workloads, and upsynced Pods follow theirs. */
 function isMade(labels: Readonly<Record<string, JsonValue>>): boolean {
   return Object.entries(labels).some(
     ([label, value]) =>

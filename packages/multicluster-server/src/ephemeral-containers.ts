@@ -1,11 +1,11 @@
 /**
- * `pods/ephemeralcontainers` of copies: what `kubectl debug` adds to a Pod that runs in a physical cluster. The copy is the syncer's, and nobody
- * else's to write: the containers go to the Pod, and the copy follows.
+ * `pods/ephemeralcontainers` of upsynced Pods: `kubectl debug` adds containers to a Pod that runs
+ * in a physical cluster. Only the syncer may write the upstream copy: the containers are sent to
+ * the Pod in the cluster, and the copy follows.
  *
- * Admission of the logical cluster is asked first, about the Pod as it would be. What it has seen is what is sent: each container whole, once, and
- * without what a patch can say beyond it.
+ * Admission of the logical cluster runs first, on the Pod as it would be. The containers are sent
+ * exactly as admission saw them: each complete, once, and without merge directives of the patch.
  */
-
 import { isDeepStrictEqual } from "node:util";
 import type { ApiResponse, ConnectRequest } from "@kcp-ts/apiserver";
 import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
@@ -63,7 +63,7 @@ async function readContainers(call: ConnectRequest): Promise<readonly JsonObject
   return (asked as readonly JsonValue[]).map(wholeContainer);
 }
 
-/** A patch can say how to merge; of containers that are added there is nothing to merge. */
+/** A patch may contain merge directives; new containers have nothing to merge. */
 function wholeContainer(value: JsonValue): JsonObject {
   if (!isJsonObject(value) || typeof value["name"] !== "string")
     throw statusError.badRequest("an ephemeral container is an object with a name");
@@ -80,7 +80,7 @@ function hasDirective(value: JsonValue): boolean {
   return Object.entries(value).some(([key, member]) => key.startsWith("$") || hasDirective(member));
 }
 
-/** By name; the last one of a name is the one that is meant. */
+/** Merged by name; the last container of a name wins. */
 function merged(before: readonly JsonObject[], asked: readonly JsonObject[]): JsonObject[] {
   const byName = new Map(before.map((one) => [one["name"], one]));
   for (const one of asked) byName.set(one["name"], { ...byName.get(one["name"]), ...one });

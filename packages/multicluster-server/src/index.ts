@@ -1,4 +1,4 @@
-/** The half of multi-cluster that lives inside the server. */
+/** The part of multi-cluster that runs inside the server. */
 export {
   MulticlusterServer,
   type MulticlusterServerOptions,

@@ -1,6 +1,7 @@
 /**
- * All that multi-cluster puts into a server, in the order in which it is built: its parts, the options that the server is made with, and then the
- * server itself, which some of the parts look into while requests are served.
+ * The multi-cluster additions to a server, in the order of their construction: the components, the
+ * options that the server is created with, and then the server itself, which some components read
+ * while requests are served.
  */
 import {
   type ApiServer,
@@ -15,45 +16,49 @@ import type { AgentServer, MulticlusterOptions } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import type { TenancyExtension, TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { apiAccessAdmission } from "./api-access-admission.ts";
-import { upsyncAdmission } from "./copies-admission.ts";
-import { SyncedNamespaces } from "./given-namespaces.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
 import { placementReviewAuthorizer } from "./placement-reviews.ts";
 import { podEndpoints } from "./pod-endpoints.ts";
 import { SharedTargets } from "./shared-targets.ts";
+import { SyncedNamespaces } from "./synced-namespaces.ts";
 import { syncerViews } from "./syncer-views.ts";
+import { upsyncAdmission } from "./upsync-admission.ts";
 
 export interface MulticlusterServerOptions {
-  /** May do everything; not used before the server starts. */
+  /** A client that may do everything; not used before the server starts. */
   readonly client: () => Client;
-  /** A token by which this server, and no other, knows a user. */
+  /** Creates a token that only this server accepts. */
   readonly tokenFor: (user: UserInfo) => string;
-  /** Whether other servers may work on the store. */
+  /** Whether other servers may use the store. */
   readonly isStoreShared: boolean;
   readonly clock: Clock;
   readonly log: ServerLog;
 }
 
-/** What the parts look into. */
+/** The properties of the server that the components read. */
 export type ServerInside = Pick<
   ApiServer<TenancyExtension>,
   "authorizer" | "catalog" | "extension"
 >;
 
-/** What a server with physical clusters is made with. */
+/** The options of a server with physical clusters. */
 export type ServerAdditions = Required<
   Pick<
     ApiServerOptions,
-    "admissionPlugins" | "besides" | "furtherReviewers" | "furtherSubresources" | "resources"
+    | "admissionPlugins"
+    | "virtualResources"
+    | "additionalReviewers"
+    | "additionalSubresources"
+    | "resources"
   >
 >;
 
 export class MulticlusterServer {
   readonly additions: ServerAdditions;
-  /** The virtual workspaces that agents see. */
+  /** The virtual workspaces for agents. */
   readonly syncerViews: NonNullable<TenancyExtensionOptions["syncerViews"]>;
-  /** Asked beside the roles of the logical cluster. */
+  /** Authorizers in addition to the roles of the logical cluster. */
   readonly authorizers: readonly Authorizer[];
   readonly #peers: Peers;
   readonly #physicalClusters: PhysicalClusters;
@@ -65,30 +70,30 @@ export class MulticlusterServer {
       client,
       consumers: () => this.#inside.extension.exportConsumers,
     });
-    const given = new SyncedNamespaces({ client, catalog: () => this.#inside.catalog });
+    const syncedNamespaces = new SyncedNamespaces({ client, catalog: () => this.#inside.catalog });
     const peers = new Peers({ client, clock, log, tokenFor, isStoreShared });
     const clusters = new PhysicalClusters({
       ...{ client, clock, log, authorizer, servers: peers },
-      sharedTarget: (cluster, name, signal) => shared.offered(cluster, name, signal),
+      sharedTarget: (cluster, name, signal) => shared.sharedTargetsOf(cluster, name, signal),
     });
     const copies = upsyncAdmission({
-      ...{ client, authorizer, given },
-      sharedPlace: (cluster, name) => shared.placeOf(cluster, name),
+      ...{ client, authorizer, syncedNamespaces },
+      sharedPlace: (cluster, name) => shared.targetOf(cluster, name),
     });
     this.#peers = peers;
     this.#physicalClusters = clusters;
     this.authorizers = [peers.authorizer, placementReviewAuthorizer];
-    this.syncerViews = (sources) => syncerViews({ ...sources, client, given });
+    this.syncerViews = (sources) => syncerViews({ ...sources, client, syncedNamespaces });
     this.additions = {
       admissionPlugins: [clusters.admissionPlugin, copies, apiAccessAdmission(client)],
-      besides: [
+      virtualResources: [
         {
           definition: podMetricsKind(clusters.podMetrics),
-          beside: { group: "", version: "v1", resource: "pods" },
+          servedWith: { group: "", version: "v1", resource: "pods" },
         },
       ],
-      furtherReviewers: (authorizer) => clusters.reviewers(authorizer),
-      furtherSubresources: (authorizer) => {
+      additionalReviewers: (authorizer) => clusters.reviewers(authorizer),
+      additionalSubresources: (authorizer) => {
         const ofPods = podEndpoints({ ...clusters, authorizer, client });
         const ofPeers = peers.endpoint(clusters.connections);
         return (definition, scope) => ofPods(definition, scope) ?? ofPeers(definition, scope);
@@ -102,17 +107,20 @@ export class MulticlusterServer {
     return this.#server;
   }
 
-  /** The server that was made with the additions. */
+  /** Attaches the server that was created with the additions. */
   serveIn(server: ServerInside): void {
     this.#server = server;
   }
 
-  /** Other servers of the store find this one there. */
+  /** Publishes the address at which other servers of the store find this one. */
   meetPeers(address: PeerAddress): void {
     this.#peers.start(address);
   }
 
-  /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
+  /**
+   * The program of the controllers. `server` is the address at which agents reach this server, when
+   * it is known.
+   */
   programOf(
     options: PhysicalClusterOptions,
     server: () => AgentServer | undefined,

@@ -1,8 +1,10 @@
 /**
- * The servers of one store, as far as they need each other: each writes down where it is and what it is known by, in a Secret of the system's own logical cluster,
- * which all of them can read and nobody else. By that, one that has no way to a Pod asks the others (docs/adr/0044).
+ * The registry of the servers of one store: each server writes its address and credentials to a
+ * Secret of the system logical cluster, which only the servers can read. A server that has no
+ * connection to a Pod's cluster finds the other servers there (docs/adr/0044).
  *
- * What is written down opens one thing: sessions with Pods of clusters that this server is connected to. It is made anew by every process.
+ * The credentials permit one thing: sessions with Pods of clusters that the server is connected to.
+ * Every process creates new ones.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type {
@@ -37,17 +39,20 @@ import { serverHandshake } from "@kcp-ts/sdk/websocket";
 import { secrets, systemNamespace } from "./system-secrets.ts";
 
 export interface PeersOptions {
-  /** May do everything in the system's own logical cluster. */
+  /** A client that may do everything in the system logical cluster. */
   readonly client: () => Client;
-  /** A token by which this server, and no other, knows a user. */
+  /** Creates a token that only this server accepts. */
   readonly tokenFor: (user: UserInfo) => string;
-  /** Whether there may be others. */
+  /** Whether there may be other servers. */
   readonly isStoreShared: boolean;
   readonly clock: Clock;
   readonly log: Pick<ServerLog, "debug" | "warn">;
 }
 
-/** Where others reach this server, and what they verify it by: the system's authorities if left out. */
+/**
+ * The address at which other servers reach this one, and the CA to verify it; the system's CAs if
+ * omitted.
+ */
 export interface PeerAddress {
   readonly url: string;
   readonly caPem?: string | undefined;
@@ -56,25 +61,25 @@ export interface PeerAddress {
 export const peerLabel = "core.kcp.io/peer";
 const subresource = "sessions";
 const fieldManager = "kcp-peers";
-/** Between two signs of life… */
+/** The interval of renewals of a record. */
 export const peerRenewMs = 20_000;
-/** …and how long one without any is still asked. */
+/** A server whose record is older is not asked any more. */
 export const peerExpiryMs = 70_000;
-/** A server that was there is not asked for again for so long. */
+/** How long the existence of a server is cached. */
 const thereMs = 5000;
 const identityBytes = 8;
 
 export class Peers {
-  /** Ways through the others. */
-  readonly ways: PeerRouter;
-  /** Lets the others in, to where they belong and nowhere else. */
+  /** Routes through the other servers. */
+  readonly router: PeerRouter;
+  /** Permits the other servers to open sessions, and nothing else. */
   readonly authorizer: Authorizer = { authorize: (attributes) => this.#decide(attributes) };
   readonly #options: PeersOptions;
-  /** Nobody else can be it: the uid is known to who is given the token. */
+  /** No other client can have this identity: only servers that read the token know the uid. */
   readonly #user: UserInfo = { username: "system:kcp:peer", uid: randomUUID(), groups: [] };
-  /** Of this process: one that is started anew in its place is another. */
+  /** The identity of this process: a process that replaces it has another one. */
   readonly #identity = randomBytes(identityBytes).toString("hex");
-  /** When others were last found, by their identities. */
+  /** When other servers were last found, by their identities. */
   readonly #foundAtMs = new Map<string, number>();
   readonly #connections = new Map<string, Connection>();
   #address: PeerAddress | undefined;
@@ -87,10 +92,10 @@ export class Peers {
     const hint = isStoreShared
       ? "another server may be: servers on one store ask each other if each is started with --peer-url"
       : undefined;
-    this.ways = new PeerRouter({ clock, hint, peers: (signal) => this.#others(signal) });
+    this.router = new PeerRouter({ clock, hint, peers: (signal) => this.#others(signal) });
   }
 
-  /** From now on the others know of this server. */
+  /** Publishes this server to the others. */
   start(address: PeerAddress): void {
     this.#address = address;
     this.#publish();
@@ -108,24 +113,31 @@ export class Peers {
       const { namespace } = systemNamespace;
       await this.#secrets.delete({ namespace, name });
     } catch (error) {
-      // It is not asked any more when it has been silent for a while.
+      // The record of a stopped server expires.
       this.#options.log.debug({ err: error }, "the server could not take back where it is");
     }
   }
 
-  /** Of its record; undefined while it has none. */
+  /** The name of the server's record; undefined while it has none. */
   get name(): string | undefined {
     return this.#address && nameFor(this.#address.url);
   }
 
-  /** By which others can tell whether this process is there; undefined where it cannot be found by them. */
+  /**
+   * The identity by which others can check whether this process is alive; undefined where they
+   * cannot find it.
+   */
   get identity(): string | undefined {
     const canBeFound = !this.#options.isStoreShared || this.#address !== undefined;
     return canBeFound ? this.#identity : undefined;
   }
 
-  /** Whether the server process of that identity runs, as far as is known: one that died in silence counts as there until its record is stale, or its address is another's. */
-  async isThere(identity: string, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Whether the server process with that identity runs, as far as known: a process that died
+   * without removing its record counts as alive until the record expires, or its address belongs to
+   * another process.
+   */
+  async isAlive(identity: string, signal: AbortSignal): Promise<boolean> {
     if (identity === this.#identity) return true;
     if (!this.#options.isStoreShared) return false;
     const nowMs = this.#options.clock.monotonic();
@@ -137,8 +149,8 @@ export class Peers {
     return this.#foundAtMs.has(identity);
   }
 
-  /** Where the others come in: `secrets/<record>/sessions` of the system's own logical cluster. */
-  endpoint(connections: Pick<PodConnections, "ownWay">): AdditionalSubresource {
+  /** The endpoint for other servers: `secrets/<record>/sessions` of the system logical cluster. */
+  endpoint(connections: Pick<PodConnections, "localConnector">): AdditionalSubresource {
     const sessions: SubresourceStrategy = {
       prepareForUpdate: () => {},
       validateUpdate: () => [],
@@ -154,13 +166,13 @@ export class Peers {
 
   #accept(
     { user, scope, query, headers }: ConnectRequest,
-    connections: Pick<PodConnections, "ownWay">,
+    connections: Pick<PodConnections, "localConnector">,
   ): ApiResponse {
     if (!this.#isPeer(user) || scope.name !== this.name)
       throw statusError.forbidden(secrets, scope.name, "sessions are for other servers");
     const text = (name: string) => query.get(name) ?? "";
     const target = { cluster: text("cluster"), name: text("name"), uid: text("uid") };
-    const way = connections.ownWay(target);
+    const way = connections.localConnector(target);
     if (way === undefined) throw noRouteHere(target);
     const handshake = serverHandshake(headers, [muxProtocol]);
     if (handshake === undefined)
@@ -171,7 +183,7 @@ export class Peers {
       status: 101,
       headers: handshake.headers,
       body: undefined,
-      takeOver: (connection) => servePeer({ connection, way, clock, onError }),
+      onUpgrade: (connection) => servePeer({ connection, way, clock, onError }),
     };
   }
 
@@ -227,7 +239,7 @@ export class Peers {
     await this.#secrets.apply({ metadata, data }, { fieldManager, force: true });
   }
 
-  /** Of those that are there now, without this server. */
+  /** The records of the current servers without this one. */
   async #records(signal: AbortSignal) {
     const { namespace } = systemNamespace;
     const labelSelector = `${peerLabel}=true`;
@@ -276,7 +288,7 @@ interface PeerRecord {
   readonly url: string;
   readonly ca: string;
   readonly token: string;
-  /** Empty where a server of before wrote it. */
+  /** Empty in the record of an older server. */
   readonly identity: string;
   readonly renewedAt: number;
 }

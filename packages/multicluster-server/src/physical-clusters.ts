@@ -1,5 +1,7 @@
-/** What physical clusters add to a control plane: their kinds, the admission of SyncTargets, and the controllers that connect to them. */
-
+/**
+ * The additions of physical clusters to a control plane: their kinds, the admission of SyncTargets,
+ * and the controllers that connect to them.
+ */
 import {
   type AdmissionPlugin,
   type Authorizer,
@@ -32,56 +34,60 @@ import {
   unreachableAfterMsDefault,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
-import { mayRegister } from "./may-sync.ts";
 import { placementReviewDefinition, placementReviewers } from "./placement-reviews.ts";
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
+import { mayRegister } from "./sync-target-verbs.ts";
 
-/** What a Dockerfile in the root of this repository builds. */
+/** The image that the Dockerfile in the root of this repository builds. */
 export const agentImageDefault = "kcp-syncer:0.1.0";
 
 export interface PhysicalClusterOptions {
-  /** Which controllers run here; all if left out. */
-  readonly parts?: readonly MulticlusterController[] | undefined;
-  /** What is synced where a SyncTarget does not say. */
+  /** The controllers to run; all if omitted. */
+  readonly controllers?: readonly MulticlusterController[] | undefined;
+  /** The resources to sync when a SyncTarget does not list any. */
   readonly resourcesToSync?: readonly string[] | undefined;
-  /** Whether negotiated APIs are served without being asked for; true if left out. */
+  /** Whether negotiated APIs are published automatically; true if omitted. */
   readonly autoPublishApis?: boolean | undefined;
-  /** How often a cluster is asked whether its APIs have changed. */
+  /** The interval of checks whether a cluster's APIs have changed. */
   readonly importPollMs?: number | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
-  /** Kubeconfigs that lead to this machine, its network or link-local addresses are not followed. */
+  /** Rejects kubeconfigs with loopback, private or link-local addresses. */
   readonly denyPrivateAddresses?: boolean | undefined;
   readonly drainTimeoutMs?: number | undefined;
-  /** What agents are run from, where they are installed from here. */
+  /** The image of agents that the control plane installs. */
   readonly agentImage?: string | undefined;
-  /** How long the tokens are good for by which Pods talk to their logical clusters; a day if left out. */
+  /** The lifetime of the tokens by which Pods access their logical clusters; a day if omitted. */
   readonly apiAccessTokenSeconds?: number | undefined;
-  /** How patient the splitter is with clusters that fail. */
-  readonly patience?: Partial<GracePeriods> | undefined;
-  /** How patient traffic is with endpoints of clusters that fail. */
-  readonly sight?: Partial<EndpointGracePeriods> | undefined;
+  /** The grace periods of the coordinator for clusters that fail. */
+  readonly gracePeriods?: Partial<GracePeriods> | undefined;
+  /** The grace periods of the traffic controllers for endpoints of clusters that fail. */
+  readonly endpointGracePeriods?: Partial<EndpointGracePeriods> | undefined;
 }
 
-/** Those that agents may have dialled. */
+/** The servers that agents may have dialled. */
 export interface TunnelServers {
-  /** Ways through the others. */
-  readonly ways: PeerRouter;
-  /** Of this one; undefined where others could not tell whether it is there. */
+  /** Routes through the other servers. */
+  readonly router: PeerRouter;
+  /** The identity of this server; undefined where others cannot check whether it is alive. */
   readonly identity: string | undefined;
-  isThere(identity: string, signal: AbortSignal): Promise<boolean>;
+  isAlive(identity: string, signal: AbortSignal): Promise<boolean>;
 }
 
 export interface PhysicalClustersDependencies {
-  /** May do everything in the system's own logical cluster. */
+  /** A client that may do everything in the system logical cluster. */
   readonly client: () => Client;
   readonly clock: Clock;
   readonly log?: Pick<ServerLog, "info" | "warn"> | undefined;
-  /** Says who may register clusters; only where requests are admitted. */
+  /** Decides who may register clusters; only where requests are admitted. */
   readonly authorizer?: (() => Authorizer) | undefined;
-  /** By which names workspaces use clusters of others; nobody does if it is left out. */
+  /**
+   * Resolves the names by which workspaces use clusters of others; no workspace does if omitted.
+   */
   readonly sharedTarget?: SharedTarget | undefined;
-  /** This server and the others of this control plane; it is not known who is there if left out. */
+  /**
+   * This server and the other servers of this control plane; their liveness is unknown if omitted.
+   */
   readonly servers?: TunnelServers | undefined;
 }
 
@@ -91,17 +97,17 @@ export class PhysicalClusters {
     placementReviewDefinition,
   ];
   readonly admissionPlugin: AdmissionPlugin;
-  /** Agents that are connected to this process. */
+  /** The agents that are connected to this process. */
   readonly tunnels: Tunnels;
   readonly connections: PodConnections;
-  /** What the Pods of a logical cluster use. */
+  /** The metrics of a logical cluster's Pods. */
   readonly podMetrics: PodMetrics;
   readonly #reviewer: PlacementReviewer;
   readonly #presence: AgentPresence;
   readonly #servers: TunnelServers | undefined;
   readonly #key: SealingKey;
   readonly #targets = new Targets();
-  #graceMs = unreachableAfterMsDefault;
+  #unreachableAfterMs = unreachableAfterMsDefault;
 
   constructor({
     client,
@@ -137,64 +143,68 @@ export class PhysicalClusters {
       targets: this.#targets,
       tunnels: this.tunnels,
       sharedTarget,
-      peers: servers?.ways,
-      sent: new DownsyncedPods(client),
+      peers: servers?.router,
+      downsyncedPods: new DownsyncedPods(client),
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
     this.#reviewer = new PlacementReviewer({
       ...{ client, clock },
-      patience: () => ({ graceMs: this.#graceMs }),
+      gracePeriods: () => ({ unreachableAfterMs: this.#unreachableAfterMs }),
     });
   }
 
-  /** Who answers questions about placement. */
+  /** The reviewers of placement reviews. */
   reviewers(authorizer: Authorizer): Reviewers {
     return placementReviewers(this.#reviewer, authorizer);
   }
 
-  /** A server that stops takes its tunnels along, and takes no agent for lost. */
+  /** A server that stops closes its tunnels, and reports no agent as lost. */
   async close(): Promise<void> {
     await this.#presence.close();
     this.tunnels.close();
   }
 
-  /** What the controllers are to do. `server` is where agents reach this one, as soon as that is known. */
+  /**
+   * The program of the controllers. `server` is the address at which agents reach this server, when
+   * it is known.
+   */
   programOf(
     options: PhysicalClusterOptions,
     server: () => AgentServer | undefined,
   ): Omit<MulticlusterOptions, "client" | "onError"> {
-    this.#graceMs = options.patience?.graceMs ?? unreachableAfterMsDefault;
+    this.#unreachableAfterMs =
+      options.gracePeriods?.unreachableAfterMs ?? unreachableAfterMsDefault;
     const servers = this.#servers;
     return {
-      isServerThere: servers && ((server, signal) => servers.isThere(server, signal)),
+      isServerAlive: servers && ((server, signal) => servers.isAlive(server, signal)),
       agents: { server, image: options.agentImage ?? agentImageDefault },
-      parts: new Set(options.parts ?? multiclusterControllers),
+      controllers: new Set(options.controllers ?? multiclusterControllers),
       targets: this.#targets,
       resources: options.resourcesToSync,
       autoPublish: options.autoPublishApis,
       importPollMs: options.importPollMs,
       link: options.link,
       drainTimeoutMs: options.drainTimeoutMs,
-      permits:
+      isAddressAllowed:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       apiAccessTokenSeconds: options.apiAccessTokenSeconds,
-      patience: options.patience,
-      sight: options.sight,
-      openSealed: (sealed, place) => this.#key.unseal(sealed, place),
+      gracePeriods: options.gracePeriods,
+      endpointGracePeriods: options.endpointGracePeriods,
+      unseal: (sealed, place) => this.#key.unseal(sealed, place),
       namespaceKey: () => this.#key.derived("namespaces of clusters"),
     };
   }
 }
 
 export interface PhysicalClusterProgram extends PhysicalClusterOptions {
-  /** May do everything, in all logical clusters and in the system's own. */
+  /** A client that may do everything, in all logical clusters and in the system logical cluster. */
   readonly client: Client;
-  /** Where agents reach the control plane; none are installed without it. */
+  /** The address at which agents reach the control plane; without it, no agents are installed. */
   readonly agentServer?: AgentServer | undefined;
   readonly onError: MulticlusterOptions["onError"];
 }
 
-/** The controllers alone, beside a control plane in another process. Works until the signal aborts. */
+/** Runs only the controllers, for a control plane in another process, until the signal aborts. */
 export async function runPhysicalClusters(
   { client, onError, agentServer, ...options }: PhysicalClusterProgram,
   signal: AbortSignal,

@@ -1,5 +1,7 @@
-/** Questions about placement, answered here and stored nowhere (docs/adr/0054): who may ask, what he may see, and who answers. */
-
+/**
+ * Placement reviews, which are computed and not stored (docs/adr/0054): who may create them, what
+ * the user may see, and the reviewers.
+ */
 import {
   type Authorizer,
   type ResourceDefinition,
@@ -23,7 +25,10 @@ export const placementReviewDefinition: ResourceDefinition = {
   isReview: true,
 };
 
-/** Whoever may enter a workspace may ask: what is answered goes by what he may see there. */
+/**
+ * Every user with access to a workspace may create a review: its content depends on what the user
+ * may see there.
+ */
 export const placementReviewAuthorizer: Authorizer = {
   authorize({ user, verb, group, resource, subresource, isResourceRequest }) {
     const isIt =
@@ -43,10 +48,10 @@ export function placementReviewers(reviewer: PlacementReviewer, authorizer: Auth
     [
       `${placementReviews.group}/${placementReviews.resource}`,
       async ({ cluster, user, object, signal }) => {
-        const status = await reviewer.answer({
+        const status = await reviewer.review({
           cluster,
           spec: object["spec"] as PlacementReviewSpec,
-          may: (what) => mayDo(authorizer, user, cluster, what),
+          authorize: (what) => mayDo(authorizer, user, cluster, what),
           username: user.username,
           signal,
         });

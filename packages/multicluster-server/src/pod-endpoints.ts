@@ -1,11 +1,10 @@
 /**
- * What can be done with Pods that run in physical clusters (`pods/log`, `pods/exec`, …), and where the agents of such clusters connect to
- * (`synctargets/tunnel`).
+ * The subresources of Pods that run in physical clusters (`pods/log`, `pods/exec`, …), and the
+ * endpoint that agents of such clusters dial (`synctargets/tunnel`).
  *
- * Requests have passed every gate by now: the roles of the logical cluster say who may. Which Pod is reached is computed from the stored
- * copy, never from the request.
+ * Requests have passed all filters by now: the roles of the logical cluster decide who may use
+ * them. The Pod is computed from the stored copy, never from the request.
  */
-
 import type {
   AdditionalSubresource,
   ApiResponse,
@@ -32,13 +31,13 @@ import { type Client, type KubernetesObject, onAbort } from "@kcp-ts/sdk";
 import { serverHandshake } from "@kcp-ts/sdk/websocket";
 import { virtualWorkspaceOf } from "@kcp-ts/tenancy";
 import { ephemeralContainers } from "./ephemeral-containers.ts";
-import { maySync } from "./may-sync.ts";
+import { maySync } from "./sync-target-verbs.ts";
 
 export interface PodEndpointsOptions {
   readonly connections: PodConnections;
   readonly tunnels: Tunnels;
   readonly authorizer: Authorizer;
-  /** May do everything. */
+  /** A client that may do everything. */
   readonly client: () => Client;
 }
 
@@ -59,7 +58,7 @@ export function podEndpoints(options: PodEndpointsOptions): AdditionalSubresourc
   return ({ group, resource }, { subresource, service }) => {
     if (group === syncTargets.group && resource === syncTargets.resource)
       return subresource === "tunnel" ? tunnel : undefined;
-    // Views have rules of their own for who may do what, and none for this.
+    // Virtual workspaces have their own authorization, and none for this.
     if (group !== "" || resource !== "pods" || service !== undefined) return undefined;
     if (subresource === "ephemeralcontainers") return ephemeral;
     if (!isPodSubresource(subresource)) return undefined;
@@ -71,7 +70,10 @@ export function podEndpoints(options: PodEndpointsOptions): AdditionalSubresourc
   };
 }
 
-/** Sessions are put to the admission of the logical cluster with what they ask for; logs are read, and reading is not admitted. */
+/**
+ * Sessions pass the admission of the logical cluster with their options; logs are read, and reads
+ * are not admitted.
+ */
 const sessionOptions = {
   exec: podExecOptions,
   attach: podAttachOptions,
@@ -84,8 +86,8 @@ function podEndpoint(
 ): SubresourceStrategy {
   const connect = (call: ConnectRequest) => connectPod(call, subresource, options);
   if (subresource === "log") return { ...unchanged, verbs: ["get"], connect };
-  const admitted = { operation: "CONNECT", kind: sessionOptions[subresource] } as const;
-  return { ...unchanged, verbs: ["create", "get"], admitted, connect };
+  const admissionTarget = { operation: "CONNECT", kind: sessionOptions[subresource] } as const;
+  return { ...unchanged, verbs: ["create", "get"], admissionTarget, connect };
 }
 
 async function connectPod(
@@ -94,7 +96,8 @@ async function connectPod(
   { connections, authorizer }: PodEndpointsOptions,
 ): Promise<ApiResponse> {
   const { verb, object, query, headers, signal } = call;
-  // As in Kubernetes from 1.35 on: a WebSocket begins with a GET, and who may only look may not run commands by that.
+  // As in Kubernetes from 1.35 on: a WebSocket starts with a GET, and a user with only read
+  // permission must not run commands.
   if (subresource !== "log" && verb === "get") await demand("create", call, authorizer);
   const answer = await connections.open({
     cluster: call.scope.cluster as ClusterName,
@@ -113,8 +116,8 @@ async function connectPod(
   const { connection } = answer;
   connection.once("close", done);
   onAbort(signal, () => connection.destroy());
-  const takeOver: ApiResponse["takeOver"] = (client) => spliceStreams(client, connection);
-  return { status, headers: answered, body: undefined, takeOver };
+  const onUpgrade: ApiResponse["onUpgrade"] = (client) => spliceStreams(client, connection);
+  return { status, headers: answered, body: undefined, onUpgrade };
 }
 
 async function* counted(
@@ -147,7 +150,7 @@ function attributesOf(verb: string, { scope, user }: ConnectRequest): Attributes
   };
 }
 
-/** Whoever may sync to the cluster may be its agent. */
+/** Every user with permission to sync to the cluster may be its agent. */
 async function acceptTunnel(
   call: ConnectRequest,
   options: PodEndpointsOptions,
@@ -168,7 +171,7 @@ async function acceptTunnel(
     status: 101,
     headers: handshake.headers,
     body: undefined,
-    takeOver: (connection) => options.tunnels.accept(target, connection, isWelcome),
+    onUpgrade: (connection) => options.tunnels.accept(target, connection, isWelcome),
   };
 }
 
@@ -178,7 +181,7 @@ interface Target {
   readonly uid: string;
 }
 
-/** Asked again from time to time: roles are taken away, accounts and SyncTargets deleted. */
+/** Checked again at intervals: roles are revoked, accounts and SyncTargets deleted. */
 async function isItsAgent(
   user: UserInfo,
   { cluster, name, uid }: Target,

@@ -1,6 +1,7 @@
 /**
- * The key that kubeconfigs in SyncTargets are sealed with. It is a Secret of the system's own logical cluster: all servers of one store have
- * the same, and nobody else can read it. Made when the first one is needed.
+ * The key that seals kubeconfigs in SyncTargets. It is a Secret of the system logical cluster: all
+ * servers of one store share it, and no other client can read it. It is created when it is first
+ * needed.
  */
 import { hkdfSync, randomBytes } from "node:crypto";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -14,7 +15,7 @@ export class SealingKey {
   readonly #client: () => Client;
   #key: Promise<Uint8Array> | undefined;
 
-  /** `client` may do everything in the system's own logical cluster. */
+  /** `client` may do everything in the system logical cluster. */
   constructor(client: () => Client) {
     this.#client = client;
   }
@@ -27,7 +28,7 @@ export class SealingKey {
     return unseal(sealed, place, await this.#load());
   }
 
-  /** A key for something else, of which nothing can be told of this one. */
+  /** A key for another purpose, from which this one cannot be derived. */
   async derived(purpose: string): Promise<Uint8Array> {
     const key = await this.#load();
     return new Uint8Array(hkdfSync("sha256", key, "", purpose, sealingKeyBytes));
@@ -35,7 +36,7 @@ export class SealingKey {
 
   #load(): Promise<Uint8Array> {
     this.#key ??= this.#findOrMake().catch((error: unknown) => {
-      // The next one who needs it tries again.
+      // The next caller retries.
       this.#key = undefined;
       throw error;
     });

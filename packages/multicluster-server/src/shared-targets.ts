@@ -1,8 +1,8 @@
 /**
- * Which SyncTarget a workspace means by a name that is not of its own: those of compute workspaces that it is bound to (docs/adr/0031). Asked anew each time: bindings and offers
- * come and go, and nobody keeps a way into a cluster that is not offered any more.
+ * Resolves a workspace's name for a SyncTarget of another workspace: SyncTargets of compute
+ * workspaces that it is bound to (docs/adr/0031). Resolved for each request: bindings and exports
+ * change, and no workspace keeps access to a cluster that is no longer exported.
  */
-
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   apiExports,
@@ -19,7 +19,7 @@ import type { ExportConsumers } from "@kcp-ts/tenancy";
 
 export interface SharedTargetsOptions {
   readonly consumers: () => ExportConsumers;
-  /** May do everything. */
+  /** A client that may do everything. */
   readonly client: () => Client;
 }
 
@@ -30,8 +30,11 @@ export class SharedTargets {
     this.#options = options;
   }
 
-  /** Undefined for names that mean nothing in the workspace. Whether it is there, and still offered, is not asked. */
-  async placeOf(cluster: ClusterName, shared: string): Promise<SyncTargetReference | undefined> {
+  /**
+   * Undefined for unknown names. Whether the SyncTarget exists, and is still exported, is not
+   * checked.
+   */
+  async targetOf(cluster: ClusterName, shared: string): Promise<SyncTargetReference | undefined> {
     const home = await this.#homeOf(cluster, shared);
     if (home === undefined) return undefined;
     const name = ownTargetName(shared);
@@ -40,8 +43,8 @@ export class SharedTargets {
     return found && { cluster: home, name: found.metadata.name };
   }
 
-  /** The same of what is there and offered now. */
-  async offered(
+  /** The SyncTargets that currently exist and are exported. */
+  async sharedTargetsOf(
     cluster: ClusterName,
     shared: string,
     signal: AbortSignal,

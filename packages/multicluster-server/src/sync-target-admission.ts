@@ -1,10 +1,11 @@
 /**
- * Admission of SyncTargets: a kubeconfig must be usable, and is sealed before anybody can read it back.
+ * Admission of SyncTargets: a kubeconfig must be valid, and is sealed before any client can read
+ * it.
  *
- * What is stored and shown is the sealed text. Written back it stays; a kubeconfig that equals the sealed one changes nothing. kubectl repeats
- * what it applied in an annotation: there it is replaced, too.
+ * The sealed text is stored and served. Written back, it stays; a kubeconfig that equals the sealed
+ * one changes nothing. kubectl repeats applied objects in an annotation: the kubeconfig is replaced
+ * there, too.
  */
-
 import {
   type AdmissionPlugin,
   type AdmissionRequest,
@@ -38,9 +39,9 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 export interface SyncTargetAdmissionOptions {
   readonly key: SealingKey;
-  /** Whether somebody may have this server connect to clusters. */
+  /** Whether a user may let this server connect to clusters. */
   readonly mayRegister: (user: AdmissionRequest["user"]) => Promise<boolean>;
-  /** May read Secrets everywhere. */
+  /** A client that may read Secrets everywhere. */
   readonly client: () => Client;
 }
 
@@ -51,7 +52,7 @@ export function syncTargetAdmission({
 }: SyncTargetAdmissionOptions): AdmissionPlugin {
   return {
     name: "SyncTargets",
-    concerns: ({ group, resource, subresource, operation }) =>
+    handles: ({ group, resource, subresource, operation }) =>
       resource === syncTargets.resource &&
       group === syncTargets.group &&
       subresource === "" &&
@@ -85,7 +86,7 @@ export function syncTargetAdmission({
   };
 }
 
-/** Where a cluster is, and who comes to whom. */
+/** The address of the cluster and the sync mode. */
 function connectionOf(object: JsonObject): string {
   return stringifyJson([...connectionAddressOf(object), registeredIn(object) ?? ""]);
 }
@@ -104,7 +105,10 @@ function registeredIn(object: JsonObject): string | undefined {
   return stringMember(metadata.annotations, registeredServerAnnotation);
 }
 
-/** Of a kubeconfig in a Secret: where it leads when it is registered. Who changes the Secret later does not change that. */
+/**
+ * Records the address in a Secret's kubeconfig at registration. A later change of the Secret does
+ * not change the address.
+ */
 async function noteServer(
   { cluster, signal }: AdmissionRequest,
   draft: MutableObject,
@@ -168,7 +172,7 @@ async function sealed(
   return await key.seal(text, place);
 }
 
-/** What stands for a kubeconfig in messages. */
+/** The replacement of a kubeconfig in messages. */
 const redacted = "REDACTED";
 
 function invalid(
@@ -195,7 +199,10 @@ function redactLastApplied(draft: MutableObject): void {
   draft["metadata"] = { ...metadata, annotations: { ...others, ...kept } };
 }
 
-/** Undefined when the text is not what kubectl writes: it is dropped then, for nobody knows what is in it. */
+/**
+ * Undefined when the annotation is not written by kubectl: it is removed then, because its content
+ * is unknown.
+ */
 function withKubeconfig(text: string, kubeconfig: string): string | undefined {
   let applied: unknown;
   try {

@@ -1,11 +1,13 @@
 /**
- * What whoever syncs to a SyncTarget sees of the control plane: `/services/syncer/<cluster>/<SyncTarget>/<uid>`.
+ * The syncer's view of the control plane: `/services/syncer/<cluster>/<SyncTarget>/<uid>`.
  *
- * In the logical cluster of the SyncTarget: the SyncTarget and the imports of its own APIs; of what is synced, the objects that are assigned to it or still held by it;
- * nothing else. In logical clusters that are bound to what it offers: of the offered kinds, the objects that are assigned or held, and of what they agreed to show, the
- * same. `/clusters/*` is all of these. Who may use the view says the verb `sync` on the SyncTarget. A token of an agent opens this view and no other.
+ * In the logical cluster of the SyncTarget: the SyncTarget and the imports of its own APIs; of
+ * synced kinds, the objects that are assigned to it or still held by it; nothing else. In logical
+ * clusters that are bound to its exports: of the exported kinds, the objects that are assigned or
+ * held, and of kinds with an accepted permission claim, the same. `/clusters/*` is all of these.
+ * The verb `sync` on the SyncTarget permits the use of the view. The token of an agent is valid for
+ * this view and no other.
  */
-
 import type { Authorizer, Catalog, Decision, ResourceDefinition } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -31,9 +33,9 @@ import {
   type SyncerScope,
   type SyncerVirtualWorkspaces,
 } from "@kcp-ts/tenancy";
-import { SyncPolicyCache } from "./agent-policies.ts";
-import { namespaceNotSynced, type SyncedNamespaces, systemCluster } from "./given-namespaces.ts";
-import { maySync } from "./may-sync.ts";
+import { SyncPolicyCache } from "./sync-policy-cache.ts";
+import { maySync } from "./sync-target-verbs.ts";
+import { namespaceNotSynced, type SyncedNamespaces, systemCluster } from "./synced-namespaces.ts";
 import {
   assignedTo,
   configMapsOf,
@@ -46,15 +48,15 @@ import {
   onlyNamed,
   ownTarget,
   readOnly,
-} from "./syncer-view-parts.ts";
+} from "./syncer-view-rules.ts";
 
 export interface SyncerViewsOptions {
   readonly authorizer: Authorizer;
   readonly catalog: Catalog;
   readonly consumers: ExportConsumers;
-  /** May do everything. */
+  /** A client that may do everything. */
   readonly client: () => Client;
-  readonly given: Pick<SyncedNamespaces, "has">;
+  readonly syncedNamespaces: Pick<SyncedNamespaces, "has">;
 }
 
 const discoveryPath = /^\/apis?(\/|$)/;
@@ -63,20 +65,21 @@ const refused = { allowed: false, reason: "" };
 const granted = { allowed: true, reason: "" };
 
 export function syncerViews(options: SyncerViewsOptions): SyncerVirtualWorkspaces {
-  const { authorizer, catalog, consumers, client, given } = options;
+  const { authorizer, catalog, consumers, client, syncedNamespaces } = options;
   const agentPolicies = new SyncPolicyCache(client);
   return {
     async authorize(service, attributes) {
       const { user, cluster, isResourceRequest, path, verb, namespace } = attributes;
       const { cluster: home, target: name, uid } = service;
-      // Copies are looked at by admission, whoever writes them; Events of the agent itself are none, and are told in the name that it has there.
+      // Admission checks upsynced copies, whichever client writes them. The agent's own Events are
+      // no copies: their namespace is checked here, by the SyncTarget's name in that logical cluster.
       const speaksOf = async (target: string): Promise<Decision> => {
         const isTold = attributes.resource === "events" && cluster !== "*" && namespace !== "";
-        if (!isTold || (await given.has({ cluster, namespace }, target))) return granted;
+        if (!isTold || (await syncedNamespaces.has({ cluster, namespace }, target))) return granted;
         return { allowed: false, reason: namespaceNotSynced(namespace, target) };
       };
       const allowed = await maySync(authorizer, user, { cluster: home, name });
-      // Whether there is such a SyncTarget is known only to those who may sync to it.
+      // Only users who may sync to a SyncTarget can learn whether it exists.
       if (!allowed) return refused;
       const inHome = client().inCluster(home);
       const found = await inHome.resource(syncTargets).find({ name });
@@ -89,7 +92,8 @@ export function syncerViews(options: SyncerViewsOptions): SyncerVirtualWorkspace
       const offer = await inHome.resource(apiExports).find({ name: computeExportName });
       if (offer === undefined || !isComputeExport(offer)) return refused;
       const isTenant = cluster === "*" || consumers.isBound(cluster, placeOf(service));
-      // A tenant that has left has no namespaces: theirs in the cluster may go.
+      // A tenant that has unbound has no visible namespaces: its namespaces in the cluster may be
+      // deleted.
       const isLookForGone = attributes.resource === "namespaces" && verb === "get";
       if (isTenant) return await speaksOf(sharedTargetName({ cluster: home, name }));
       return isResourceRequest && isLookForGone ? granted : refused;
@@ -112,7 +116,7 @@ function placeOf({ cluster }: SyncerScope): ExportReference {
 interface ViewSources {
   readonly service: SyncerScope;
   readonly base: Catalog;
-  /** What people have said about syncing to the target. */
+  /** The users' policies for syncing to the SyncTarget. */
   readonly policies: () => Promise<Policies>;
 }
 
@@ -127,14 +131,17 @@ abstract class View implements Catalog {
     this.#policies = policies;
   }
 
-  /** Objects that are assigned to what `target` calls the SyncTarget, written by the rules of their kind. */
+  /**
+   * Objects that are assigned to the SyncTarget, under its name `target`, with the write rules of
+   * their kind.
+   */
   protected async assigned(
     kind: { readonly group: string; readonly resource: string },
     target: string,
   ): Promise<ResourceFilter> {
     const policy = policyFor(await this.#policies(), kind);
     const isHome = target === this.service.target;
-    // What is the cluster's own comes up to its owner, and to no tenant.
+    // Cluster-scoped objects of the cluster are synced up to its owner, and to no tenant.
     return assignedTo(
       target,
       policy.of === "tenants" || isHome ? policy : { ...policy, direction: "down" },
@@ -151,7 +158,7 @@ abstract class View implements Catalog {
 
   abstract all(cluster: ClusterName | "*"): Promise<readonly ResourceDefinition[]>;
 
-  /** What the control plane serves by itself, and not by a definition. */
+  /** Whether the control plane serves the resource natively, and not by a definition. */
   protected async isNative(group: string, version: string, resource: string): Promise<boolean> {
     return (await this.base.find(systemCluster, group, version, resource)) !== undefined;
   }
@@ -202,10 +209,10 @@ class OwnClusterView extends View {
   }
 }
 
-/** Logical clusters that use the clusters of this one: one of them, or all. */
+/** One or all of the logical clusters that use the clusters of this one. */
 class TenantsView extends View {
   readonly #consumers: ExportConsumers;
-  /** What their objects call the SyncTarget. */
+  /** The SyncTarget's name on their objects. */
   readonly #name: string;
 
   constructor(sources: ViewSources, consumers: ExportConsumers) {
@@ -224,7 +231,7 @@ class TenantsView extends View {
     const part = await this.assigned({ group, resource }, this.#name);
     return filteredDefinition(base, {
       ...part,
-      isShown: (seen) => part.isShown(seen) && this.#isTenant(seen),
+      isVisible: (seen) => part.isVisible(seen) && this.#isTenant(seen),
     });
   }
 
@@ -260,7 +267,9 @@ class TenantsView extends View {
     }
   }
 
-  /** The same identity may be offered by others, whose consumers are none of ours. */
+  /**
+   * Other exporters may have the same identity; their consumers are not tenants of this SyncTarget.
+   */
   #isTenant({ cluster }: FilteredObject): boolean {
     return this.#consumers.isBound(cluster, placeOf(this.service));
   }

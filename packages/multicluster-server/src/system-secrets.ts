@@ -1,4 +1,7 @@
-/** Secrets of the system's own logical cluster: all servers of one store have the same, and nobody else can read them. */
+/**
+ * Secrets of the system logical cluster: all servers of one store share them, and no other client
+ * can read them.
+ */
 import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 
 export interface Secret extends KubernetesObject {

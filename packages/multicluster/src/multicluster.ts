@@ -1,8 +1,8 @@
 /**
- * The controllers of physical clusters as one thing that runs, over any client that may do everything in every logical cluster: in the
- * control plane's own process or beside it.
+ * All controllers of physical clusters as one unit, with any client that may do everything in every
+ * logical cluster: in the control plane's own process or in another process.
  *
- * Without a SyncTarget it is some watches that say nothing.
+ * Without a SyncTarget, the controllers only hold idle watches.
  */
 import {
   type Clock,
@@ -30,7 +30,6 @@ import {
   unreachableAfterMsDefault,
   workloadCoordinators,
 } from "./coordination/index.ts";
-import { unreachablePods } from "./copies/index.ts";
 import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
@@ -51,9 +50,10 @@ import {
 import type { TargetIdentity } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { type EndpointGracePeriods, traffic } from "./traffic/index.ts";
+import { unreachablePods } from "./upsynced-pods/index.ts";
 import { volumes } from "./volumes/index.ts";
 
-/** Each runs alone, too; the importer works where the connections are. */
+/** Each controller can run alone; the API importer runs in the process that has the connections. */
 export const multiclusterControllers = [
   "cluster-controller",
   "api-importer",
@@ -68,41 +68,52 @@ export const multiclusterControllers = [
 export type MulticlusterController = (typeof multiclusterControllers)[number];
 
 export interface MulticlusterOptions {
-  /** Of the control plane, not of one cluster of it. */
+  /** A client of the control plane, for all logical clusters. */
   readonly client: Client;
-  /** All if left out. */
-  readonly parts?: ReadonlySet<MulticlusterController> | undefined;
-  /** What is imported and synced where a SyncTarget does not say. */
+  /** The controllers to run; all if omitted. */
+  readonly controllers?: ReadonlySet<MulticlusterController> | undefined;
+  /** The resources that are imported and synced when a SyncTarget does not list any. */
   readonly resources?: readonly string[] | undefined;
-  /** Whether APIs that were negotiated are served without being asked for; true if left out. */
+  /** Whether negotiated APIs are published automatically; true if omitted. */
   readonly autoPublish?: boolean | undefined;
-  readonly openSealed?: Unseal | undefined;
-  /** What proves that namespaces in clusters were made by their syncers; they are known by what they say of themselves if left out. */
+  readonly unseal?: Unseal | undefined;
+  /**
+   * The key by which syncers sign their namespaces in clusters; if omitted, namespaces are
+   * identified by their annotations alone.
+   */
   readonly namespaceKey?: (() => Promise<Uint8Array>) | undefined;
-  /** Where connections are handed out; for those who work in the clusters. */
+  /** The registry of connections, for controllers that work in the clusters. */
   readonly targets?: Targets | undefined;
   readonly link?: Partial<LinkSettings> | undefined;
-  /** Whether an address that a SyncTarget's kubeconfig leads to may be connected to; all may if left out. */
-  readonly permits?: PermitsAddress | undefined;
+  /**
+   * Whether the address in a SyncTarget's kubeconfig may be connected to; all addresses if omitted.
+   */
+  readonly isAddressAllowed?: PermitsAddress | undefined;
   readonly importPollMs?: number | undefined;
   readonly drainTimeoutMs?: number | undefined;
-  /** How agents are installed; where it is left out, people install them. */
+  /** How agents are installed; if omitted, users install them. */
   readonly agents?: Omit<AgentInstallerOptions, "clock"> | undefined;
-  /** Whether a server process that has had an agent's tunnel is still there; none is held for gone if left out. */
-  readonly isServerThere?: IsServerAlive | undefined;
-  /** How long the tokens are good for by which Pods talk to their logical clusters. */
+  /**
+   * Whether a server process that held an agent's tunnel is alive; every server counts as alive if
+   * omitted.
+   */
+  readonly isServerAlive?: IsServerAlive | undefined;
+  /** The lifetime of the tokens by which Pods access their logical clusters. */
   readonly apiAccessTokenSeconds?: number | undefined;
-  /** How patient the splitter is with clusters that fail. */
-  readonly patience?: Partial<GracePeriods> | undefined;
-  /** How patient traffic is with endpoints of clusters that fail. */
-  readonly sight?: Partial<EndpointGracePeriods> | undefined;
+  /** The grace periods of the coordinator for clusters that fail. */
+  readonly gracePeriods?: Partial<GracePeriods> | undefined;
+  /** The grace periods of the traffic controllers for endpoints of clusters that fail. */
+  readonly endpointGracePeriods?: Partial<EndpointGracePeriods> | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
-  /** What went wrong and is tried again, for a log. */
+  /** Logs an error that is retried. */
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** What workloads are, with what they need; ReplicaSets and ControllerRevisions for the history of those that are split, the rest for traffic over several clusters. */
+/**
+ * Workloads and their dependencies; ReplicaSets and ControllerRevisions for the revision history of
+ * divided workloads, the other resources for traffic over several clusters.
+ */
 export const syncedResourcesDefault: readonly string[] = [
   "deployments.apps",
   "pods",
@@ -124,22 +135,23 @@ export const syncedResourcesDefault: readonly string[] = [
   "serviceimports.multicluster.x-k8s.io",
 ];
 
-/** Works until the signal aborts, and resolves when what was under way is finished. */
+/** Runs until the signal aborts, and resolves when all operations in flight have finished. */
 export async function runMulticluster(
   given: MulticlusterOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const options = { ...given, client: given.client.withPreconditions("never-empty") };
   const { client, clock = systemClock, random = systemRandom, onError } = options;
-  const { parts = new Set(multiclusterControllers), targets = new Targets() } = options;
+  const { controllers: parts = new Set(multiclusterControllers), targets = new Targets() } =
+    options;
   const { resources = syncedResourcesDefault, autoPublish = true } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     onError(error, key === undefined ? { controller } : { controller, key });
   const running = new TaskGroup(signal);
   const clusters = logicalClusters({ client, clock, random, onError: report("informer") });
   const shared = { client, clusters, targets, resources, clock, random };
-  // Where agents work, nobody else does.
-  const working = { ...shared, targets: targets.workedInHere };
+  // Controllers of this process leave a cluster with an agent to the agent.
+  const working = { ...shared, targets: targets.localTargets };
   const controllers: Controller[] = [];
   const closing: (() => Promise<void>)[] = [];
   if (parts.has("api-negotiation")) {
@@ -159,25 +171,30 @@ export async function runMulticluster(
     controllers.push(part.controller);
   }
   if (parts.has("cluster-controller")) {
-    const part = clusterControllers(options, { ...shared, report });
+    const part = clusterControllers(options, { ...shared, onError: report });
     controllers.push(...part.controllers);
     closing.push(...part.closing);
   }
   if (parts.has("syncer")) {
-    const viewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
+    const agentViewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
     const namespaceKey = await options.namespaceKey?.();
-    const part = new Syncers({ ...working, viewOf, namespaceKey, onError: report("syncer") });
+    const part = new Syncers({
+      ...working,
+      agentViewOf,
+      namespaceKey,
+      onError: report("syncer"),
+    });
     closing.unshift(() => part.close());
   }
-  const users = new TenantTargets({ client, clock, random, onError: report("compute") });
-  const places = new SharedTargetIndex(clusters);
-  const own = { ...shared, users, onError: report("scheduler") };
-  const scheduling = schedulerFor(parts, own, places);
+  const consumers = new TenantTargets({ client, clock, random, onError: report("compute") });
+  const sharedTargets = new SharedTargetIndex(clusters);
+  const own = { ...shared, consumers, onError: report("scheduler") };
+  const scheduling = schedulerFor(parts, own, sharedTargets);
   controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
   const { scheduler } = scheduling;
-  const used = { users, places, scheduler, clock, report };
-  for (const loop of [manager, ...controllersOf({ ...options, parts }, used)])
+  const used = { consumers, sharedTargets, scheduler, clock, onError: report };
+  for (const loop of [manager, ...controllersOf({ ...options, controllers: parts }, used)])
     running.start((stop) => loop.run(stop));
   try {
     await running.join();
@@ -189,46 +206,58 @@ export async function runMulticluster(
 type Report = (controller: string) => (error: unknown, key?: ObjectKey) => void;
 
 interface ControllerDependencies {
-  readonly users: TenantTargets;
-  readonly places: SharedTargetIndex;
+  readonly consumers: TenantTargets;
+  readonly sharedTargets: SharedTargetIndex;
   readonly scheduler: Scheduler | undefined;
   readonly clock: Clock;
-  readonly report: Report;
+  readonly onError: Report;
 }
 
-/** Those that watch for themselves. */
+/** The controllers that have watches of their own. */
 function controllersOf(
   options: MulticlusterOptions,
-  { users, places, scheduler, clock, report }: ControllerDependencies,
+  { consumers, sharedTargets, scheduler, clock, onError }: ControllerDependencies,
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
-  const { client, parts = new Set() } = options;
+  const { client, controllers = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
   const needUsers = ["scheduler", "deployment-splitter", "traffic", "volumes"] as const;
-  if (needUsers.some((part) => parts.has(part))) loops.push(users);
-  if (parts.has("deployment-splitter")) {
-    const own = { ...options.patience, onError: report("deployment-splitter") };
-    const homesOf = (tenant: ClusterName) => new Set(users.homesOf(tenant).values());
-    const used = { targets: users, homesOf, scheduler };
+  if (needUsers.some((part) => controllers.has(part))) loops.push(consumers);
+  if (controllers.has("deployment-splitter")) {
+    const own = { ...options.gracePeriods, onError: onError("deployment-splitter") };
+    const computeWorkspacesOf = (tenant: ClusterName) =>
+      new Set(consumers.computeWorkspacesOf(tenant).values());
+    const used = { targets: consumers, computeWorkspacesOf, scheduler };
     loops.push(workloadCoordinators({ client, clock, ...used, ...own }));
   }
-  if (parts.has("traffic")) {
-    const { graceMs = unreachableAfterMsDefault } = options.patience ?? {};
-    const own = { ...options.sight, graceMs, onError: report("traffic") };
-    loops.push(traffic({ client, clock, targets: users, ...own }));
+  if (controllers.has("traffic")) {
+    const { unreachableAfterMs = unreachableAfterMsDefault } = options.gracePeriods ?? {};
+    const own = {
+      ...options.endpointGracePeriods,
+      unreachableAfterMs,
+      onError: onError("traffic"),
+    };
+    loops.push(traffic({ client, clock, targets: consumers, ...own }));
   }
-  if (parts.has("volumes")) {
-    const meant = { targetOf: (cluster: string, name: string) => places.targetOf(cluster, name) };
-    loops.push(volumes({ client, clock, targets: users, ...meant, onError: report("volumes") }));
+  if (controllers.has("volumes")) {
+    const meant = {
+      targetOf: (cluster: string, name: string) => sharedTargets.targetOf(cluster, name),
+    };
+    loops.push(
+      volumes({ client, clock, targets: consumers, ...meant, onError: onError("volumes") }),
+    );
   }
-  if (parts.has("api-access")) {
+  if (controllers.has("api-access")) {
     const { agents, apiAccessTokenSeconds: tokenSeconds } = options;
-    const own = { server: () => agents?.server(), tokenSeconds, onError: report("api-access") };
+    const own = { server: () => agents?.server(), tokenSeconds, onError: onError("api-access") };
     loops.push(apiAccess({ client, clock, ...own }));
   }
   return loops;
 }
 
-/** Who decides where things go knows the policies and what is reserved; somebody says both to people. */
+/**
+ * The scheduler with its policies and its reservation cache, and the controllers that report both
+ * to users.
+ */
 function schedulerFor(
   parts: ReadonlySet<MulticlusterController>,
   shared: WorkspaceControllerOptions,
@@ -237,8 +266,12 @@ function schedulerFor(
   const controllers: Controller[] = [];
   if (parts.has("scheduler")) controllers.push(new WorkspaceController(shared).controller);
   if (!parts.has("deployment-splitter")) return { controllers };
-  const placeOf = (cluster: string, target: string) => places.placeOf(cluster, target);
-  const scheduler = new Scheduler({ clusters: shared.clusters, users: shared.users, placeOf });
+  const clusterKeyOf = (cluster: string, target: string) => places.clusterKeyOf(cluster, target);
+  const scheduler = new Scheduler({
+    clusters: shared.clusters,
+    consumers: shared.consumers,
+    clusterKeyOf,
+  });
   controllers.push(new ReservedResourcesController({ ...shared, scheduler }).controller);
   return { scheduler, controllers };
 }
@@ -250,32 +283,43 @@ interface ClusterDependencies {
   readonly resources: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
-  readonly report: Report;
+  readonly onError: Report;
 }
 
-/** Who connects to clusters, empties them, and says what became of those that are lost. */
+/**
+ * The controllers that connect to clusters, drain them, and report the fate of workloads in lost
+ * clusters.
+ */
 function clusterControllers(
   options: MulticlusterOptions,
-  { report, ...shared }: ClusterDependencies,
+  { onError, ...shared }: ClusterDependencies,
 ) {
   const { client, clusters, clock, resources } = shared;
-  const { openSealed, drainTimeoutMs, permits, isServerThere, link: settings } = options;
+  const { unseal, drainTimeoutMs, isAddressAllowed, isServerAlive, link: settings } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
-  const awaitsImport = options.parts === undefined || options.parts.has("api-importer");
+  const awaitsImport = options.controllers === undefined || options.controllers.has("api-importer");
   const own = {
-    ...{ openSealed, drainTimeoutMs, permits, settings, installer, awaitsImport, isServerThere },
+    ...{
+      unseal,
+      drainTimeoutMs,
+      isAddressAllowed,
+      settings,
+      installer,
+      awaitsImport,
+      isServerAlive,
+    },
   };
-  const part = new TargetController({ ...shared, ...own, onError: report("cluster-controller") });
+  const part = new TargetController({ ...shared, ...own, onError: onError("cluster-controller") });
   const drains = new DrainController({
     clusters,
     clock,
-    leftoverOf: (home, target, cluster, signal) =>
+    describeHeldObjectIn: (home, target, cluster, signal) =>
       describeHeldObject(heldObjectResources(home, target, cluster, { resources, signal })),
-    onError: report("drain"),
+    onError: onError("drain"),
   });
-  const graceMs = options.patience?.graceMs ?? unreachableAfterMsDefault;
+  const unreachableAfterMs = options.gracePeriods?.unreachableAfterMs ?? unreachableAfterMsDefault;
   const copies = unreachablePods({
-    ...{ client, clusters, graceMs, clock, onError: report("lost-copies") },
+    ...{ client, clusters, unreachableAfterMs, clock, onError: onError("lost-copies") },
   });
   return {
     controllers: [part.controller, drains.controller, copies.controller],

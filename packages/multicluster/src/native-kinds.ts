@@ -1,6 +1,7 @@
 /**
- * Kinds that the control plane serves by itself are not negotiated, so no import says whether a cluster serves them. Those of them that go along with
- * others are looked for in the cluster: ServiceImports go where EndpointSlices go, if somebody has installed them there.
+ * Kinds that the control plane serves natively are not negotiated, so no import says whether a
+ * cluster serves them. The dependent ones are discovered in the cluster: ServiceImports are synced
+ * wherever EndpointSlices are, if their definition is installed there.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
@@ -9,7 +10,7 @@ import { allResources, serviceImports } from "./api/index.ts";
 import type { SyncedResource } from "./syncer/index.ts";
 
 export interface NativeKindsOptions {
-  /** Of the cluster. */
+  /** A client of the cluster. */
   readonly client: Client;
   readonly clock: Clock;
   readonly onChange: () => void;
@@ -23,7 +24,7 @@ interface ResourceList {
 const companionResources: readonly { readonly native: SyncedResource; readonly of: string }[] = [
   { native: { resource: serviceImports, hasStatus: true }, of: "endpointslices.discovery.k8s.io" },
 ];
-/** What workloads take along; every cluster serves it. By `resource.group`. */
+/** The dependencies of workloads, which every cluster serves, by `resource.group`. */
 const carried: ReadonlyMap<string, SyncedResource> = new Map(
   (
     [
@@ -46,7 +47,7 @@ const carried: ReadonlyMap<string, SyncedResource> = new Map(
   ]),
 );
 
-/** Of what a SyncTarget asks for, what is not negotiated. */
+/** The requested resources of a SyncTarget that are not negotiated. */
 export function syncedNativeKinds(asked: readonly string[]): readonly SyncedResource[] {
   const isAll = asked.includes(allResources);
   return [...carried].flatMap(([name, kind]) => (isAll || asked.includes(name) ? [kind] : []));
@@ -71,8 +72,8 @@ export class NativeKinds {
     this.#timer?.cancel();
   }
 
-  /** What is synced beside what was negotiated. */
-  besides(negotiated: readonly SyncedResource[]): readonly SyncedResource[] {
+  /** The resources that are synced in addition to the negotiated ones. */
+  nativeResourcesFor(negotiated: readonly SyncedResource[]): readonly SyncedResource[] {
     const names = new Set(negotiated.map(({ resource }) => formatGroupResource(resource)));
     return companionResources
       .filter(({ native, of }) => this.#served.has(native) && names.has(of))
@@ -89,7 +90,7 @@ export class NativeKinds {
           onChange();
         },
         (error: unknown) => {
-          // What was known stays so: a cluster that does not answer has not lost a kind.
+          // The last result stays: a cluster that does not respond has not lost a kind.
           if (!this.#stop.signal.aborted) onError(error);
         },
       )

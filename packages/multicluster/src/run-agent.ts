@@ -1,6 +1,8 @@
 /**
- * An agent: all that is done in a physical cluster by somebody who works in it, given a client for either side. Its APIs become imports upstream, what is
- * assigned to it is synced, and its SyncTarget says how it does. The same code as in the control plane's process, for one cluster.
+ * An agent: everything that a process in a physical cluster does for it, given a client for each
+ * side. The agent imports the cluster's APIs upstream, syncs the objects that are assigned to it,
+ * and reports its health on its SyncTarget. The same code runs in the control plane's process; an
+ * agent runs it for one cluster.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -12,23 +14,26 @@ import { Syncers } from "./syncers.ts";
 import { PodProxy, runTunnel } from "./tunnel/index.ts";
 
 export interface AgentOptions {
-  /** The control plane, or the view of it that is made for the agent; not one cluster of it. */
+  /** A client of the control plane, or of the view for the agent, for all logical clusters. */
   readonly upstream: Client;
   readonly downstream: Client;
   readonly target: TargetIdentity & { readonly cluster: ClusterName };
-  /** What is imported and synced where the SyncTarget does not say. */
+  /** The resources to import and sync when the SyncTarget does not list any. */
   readonly resources: readonly string[];
   readonly importPollMs?: number | undefined;
   readonly reportMs?: number | undefined;
-  /** So long after its last heartbeat that counted, it stops what may run once at most; see `leaseMsDefault`. */
+  /**
+   * The agent stops StopBeforeStart workloads this long after its last accepted heartbeat; see
+   * `leaseMsDefault`.
+   */
   readonly leaseMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
-  /** What went wrong and is tried again, for a log. */
+  /** Logs an error that is retried. */
   readonly onError: (error: unknown, context: { controller: string; key?: ObjectKey }) => void;
 }
 
-/** Works until the signal aborts, and resolves when what was under way is finished. */
+/** Runs until the signal aborts, and resolves when all operations in flight have finished. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const { downstream, target, resources } = options;
   const upstream = options.upstream.withPreconditions("never-empty");
@@ -36,16 +41,16 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     options.onError(error, key === undefined ? { controller } : { controller, key });
   const { cluster, name, uid } = target;
-  const home = upstream.inCluster(cluster);
+  const syncTargetClient = upstream.inCluster(cluster);
   const onError = report("informer");
-  const clusters = singleCluster({ client: home, cluster, clock, random, onError });
+  const clusters = singleCluster({ client: syncTargetClient, cluster, clock, random, onError });
   const targets = new Targets();
   const shared = { client: upstream, clusters, targets, resources, clock, random };
   const importer = new ApiImporter({ ...shared, pollMs, onError: report("api-importer") });
-  const viewOf = () => upstream;
+  const agentViewOf = () => upstream;
   const tunnel = new TunnelState();
   const own = {
-    viewOf,
+    agentViewOf,
     agentTunnel: tunnel,
     agentLeaseMs: options.leaseMs ?? leaseMsDefault,
     onError: report("syncer"),
@@ -53,16 +58,24 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const syncers = new Syncers({ ...shared, ...own });
   targets.add({ cluster, name, uid, client: downstream, signal });
   const { reportMs: intervalMs } = options;
-  const telling = { target, upstream: home, downstream, resources, intervalMs, clock, random };
+  const telling = {
+    target,
+    upstream: syncTargetClient,
+    downstream,
+    resources,
+    intervalMs,
+    clock,
+    random,
+  };
   try {
     await Promise.all([
       new Manager({ clusters: [clusters], controllers: [importer.controller] }).run(signal),
       runStatusReporter({ ...telling, onError: report("report") }, signal),
       runTunnel(
         {
-          home,
+          syncTargetClient,
           target: name,
-          door: new PodProxy({ client: downstream, target }),
+          podProxy: new PodProxy({ client: downstream, target }),
           clock,
           random,
           onError: report("tunnel"),

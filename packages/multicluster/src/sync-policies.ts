@@ -1,16 +1,18 @@
 /**
- * Sync policies that people write as ConfigMaps, in the logical cluster of their SyncTargets:
+ * Sync policies that users write as ConfigMaps, in the logical cluster of their SyncTargets:
  *
  *     apiVersion: v1
  *     kind: ConfigMap
  *     metadata:
  *       name: sync-policies
- *       labels: { workload.kcp.io/sync-policy: "" }        # for all SyncTargets; or the name of one
+ *       labels: { workload.kcp.io/sync-policy: "" }        # for all SyncTargets; or the name of
+ *       one
  *     data:
  *       deployments.apps: '{"contested": [{"path": "spec.replicas", "mode": "lift"}]}'
  *
- * What is said for one SyncTarget comes before what is said for all; among equals the first by namespace and name. A ConfigMap with a policy that
- * cannot be read counts for nothing, and an Event on it says where and why.
+ * A policy for one SyncTarget takes precedence over a policy for all; among equals, the first by
+ * namespace and name wins. A ConfigMap with an invalid policy is ignored, and an Event on it
+ * reports the path and the reason.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { JsonSyntaxError, JsonTooManyValuesError } from "@kcp-ts/machinery/json";
@@ -33,12 +35,12 @@ export interface ConfigMap extends KubernetesObject {
   readonly data?: StringMap;
 }
 
-/** As much of it as counts. */
+/** The valid policies of a ConfigMap. */
 interface ReadPolicies {
-  /** Empty for all. */
+  /** The name of the SyncTarget; empty for all SyncTargets. */
   readonly target: string;
-  /** Namespace and name, for the order. */
-  readonly place: string;
+  /** Namespace and name, for the order of precedence. */
+  readonly object: string;
   readonly policies: Policies;
 }
 
@@ -55,7 +57,7 @@ export interface SyncPoliciesOptions {
   readonly clusters: Clusters;
   readonly clock?: Clock | undefined;
   readonly onChange: (cluster: ClusterName) => void;
-  /** All there are have been read, for the first time or again. */
+  /** Called when all policies have been read, for the first time or again. */
   readonly onSynced: () => void;
   readonly onError: (error: unknown) => void;
 }
@@ -64,7 +66,7 @@ export class SyncPolicies {
   readonly #store: ObjectStore<ConfigMap>;
   readonly #events: EventRecorder;
   readonly #onError: (error: unknown) => void;
-  /** By place: the version whose trouble was told. */
+  /** By object: the version whose error was reported. */
   readonly #told = new Map<string, string>();
   #hasSynced = false;
 
@@ -76,7 +78,7 @@ export class SyncPolicies {
     });
     this.#store = source.store;
     this.#events = new EventRecorder({
-      // An agent writes Events of syncers, about its own SyncTarget, and no others.
+      // An agent may only write Events of syncers about its own SyncTarget.
       component: syncerFieldManager,
       client: (cluster) => client.inCluster(cluster),
       clock,
@@ -96,7 +98,10 @@ export class SyncPolicies {
     });
   }
 
-  /** Before that nothing is to be synced: who does not know the policy would take fields from autoscalers. */
+  /**
+   * No object is synced before the policies are known: a syncer without them would overwrite fields
+   * of autoscalers.
+   */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -129,7 +134,10 @@ export class SyncPolicies {
 
 const unreadable = [PolicyError, JsonSyntaxError, JsonTooManyValuesError];
 
-/** Policies of a SyncTarget by the ConfigMaps of its logical cluster, read once and not watched. One that cannot be read counts for nothing, as for syncers. */
+/**
+ * The policies of a SyncTarget from the ConfigMaps of its logical cluster, read once and not
+ * watched. An invalid policy is ignored, as syncers do.
+ */
 export function policiesFrom(configMaps: readonly ConfigMap[], target: string): Policies {
   return foldPolicies(
     configMaps
@@ -150,7 +158,7 @@ function readPolicies({ metadata, data }: ConfigMap): ReadPolicies {
   const policies = parsePolicies(textOf(data ?? {}));
   return {
     target: stringMember(labels, syncPolicyLabel) ?? "",
-    place: `${namespace}/${name}`,
+    object: `${namespace}/${name}`,
     policies,
   };
 }
@@ -167,11 +175,11 @@ function isFor(labels: StringMap | undefined, target: string): boolean {
   return value === "" || value === target;
 }
 
-function rank({ target, place }: ReadPolicies): string {
-  return `${target === "" ? 1 : 0} ${place}`;
+function rank({ target, object }: ReadPolicies): string {
+  return `${target === "" ? 1 : 0} ${object}`;
 }
 
-/** One JSON text of all members, each of which is JSON itself. */
+/** The data as one JSON text; each member is JSON itself. */
 function textOf(data: StringMap): string {
   const members = Object.entries(data).map(([kind, text]) => `${JSON.stringify(kind)}:${text}`);
   return `{${members.join()}}`;

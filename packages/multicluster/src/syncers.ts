@@ -1,17 +1,22 @@
 /**
- * One syncer for each physical cluster that this process is connected to. What it syncs is what was negotiated for the cluster: APIs whose import is
- * both Compatible and Available.
+ * Runs one syncer for each physical cluster that this process is connected to. A syncer syncs the
+ * APIs that were negotiated for its cluster: those whose import is both Compatible and Available.
  *
- * Syncers of one logical cluster share their upstream informers: what a kind costs upstream does not grow with the number of physical clusters. Those of different
- * ones share nothing: a watch over all logical clusters has metadata only where they define a kind each in their own way.
+ * Syncers of one logical cluster share their upstream informers: the upstream cost of a kind does
+ * not grow with the number of physical clusters. Syncers of different logical clusters share
+ * nothing: a watch over all logical clusters has metadata only where each defines a kind in its own
+ * way.
  *
- * Where a compute workspace offers its clusters to others, their objects are synced as well, through the view that is made for whoever syncs to the SyncTarget: the
- * control plane decides whose those are, the same for this process and for agents.
+ * Where a compute workspace exports its clusters, objects of the consuming workspaces are synced as
+ * well, through the view for the SyncTarget's syncer: the control plane decides which objects these
+ * are, in the same way for this process and for agents.
  *
- * Whether it works is said on the SyncTarget, in the condition SyncerReady. It is not true while a watch is broken: then what clusters last reported may be
- * old, and nobody should rely on it.
+ * The condition SyncerReady of the SyncTarget reports the syncer's health. It is not True while a
+ * watch is broken: the last reports of the cluster may then be outdated, and no controller should
+ * rely on them.
  *
- * A SyncTarget that is being deleted is held while something is still assigned to it: what can go elsewhere gets the time to do so.
+ * The deletion of a SyncTarget is blocked while objects are assigned to it: workloads get the time
+ * to move to other clusters.
  */
 import {
   type Clock,
@@ -82,27 +87,27 @@ import {
 } from "./syncer/index.ts";
 
 export interface SyncersOptions {
-  /** Of the control plane, not of one cluster of it. */
+  /** A client of the control plane, for all logical clusters. */
   readonly client: Client;
-  /** Run by the caller. */
+  /** The caller runs it. */
   readonly clusters: Clusters;
   readonly targets: Targets;
-  /** What is synced where a SyncTarget does not say. */
+  /** The resources to sync when a SyncTarget does not list any. */
   readonly resources: readonly string[];
-  /** Of an agent in its own cluster: how long its lease is. */
+  /** In an agent: the duration of its lease. */
   readonly agentLeaseMs?: number | undefined;
-  /** And whether it has a tunnel. */
+  /** In an agent: whether it has a tunnel. */
   readonly agentTunnel?: TunnelState | undefined;
-  /** What proves that namespaces in clusters were made by their syncers. */
+  /** The key by which syncers sign their namespaces in clusters. */
   readonly namespaceKey?: Uint8Array | undefined;
-  /** The control plane as it is shown to who syncs to a SyncTarget; not one cluster of it. */
-  readonly viewOf: (target: TargetIdentity) => Client;
+  /** The control plane's view for the syncer of a SyncTarget, for all logical clusters. */
+  readonly agentViewOf: (target: TargetIdentity) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly onError: (error: unknown) => void;
 }
 
-/** A SyncTarget that is connected: its syncer is started again while it is. */
+/** A connected SyncTarget: its syncer is restarted while the connection lasts. */
 interface Connected {
   readonly connection: TargetConnection;
   readonly stop: AbortController;
@@ -115,15 +120,15 @@ interface Running {
   readonly policies: PolicySet;
   readonly security: PodSecuritySetting;
   readonly natives: NativeKinds;
-  /** What was said last. */
+  /** The last reported condition. */
   said: string | undefined;
   isReady: boolean;
 }
 
 const fieldManager = "kcp-syncers";
-/** Between looks at all syncers of this process, which cost next to nothing. */
+/** The interval between checks of all syncers in this process, which are cheap. */
 const lookMs = 500;
-/** And from a change of what is synced: several come together. */
+/** The delay of a check after the synced resources change; several changes are batched. */
 const lookSoonMs = 10;
 
 export class Syncers {
@@ -146,7 +151,8 @@ export class Syncers {
 
   constructor(options: SyncersOptions) {
     this.#options = options;
-    // Not the server's: what one tenant's cluster brings about does not make the server unready. Its SyncTarget says it.
+    // Not the server's supervisor: errors that one tenant's cluster causes do not make the server
+    // unready. The SyncTarget reports them.
     this.#supervisor = new LoopSupervisor({
       ...{ clock: options.clock, random: options.random },
       onDown: ({ error }) => options.onError(error),
@@ -184,13 +190,13 @@ export class Syncers {
     this.#unsubscribe = [
       targets.subscribe({
         connected: (connection) => this.#connect(connection),
-        gone: (connection) => this.#stop(connection),
+        disconnected: (connection) => this.#stop(connection),
       }),
       targets.onDrain(this.#drain),
     ];
   }
 
-  /** What decides which kinds are synced; updates that are `idle` do not. */
+  /** An informer of objects that decide which kinds are synced; `idle` updates do not. */
   #followed<Cached>(
     source: ObjectSource<Cached>,
     idle: (now: Cached, before: Cached) => boolean,
@@ -207,7 +213,7 @@ export class Syncers {
     return source.store;
   }
 
-  /** What the Locations that a cluster is in say of its tenants' Pods. */
+  /** The Pod security levels of the Locations that contain the cluster. */
   #securityOf({ cluster, name }: Pick<TargetConnection, "cluster" | "name">) {
     const target = this.#targets.get(keyOf({ cluster, name }));
     const of = this.#locations
@@ -227,7 +233,10 @@ export class Syncers {
     this.#lookSoon();
   }
 
-  /** What is synced decides where workloads may go: who waits for the next look is placed without this cluster. */
+  /**
+   * The synced resources decide where workloads may go: a workload that is scheduled before the
+   * next check would miss this cluster.
+   */
   #lookSoon(): void {
     if (this.#isLookSoon || this.#isClosed) return;
     this.#isLookSoon = true;
@@ -253,7 +262,7 @@ export class Syncers {
     void ending.finally(() => this.#ending.delete(ending));
   }
 
-  /** Until the signal aborts, or the syncer fails. */
+  /** Runs until the signal aborts, or the syncer fails. */
   async #sync(connection: TargetConnection, signal: AbortSignal): Promise<void> {
     const running = this.#start(connection);
     const key = formatKey(keyOf(connection));
@@ -261,7 +270,8 @@ export class Syncers {
     onAbort(signal, () => this.#forget(key, running));
     try {
       await Promise.race([untilAborted(signal), running.syncer.ended()]);
-      // A syncer that was refused is not started again: its SyncTarget says why.
+      // A syncer that the control plane rejected is not restarted: its SyncTarget reports the
+      // reason.
       if (running.syncer.health.refused !== undefined) await untilAborted(signal);
     } finally {
       this.#forget(key, running);
@@ -282,7 +292,7 @@ export class Syncers {
   #start(connection: TargetConnection): Running {
     const { client, clock, random, onError } = this.#options;
     const { cluster, name, uid } = connection;
-    const home = client.inCluster(cluster);
+    const syncTargetClient = client.inCluster(cluster);
     const natives = new NativeKinds({
       client: connection.client,
       clock,
@@ -296,10 +306,10 @@ export class Syncers {
     const policies = new PolicySet(this.#policies.of(cluster, name));
     const security = new PodSecuritySetting(this.#securityOf(connection));
     const syncer = startSyncer({
-      upstream: home,
+      upstream: syncTargetClient,
       scope: { cluster },
       upstreamInformers: this.#informersOf(cluster),
-      shared: this.#options.viewOf({ cluster, name, uid }),
+      shared: this.#options.agentViewOf({ cluster, name, uid }),
       downstream: connection.client,
       target: { cluster, name, uid },
       resources,
@@ -308,7 +318,7 @@ export class Syncers {
       agentTunnel: this.#options.agentTunnel,
       namespaceKey: this.#options.namespaceKey,
       podSecurity: security,
-      home,
+      syncTargetClient,
       clock,
       random,
       onError,
@@ -393,14 +403,14 @@ export class Syncers {
         return { ...one, isShared };
       });
     const spec = this.#targets.get(keyOf(connection))?.spec;
-    // Before the SyncTarget is seen, nobody knows what it asks for.
+    // Before the SyncTarget is observed, its requested resources are unknown.
     const asked = spec === undefined ? [] : (spec.resources ?? this.#options.resources);
     const carried = syncedNativeKinds(asked).map((one) => ({
       ...one,
       isShared: offer?.claims.has(formatGroupResource(one.resource)) === true,
       consentLabel: consentLabel(cluster),
     }));
-    return [...negotiated, ...carried, ...natives.besides(negotiated)].sort((a, b) =>
+    return [...negotiated, ...carried, ...natives.nativeResourcesFor(negotiated)].sort((a, b) =>
       a.resource.resource < b.resource.resource ? -1 : 1,
     );
   }
@@ -418,13 +428,13 @@ export class Syncers {
         if (items.length > 0) return "pending";
       }
       if (isShared !== true || running === undefined) continue;
-      // Nothing else is in there.
-      const others = this.#options.viewOf(running.syncer.target).inCluster("*");
+      // The view contains only objects of this SyncTarget.
+      const others = this.#options.agentViewOf(running.syncer.target).inCluster("*");
       const { items } = await others.resource(resource).list({ limit: 1, signal });
       if (items.length > 0) return "pending";
     }
-    // No longer assigned, and not yet gone from the cluster.
-    if (running?.syncer.holdsSomething() === true) return "pending";
+    // Objects that are no longer assigned, and not yet deleted in the cluster.
+    if (running?.syncer.hasSyncedObjects() === true) return "pending";
     return "done";
   };
 }

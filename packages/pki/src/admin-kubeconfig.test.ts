@@ -63,7 +63,7 @@ function refuses(message: RegExp, ...paths: readonly string[]) {
 }
 
 describe("admin tokens", () => {
-  it("are made of 32 random bytes each, and last once they are written", async (t) => {
+  it("are created from 32 random bytes each, and persist once they are written", async (t) => {
     const { load, write } = await setup(t);
     const made = await load();
     assert.match(made.adminToken, /^[A-Za-z0-9_-]{43}$/);
@@ -75,7 +75,7 @@ describe("admin tokens", () => {
     assert.deepEqual(await load(), made);
   });
 
-  it("stand in the kubeconfig only; the store has their hashes", async (t) => {
+  it("are in the kubeconfig only; the store has their hashes", async (t) => {
     const { load, write, tokenStorePath } = await setup(t);
     const made = await load();
     await write(made);
@@ -109,7 +109,7 @@ describe("admin tokens", () => {
     assert.deepEqual(await load(), made);
   });
 
-  it("are made anew when both files are gone, or the store alone", async (t) => {
+  it("are created again when both files are missing, or the store alone", async (t) => {
     const { load, write, kubeconfigPath, tokenStorePath } = await setup(t);
     const made = await load();
     await write(made);
@@ -124,7 +124,7 @@ describe("admin tokens", () => {
     assert.notDeepEqual(await load(), second);
   });
 
-  it("are refused when the kubeconfig is gone and the store is not", async (t) => {
+  it("are rejected when the kubeconfig is missing and the store is not", async (t) => {
     const { load, write, kubeconfigPath, tokenStorePath } = await setup(t);
     await write(await load());
     await rm(kubeconfigPath);
@@ -147,7 +147,7 @@ describe("admin tokens", () => {
     });
   }
 
-  it("are refused when the store is damaged", async (t) => {
+  it("are rejected when the store is corrupt", async (t) => {
     const { load, write, tokenStorePath } = await setup(t);
     await write(await load());
     const store = await readFile(tokenStorePath, "utf8");
@@ -189,7 +189,7 @@ describe("the admin kubeconfig", () => {
     }
   });
 
-  it("lets kubectl in: it trusts our serving certificate and sends the context's token", async (t) => {
+  it("works with kubectl: it trusts the serving certificate and sends the context's token", async (t) => {
     if (!hasKubectl(t)) return;
     const { directory, load, write, kubeconfigPath } = await setup(t);
     const certificates = await ensureServingCertificates({

@@ -1,5 +1,4 @@
-/** admin.kubeconfig: how the operator's kubectl finds and enters a fresh control plane. */
-
+/** admin.kubeconfig: the operator's credentials and address of a fresh control plane. */
 import { type AdminTokens, formatTokenStore } from "./admin-tokens.ts";
 import { writePrivateFile } from "./private-file.ts";
 
@@ -7,20 +6,21 @@ export interface AdminKubeconfig extends AdminTokens {
   /** `https://host:port`, without a path. */
   readonly serverUrl: string;
   readonly caPem: string;
-  /** The first is the current one; those of kcp if left out. */
+  /** The first is the current one; those of kcp if omitted. */
   readonly contexts?: readonly KubeconfigContext[] | undefined;
 }
 
 export interface KubeconfigContext {
   readonly name: string;
   readonly user: "kcp-admin" | "shard-admin" | "user";
-  /** Behind the server's address. */
+  /** The path after the server's address. */
   readonly path: string;
 }
 
 /**
- * Writes the kubeconfig, then the token store: a crash in between leaves a kubeconfig without a store, and the next start
- * makes new tokens. Scripts wait for the kubeconfig to appear, so call this when the server is about to be ready.
+ * Writes the kubeconfig, then the token store: a crash in between leaves a kubeconfig without a
+ * store, and the next start creates new tokens. Scripts wait for the kubeconfig to appear, so call
+ * this when the server is about to be ready.
  */
 export async function writeAdminKubeconfig(
   options: AdminKubeconfig & { readonly path: string; readonly tokenStorePath: string },
@@ -61,7 +61,7 @@ export function formatAdminKubeconfig(config: AdminKubeconfig): string {
   ].join("\n");
 }
 
-/** As upstream kcp names them; each context has a cluster entry of the same name. */
+/** Upstream kcp's names; each context has a cluster entry of the same name. */
 const adminContexts: readonly KubeconfigContext[] = [
   { name: "root", user: "kcp-admin", path: "/clusters/root" },
   { name: "base", user: "kcp-admin", path: "" },
@@ -69,7 +69,7 @@ const adminContexts: readonly KubeconfigContext[] = [
   { name: "shard-base", user: "shard-admin", path: "" },
 ];
 const userContext: KubeconfigContext = { name: "user", user: "user", path: "" };
-/** Of an API server without workspaces. */
+/** The context of a plain API server. */
 export const aloneContexts: readonly KubeconfigContext[] = [
   { name: "admin", user: "kcp-admin", path: "" },
   { name: "system:admin", user: "shard-admin", path: "" },
@@ -79,7 +79,7 @@ function userToken(name: string, token: string): string[] {
   return [`- name: ${quoted(name)}`, "  user:", `    token: ${quoted(token)}`];
 }
 
-/** A JSON string is a YAML string, whatever is in it. */
+/** A JSON string is always a valid YAML string. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

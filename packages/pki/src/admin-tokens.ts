@@ -1,22 +1,25 @@
 /**
  * The two tokens of the bootstrapped administrators, kept over restarts.
  *
- * The tokens themselves stand only in admin.kubeconfig; the token store beside it has their SHA-256, so that a
- * kubeconfig that was swapped or edited is noticed instead of quietly granting something else.
+ * The tokens themselves are only in admin.kubeconfig; the token store beside it has their SHA-256, so that a
+ * kubeconfig that was swapped or edited is detected instead of silently granting other permissions.
  *
  *     neither file, or no store   new tokens
  *     both files, hashes fit      the tokens of the kubeconfig
- *     store without a fitting kubeconfig   refused: somebody must decide which of the two is right
+ *     store without a fitting kubeconfig   rejected: the operator must decide which of the two is right
  */
 import { hash, randomBytes } from "node:crypto";
 import { readFileIfPresent } from "./private-file.ts";
 
 export interface AdminTokens {
-  /** Of the user `kcp-admin`, administrator of every workspace. */
+  /** The token of the user `kcp-admin`, administrator of every workspace. */
   readonly adminToken: string;
-  /** Of the user `shard-admin`, who passes every check. */
+  /** The token of the user `shard-admin`, who passes every check. */
   readonly shardAdminToken: string;
-  /** Of the user `user`, who is nobody in particular; another one after every start. There is none if left out. */
+  /**
+   * The token of the user `user`, who has no roles; another one after every start. There is none if
+   * omitted.
+   */
   readonly userToken?: string | undefined;
 }
 
@@ -29,7 +32,7 @@ export class AdminTokenError extends Error {
   override readonly name = "AdminTokenError";
 }
 
-/** The tokens to use; writes nothing. `writeAdminKubeconfig` makes new ones last. */
+/** The tokens to use; writes nothing. `writeAdminKubeconfig` stores new ones. */
 export async function loadOrCreateAdminTokens(paths: AdminTokenPaths): Promise<AdminTokens> {
   const store = await readFileIfPresent(paths.tokenStorePath);
   if (store === undefined) return { adminToken: newToken(), shardAdminToken: newToken() };
@@ -87,8 +90,9 @@ function parseTokenStore(
 }
 
 /**
- * Everything in the text that could be a token, by hash. kubectl and its plugins rewrite a kubeconfig in a style of their own;
- * the hash says for certain which word is the token, so the YAML around it need not be understood.
+ * Every part of the text that could be a token, by hash. kubectl and its plugins rewrite a
+ * kubeconfig in a style of their own; the hash identifies the token, so the YAML around it need not
+ * be parsed.
  */
 function wordsByHash(text: string): ReadonlyMap<string, string> {
   const words = (text.match(/[A-Za-z0-9_-]+/g) ?? []).filter((word) => word.length === tokenLength);

@@ -28,7 +28,7 @@ function client(authority: CertificateAuthority, key: KeyObject = generateKey())
 }
 
 describe("a certificate authority", () => {
-  it("is one for ten years, from a little before now", () => {
+  it("is valid for ten years, from a little before now", () => {
     const { certificate, privateKey } = createCertificateAuthority({ commonName, now });
     assert.equal(certificate.ca, true);
     assert.equal(certificate.subject, "CN=test-ca");
@@ -105,7 +105,7 @@ describe("a certificate authority", () => {
     }
   });
 
-  it("refuses names that are no host names", () => {
+  it("rejects names that are no host names", () => {
     const authority = createCertificateAuthority({ commonName, now });
     const names = [
       "",
@@ -136,7 +136,7 @@ describe("a certificate authority", () => {
     }
   });
 
-  it("gives every certificate a serial number of its own", () => {
+  it("gives every certificate a unique serial number", () => {
     const authority = createCertificateAuthority({ commonName, now });
     const key = generateKey();
     const serials = Array.from(
@@ -147,13 +147,13 @@ describe("a certificate authority", () => {
     for (const serial of serials) assert.match(serial, /^[4-7][0-9A-F]{31}$/);
   });
 
-  it("lets no certificate outlive it", () => {
+  it("issues no certificate that outlives it", () => {
     const validityMs = 1000 * 60 * 60;
     const authority = createCertificateAuthority({ commonName, now, validityMs });
     assert.equal(client(authority).certificate.validTo, authority.certificate.validTo);
   });
 
-  it("renewed is the same authority: old certificates stay good, old trust accepts new ones", () => {
+  it("is the same authority after a renewal: old certificates stay valid, and clients with the old CA accept new ones", () => {
     const old = createCertificateAuthority({ commonName, now });
     const renewed = renewCertificateAuthority(old, now + authorityValidityMs / 2);
     assert.ok(Date.parse(renewed.certificate.validTo) > Date.parse(old.certificate.validTo));
@@ -181,8 +181,8 @@ describe("a certificate authority", () => {
   }
 });
 
-describe("certificates of ours, to others", () => {
-  it("are good to openssl, by its strict rules and for their purpose only", async (t) => {
+describe("issued certificates", () => {
+  it("are valid for openssl, by its strict rules and for their purpose only", async (t) => {
     if (!hasOpenssl(t)) return;
     const directory = await mkdtemp(join(tmpdir(), "certificates-"));
     t.after(() => rm(directory, { recursive: true }));
@@ -224,7 +224,7 @@ describe("certificates of ours, to others", () => {
     assert.match(shown, /X509v3 Subject Key Identifier/);
   });
 
-  it("carry mutual TLS", async () => {
+  it("work for mutual TLS", async () => {
     const at = systemClock.now();
     const authority = createCertificateAuthority({ commonName, now: at });
     const [serverKey, clientKey] = [generateKey(), generateKey()];

@@ -1,7 +1,7 @@
 /**
- * A certificate authority of our own: makes itself, renews itself, and issues serving and client certificates.
+ * A certificate authority: creates and renews itself, and issues serving and client certificates.
  *
- * Pure functions over keys and times; files are serving-certificates.ts's business.
+ * Pure functions over keys and times; serving-certificates.ts handles the files.
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
 import { assert } from "@kcp-ts/machinery/base";
@@ -26,7 +26,7 @@ export interface IssueOptions {
   readonly purposes: readonly Purpose[];
   /** DNS names and IP addresses, for the purpose serverAuth. */
   readonly hostnames?: readonly string[];
-  /** Of the holder; a private key serves for its public half. */
+  /** The holder's public key; a private key is accepted for its public half. */
   readonly key: KeyObject;
   readonly now: number;
   readonly validityMs?: number;
@@ -36,10 +36,12 @@ const dayMs = 24 * 60 * 60 * 1000;
 export const authorityValidityMs = 3650 * dayMs;
 export const leafValidityMs = 365 * dayMs;
 
-/** Certificates are valid from a little before they are made, for peers whose clocks are behind ours. */
+/**
+ * Certificates are valid from a little before their creation, for peers whose clocks are behind.
+ */
 export const clockSkewMs = 5 * 60 * 1000;
 
-/** A fresh key, ECDSA on P-256: small, quick to make, and taken by every TLS client. */
+/** A new key, ECDSA on P-256: small, fast to generate, and accepted by every TLS client. */
 export function generateKey(): KeyObject {
   return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 }
@@ -48,7 +50,7 @@ export function exportKey(key: KeyObject): string {
   return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-/** A self-signed authority, with a key of its own unless one is given. */
+/** A self-signed authority, with a new key unless one is given. */
 export function createCertificateAuthority(options: {
   readonly commonName: string;
   readonly now: number;
@@ -60,8 +62,8 @@ export function createCertificateAuthority(options: {
 }
 
 /**
- * The same authority, by name and key, for another term: what it issued before stays valid, and clients that
- * still trust the old certificate accept what the new one issues.
+ * The same authority, by name and key, with a new validity period: certificates that it issued stay
+ * valid, and clients that still trust the old CA certificate accept certificates of the new one.
  */
 export function renewCertificateAuthority(
   authority: CertificateAuthority,

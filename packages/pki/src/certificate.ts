@@ -1,7 +1,8 @@
 /**
- * One X.509 v3 certificate, from its parts to DER and PEM (RFC 5280). Pure, but for the random serial number.
+ * Encodes one X.509 v3 certificate to DER and PEM (RFC 5280). Pure, except for the random serial
+ * number.
  *
- * What may be issued to whom is decided in certificate-authority.ts.
+ * certificate-authority.ts decides on the content.
  */
 import { createPublicKey, hash, type KeyObject, randomBytes } from "node:crypto";
 import {
@@ -20,9 +21,9 @@ export type Purpose = "serverAuth" | "clientAuth";
 export interface CertificateFields {
   readonly subject: Buffer;
   readonly issuer: Buffer;
-  /** Of the key being certified. */
+  /** The key that is certified. */
   readonly publicKey: KeyObject;
-  /** Of the issuer. */
+  /** The issuer's key. */
   readonly signingKey: KeyObject;
   readonly authorityKeyId: Buffer | undefined;
   readonly notBefore: number;
@@ -56,7 +57,7 @@ export function encodeCertificate(parts: CertificateFields): string {
   return toPem("CERTIFICATE", certificate);
 }
 
-/** What an issuer's certificate says that the certificates below it must repeat. */
+/** The fields of an issuer's certificate that the certificates below it must repeat. */
 export function readIssuer(certificate: Buffer): {
   readonly subject: Buffer;
   readonly keyId: Buffer | undefined;
@@ -129,12 +130,15 @@ function extensions(parts: CertificateFields): Buffer[] {
   return list;
 }
 
-/** The whole extension, as it stands in the certificate's bytes. */
+/** The complete extension, as it appears in the certificate's bytes. */
 export function alternativeNamesExtension(alternativeNames: Buffer): Buffer {
   return extension(objectIdentifier.subjectAltName, alternativeNames);
 }
 
-/** `cA` is left out when false: a default must not be written. An authority may not have authorities below it. */
+/**
+ * `cA` is omitted when false: DER does not encode a default. An authority may not have authorities
+ * below it.
+ */
 function basicConstraints(authority: boolean): Buffer {
   return authority
     ? der.sequence(der.boolean(true), der.unsigned(Buffer.from([0])))

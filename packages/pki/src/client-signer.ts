@@ -1,8 +1,9 @@
 /**
  * Signs client certificates for requests that were approved in a logical cluster.
  *
- * Whoever approves there says who somebody is there, and nowhere else: the cluster is written into the certificate, beside the common name
- * and the organizations that were asked for, and is all of the subject that the asker has no say in.
+ * An approval identifies a user in that cluster, and in no other: the signer writes the cluster
+ * into the certificate, beside the requested common name and organizations; the requester cannot
+ * choose the cluster.
  */
 import {
   type CertificateAuthority,
@@ -26,11 +27,11 @@ export type ClientCertificateResult =
 export interface ClientSignerOptions {
   readonly authority: CertificateAuthority;
   readonly now: () => number;
-  /** What the certificate says of the cluster. */
+  /** The cluster attribute of the certificate. */
   readonly clusterUnit: (cluster: string) => string;
 }
 
-/** Shorter ones would be over before they are fetched. */
+/** Shorter certificates would expire before they are fetched. */
 const validityMinMs = 10 * 60 * 1000;
 
 const allowedUsages = new Set(["client auth", "digital signature", "key encipherment"]);
@@ -60,7 +61,7 @@ export function clientSigner({ authority, now, clusterUnit }: ClientSignerOption
   };
 }
 
-/** Groups with power over all logical clusters. */
+/** Groups with permissions in all logical clusters. */
 function isReserved(group: string): boolean {
   return group === "system:masters" || group.startsWith("system:kcp:");
 }

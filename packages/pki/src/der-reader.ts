@@ -1,8 +1,9 @@
 /**
- * Reads ASN.1 in its distinguished encoding, one level at a time; nothing recurses, so depth costs nothing.
+ * Reads ASN.1 in its distinguished encoding, one level at a time; nothing recurses, so depth costs
+ * nothing.
  *
- * The bytes may come from a stranger (a signing request): every length is checked against what is really there, and
- * encodings that are not the distinguished one are refused.
+ * The bytes may be untrusted (a signing request): every length is checked against the available
+ * bytes, and encodings that are not distinguished are rejected.
  */
 import { derTag } from "./der-writer.ts";
 
@@ -10,7 +11,7 @@ export interface DerElement {
   readonly tag: number;
   /** The content, without tag and length. */
   readonly content: Buffer;
-  /** The whole element, to be copied or signed as it is. */
+  /** The complete element, to be copied or signed unchanged. */
   readonly bytes: Buffer;
 }
 
@@ -18,7 +19,7 @@ export class DerError extends Error {
   override readonly name = "DerError";
 }
 
-/** The elements that follow each other in `bytes`, which they must fill exactly. */
+/** The consecutive elements of `bytes`, which they must fill exactly. */
 export function readElements(bytes: Buffer): DerElement[] {
   const elements: DerElement[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -29,7 +30,7 @@ export function readElements(bytes: Buffer): DerElement[] {
   return elements;
 }
 
-/** The one element that fills `bytes`; it must have this tag. */
+/** The single element that fills `bytes`; it must have this tag. */
 export function readOnly(bytes: Buffer, tag: number): DerElement {
   const element = readElement(bytes, 0);
   if (element.bytes.length !== bytes.length) throw new DerError("bytes follow the element");
@@ -67,7 +68,7 @@ export function readObjectIdentifier(element: DerElement | undefined): string {
   return arcs.join(".");
 }
 
-/** The content of a bit string that is a whole number of bytes. */
+/** The content of a bit string with a whole number of bytes. */
 export function readBitString(element: DerElement | undefined): Buffer {
   const { content } = expectTag(element, derTag.bitString);
   if (content[0] !== 0) throw new DerError("a bit string is not a whole number of bytes");

@@ -1,7 +1,8 @@
 /**
- * Writes ASN.1 in its distinguished encoding (X.690): what X.509 needs of it and no more.
+ * Writes ASN.1 in its distinguished encoding (X.690), as far as X.509 needs it.
  *
- * Every function returns a complete element: tag, length, content. Lengths are always the shortest form.
+ * Every function returns a complete element: tag, length, content. Lengths always have the shortest
+ * form.
  */
 
 export const derTag = {
@@ -23,7 +24,9 @@ export const derTag = {
 export const der = {
   sequence: (...children: readonly Buffer[]): Buffer => element(derTag.sequence, ...children),
 
-  /** A set of one: larger sets would have to be sorted, and X.509 names do not need them. */
+  /**
+   * A set of one element: larger sets would have to be sorted, and X.509 names do not need them.
+   */
   setOfOne: (child: Buffer): Buffer => element(derTag.set, child),
 
   /** A non-negative number from its big-endian bytes. */
@@ -52,7 +55,10 @@ export const der = {
   bitString: (content: Uint8Array, unusedBits = 0): Buffer =>
     element(derTag.bitString, Buffer.from([unusedBits]), content),
 
-  /** UTCTime until 2049 and GeneralizedTime from 2050 on, as RFC 5280 4.1.2.5 demands. Seconds resolution. */
+  /**
+   * UTCTime until 2049 and GeneralizedTime from 2050 on, as RFC 5280 4.1.2.5 requires. Resolution:
+   * seconds.
+   */
   time(epochMs: number): Buffer {
     const digits = `${new Date(epochMs).toISOString().slice(0, 19).replace(/[-T:]/g, "")}Z`;
     return digits < "2050"

@@ -4,7 +4,7 @@ import { DerError, readElements, readObjectIdentifier, readOnly } from "./der-re
 import { der, derTag } from "./der-writer.ts";
 
 describe("DER", () => {
-  it("reads any bytes as elements that fill them, or refuses", () => {
+  it("parses any bytes as elements that fill them, or rejects them", () => {
     // Every text of up to five bytes over an alphabet of tags, lengths, and lengths of lengths.
     const alphabet = [0x00, 0x01, 0x02, 0x1f, 0x30, 0x80, 0x81, 0x84];
     const counts = { read: 0, refused: 0 };
@@ -26,7 +26,7 @@ describe("DER", () => {
     assert.ok(counts.read > 1000 && counts.refused > 1000, JSON.stringify(counts));
   });
 
-  it("reads back what it wrote, at every size of length", () => {
+  it("parses its own output, at every size of length", () => {
     for (const size of [0, 1, 127, 128, 255, 256, 65_535, 65_536]) {
       const content = Buffer.alloc(size, 7);
       const written = der.octetString(content);
@@ -39,7 +39,7 @@ describe("DER", () => {
     }
   });
 
-  it("refuses lengths that are not in their shortest form, or without end", () => {
+  it("rejects lengths that are not in their shortest form, or indefinite", () => {
     for (const hex of [
       "048100",
       "04820001aa",
@@ -52,7 +52,7 @@ describe("DER", () => {
     }
   });
 
-  it("reads back object identifiers, and refuses cut-off and endless ones", () => {
+  it("parses its own object identifiers, and rejects truncated and endless ones", () => {
     const arcs = [0, 1, 127, 128, 16_383, 16_384, 2 ** 31 - 1, 2 ** 40];
     for (const head of ["0.0", "0.39", "1.3", "2.5", "2.39"]) {
       for (const dotted of [

@@ -1,13 +1,14 @@
 /**
- * Files that are replaced while the server runs: certificates, authorities, keys.
+ * FileWatch: detects files that are replaced while the server runs: certificates, authorities,
+ * keys.
  *
- * They are looked at by polling, because a rename over a file, a mounted volume and a symbolic link that is switched all look alike
- * to `stat` and each differently to notifications. One timer for all files.
+ * It polls, because a rename over a file, a mounted volume and a switched symbolic link all look
+ * the same to `stat` and each different to notifications. One timer serves all files.
  */
 import { readFile, stat } from "node:fs/promises";
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
-/** How long a change may go unnoticed. */
+/** How long a change may stay undetected. */
 export const pollIntervalMs = 2000;
 
 export interface FileWatchOptions {
@@ -18,7 +19,7 @@ export interface FileWatchOptions {
 interface Watched {
   readonly paths: readonly string[];
   readonly onChange: (contents: readonly string[]) => void | Promise<void>;
-  /** What the files looked like when they were last read, well or not. */
+  /** The state of the files at the last read, successful or not. */
   seen: string;
 }
 
@@ -32,7 +33,10 @@ export class FileWatch {
     this.#options = options;
   }
 
-  /** Calls back with all contents when one of the files has changed since now. What the callback throws keeps the old ones in use. */
+  /**
+   * Calls back with all contents when one of the files has changed. If the callback throws, the old
+   * contents stay in use.
+   */
   async watch(
     paths: readonly string[],
     onChange: (contents: readonly string[]) => void | Promise<void>,
@@ -54,7 +58,7 @@ export class FileWatch {
     });
   }
 
-  /** Looks now; never rejects. */
+  /** Checks the files now; never rejects. */
   async check(): Promise<void> {
     for (const one of this.#watched) {
       const found = await looks(one.paths);

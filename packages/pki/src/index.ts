@@ -1,4 +1,4 @@
-/** Keys, certificates and the credentials of administrators, and the files that hold them. */
+/** Keys, certificates and the credentials of administrators, and their files. */
 export {
   type AdminKubeconfig,
   aloneContexts,
@@ -46,7 +46,7 @@ export {
   checkIntervalMs,
   renewServingCertificates,
   type ServingCertificateRenewer,
-} from "./serving-certificate-keeper.ts";
+} from "./serving-certificate-renewer.ts";
 export {
   authorityRenewalMs,
   ensureServingCertificates,

@@ -9,7 +9,7 @@ export interface KeyPairPaths {
 }
 
 export interface KeyPair {
-  /** As read: a chain if the file holds one, leaf first. */
+  /** The file's content: a chain if it contains one, leaf first. */
   readonly certificatePem: string;
   /** The first certificate of the file. */
   readonly certificate: X509Certificate;
@@ -17,7 +17,7 @@ export interface KeyPair {
   readonly privateKey: KeyObject;
 }
 
-/** The pair in these files, for certificates that the operator brings. Throws `CertificateFileError` unless both fit. */
+/** Reads the operator's certificate and key. Throws `CertificateFileError` unless they match. */
 export async function loadKeyPair(paths: KeyPairPaths): Promise<KeyPair> {
   const pair = await loadKeyPairIfPresent(paths);
   const privateKey = pair.privateKey ?? missing(paths.privateKeyFile);
@@ -25,7 +25,7 @@ export async function loadKeyPair(paths: KeyPairPaths): Promise<KeyPair> {
   return { ...privateKey, ...certificate };
 }
 
-/** What there is of the pair; when both halves are there, they fit. */
+/** Reads the existing files of the pair; when both exist, they match. */
 export async function loadKeyPairIfPresent(paths: KeyPairPaths): Promise<{
   readonly certificate: Pick<KeyPair, "certificate" | "certificatePem"> | undefined;
   readonly privateKey: Pick<KeyPair, "privateKey" | "privateKeyPem"> | undefined;

@@ -1,4 +1,4 @@
-/** The object identifiers that certificates of ours use, by the names the standards give them. */
+/** The object identifiers of kcp's certificates, by the names of the standards. */
 export const objectIdentifier = {
   // Attributes of names (X.520).
   commonName: "2.5.4.3",

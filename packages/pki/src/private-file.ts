@@ -1,11 +1,11 @@
-/** Files that hold secrets: readable by their owner alone, and never seen half-written. */
+/** Files with secrets: readable by their owner alone, and written atomically. */
 import { randomBytes } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /**
- * Replaces the file by a rename, with mode 0600 from its first byte on. When this returns, the new content is on disk; a crash
- * before that leaves the old one.
+ * Replaces the file by a rename, with mode 0600 from its first byte on. When this resolves, the new
+ * content is on disk; a crash before that leaves the old content.
  */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
@@ -25,7 +25,7 @@ export async function writePrivateFile(path: string, content: string): Promise<v
   await syncDirectory(dirname(path));
 }
 
-/** The content, or undefined when there is no such file. Other failures are thrown. */
+/** The content, or undefined when the file does not exist. Other failures are thrown. */
 export async function readFileIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");

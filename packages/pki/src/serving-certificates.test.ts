@@ -50,7 +50,7 @@ async function modeOf(path: string): Promise<number> {
 }
 
 describe("serving certificates", () => {
-  it("are made at the first start, with files that only the owner may read", async (t) => {
+  it("are created at the first start, with files that only the owner may read", async (t) => {
     const { directory, ensure, file, read } = await setup(t);
     const made = await ensure();
     assert.deepEqual(made.issued, ["authority", "serving"]);
@@ -66,7 +66,7 @@ describe("serving certificates", () => {
     assert.notEqual(certificate.checkHost("localhost"), undefined);
   });
 
-  it("are used again at the next start", async (t) => {
+  it("are reused at the next start", async (t) => {
     const { ensure, readAll } = await setup(t);
     const made = await ensure();
     const files = await readAll();
@@ -100,7 +100,7 @@ describe("serving certificates", () => {
     });
   }
 
-  it("are renewed from 30 days before their end on, and say when that is", async (t) => {
+  it("are renewed from 30 days before their expiry on, and report when that is", async (t) => {
     const { clock, ensure } = await setup(t);
     const made = await ensure();
     assert.equal(made.nextRenewalAt, start + leafValidityMs - servingRenewalMs);
@@ -134,7 +134,7 @@ describe("serving certificates", () => {
     assert.equal(authorities, 2);
   });
 
-  it("are renewed when the clock was set back to before their time, and after long absence", async (t) => {
+  it("are renewed when the clock was set back to before their validity, and after a long downtime", async (t) => {
     const { clock, ensure } = await setup(t);
     await ensure();
     clock.time = start + 2 * authorityValidityMs;
@@ -155,7 +155,7 @@ describe("serving certificates", () => {
     assert.equal(again.privateKeyPem, made.privateKeyPem);
   });
 
-  it("take an authority that another one signed until its end, and then refuse", async (t) => {
+  it("use an authority that another one signed until its expiry, and then fail", async (t) => {
     const { clock, directory, ensure, file } = await setup(t);
     const key = generateKey();
     const rootKey = generateKey();
@@ -228,7 +228,7 @@ describe("serving certificates", () => {
     }
   }
 
-  it("are refused when ca.crt is no authority", async (t) => {
+  it("are rejected when ca.crt is no CA certificate", async (t) => {
     const { ensure, file } = await setup(t);
     const { authority } = await ensure();
     const key = generateKey();
@@ -245,7 +245,7 @@ describe("serving certificates", () => {
     await assert.rejects(ensure(), fails("corrupt", file("ca.crt")));
   });
 
-  it("get their keys closed again when somebody opened them", async (t) => {
+  it("restrict the mode of their key files again after it was widened", async (t) => {
     const { ensure, file } = await setup(t);
     await ensure();
     await chmod(file("ca.key"), 0o644);
@@ -255,7 +255,7 @@ describe("serving certificates", () => {
 });
 
 describe("a key pair of the operator", () => {
-  it("is loaded, chain included, when its halves fit", async (t) => {
+  it("is loaded, chain included, when certificate and key match", async (t) => {
     const { ensure, file, read } = await setup(t);
     await ensure();
     const chain = (await read("apiserver.crt")) + (await read("ca.crt"));
@@ -267,7 +267,7 @@ describe("a key pair of the operator", () => {
     assert.match(pair.certificate.subject, /CN=kcp$/);
   });
 
-  it("is refused when its halves do not fit or one is not there", async (t) => {
+  it("is rejected when certificate and key do not match or one is missing", async (t) => {
     const { ensure, file } = await setup(t);
     await ensure();
     const load = (certificateFile: string, privateKeyFile: string) =>

@@ -31,30 +31,36 @@ import { encodeAlternativeNames } from "./subject-alternative-name.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** A serving certificate is renewed when less than this is left of it. */
+/** A serving certificate is renewed when less than this time is left. */
 export const servingRenewalMs = 30 * dayMs;
 
-/** The authority is renewed earlier, so that no certificate's term has to be cut short. */
+/** The CA certificate is renewed earlier, so that no certificate's validity has to be shortened. */
 export const authorityRenewalMs = leafValidityMs + servingRenewalMs;
 
-/** An authority that is not ours to renew may leave certificates due at once; they are not issued more often than this. */
+/**
+ * Certificates of an authority that kcp cannot renew may be due at once; they are not issued more
+ * often than this.
+ */
 export const renewalIntervalMinMs = 60 * 60 * 1000;
 
 export interface ServingCertificates {
-  /** What clients must trust. */
+  /** The CA certificate that clients must trust. */
   readonly caPem: string;
   readonly authority: CertificateAuthority;
   readonly certificatePem: string;
   readonly privateKeyPem: string;
-  /** Milliseconds since the epoch, always ahead: call again then, and give the server the new secure context. */
+  /**
+   * Milliseconds since the epoch, always in the future: call again then, and give the server the
+   * new secure context.
+   */
   readonly nextRenewalAt: number;
-  /** Which certificates this call made. */
+  /** The certificates that this call created. */
   readonly issued: readonly ("authority" | "serving")[];
 }
 
 export interface ServingCertificateOptions {
   readonly directory: string;
-  /** DNS names and IP addresses the server is reached by. */
+  /** DNS names and IP addresses of the server. */
   readonly hostnames: readonly string[];
   readonly clock: Pick<Clock, "now">;
 }
@@ -108,7 +114,7 @@ async function ensureAuthority(
   if (isCurrent(certificate, { now, renewalMs: authorityRenewalMs })) {
     return { value: loaded, issued: false };
   }
-  // An authority that somebody else signed is not ours to prolong; it serves until its end.
+  // kcp cannot renew an authority that another one signed; it is used until its end.
   if (!certificate.checkIssued(certificate)) {
     if (isCurrent(certificate, { now, renewalMs: 0 })) return { value: loaded, issued: false };
     throw new CertificateFileError("expired", {
@@ -163,7 +169,9 @@ function pairPaths(directory: string, name: string): KeyPairPaths {
   };
 }
 
-/** The pair as it is on disk; a key is made when there is nothing yet. `certificatePem` goes with `certificate`. */
+/**
+ * The pair on disk; a key is created when there is none. `certificatePem` belongs to `certificate`.
+ */
 async function loadOrCreateKey(paths: KeyPairPaths): Promise<{
   readonly key: KeyObject;
   readonly certificate: X509Certificate | undefined;

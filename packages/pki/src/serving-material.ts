@@ -1,4 +1,4 @@
-/** For servers that live as long as a test or a demonstration: a certificate of an authority of their own, written nowhere. */
+/** For short-lived servers of tests and demos: a certificate of an own authority, never stored. */
 import { systemClock } from "@kcp-ts/machinery/base";
 import {
   createCertificateAuthority,
@@ -10,13 +10,13 @@ import {
 export interface ServingMaterial {
   readonly certificatePem: string;
   readonly privateKeyPem: string;
-  /** What clients must trust. */
+  /** The CA certificate that clients must trust. */
   readonly caPem: string;
 }
 
-/** Also for the names of the loopback address. */
+/** The certificate also covers the names of the loopback address. */
 export function issueServingMaterial(name: string, host: string): ServingMaterial {
-  // Clients judge certificates by the real time, whatever the server's clock says.
+  // Clients check certificates by the real time, whatever the server's clock shows.
   const now = systemClock.now();
   const authority = createCertificateAuthority({ commonName: `${name}-ca`, now });
   const key = generateKey();

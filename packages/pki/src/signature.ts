@@ -1,7 +1,7 @@
 /**
- * Signatures over DER bytes: which algorithm goes with which key, and how its identifier is written.
+ * Signatures over DER bytes: the algorithm of each type of key, and its encoded identifier.
  *
- * SHA-1 and MD5 are not in the table, so they can neither be made nor accepted.
+ * SHA-1 and MD5 are not in the table, so they can be neither created nor accepted.
  */
 import { type KeyObject, sign, verify } from "node:crypto";
 import { type DerElement, DerError, readChildren, readObjectIdentifier } from "./der-reader.ts";
@@ -38,7 +38,7 @@ export function verifySignature(parts: {
 interface Algorithm {
   readonly identifier: string;
   readonly keyType: "ec" | "rsa" | "ed25519";
-  /** Null where the algorithm brings its own. */
+  /** Null where the algorithm includes its own hash. */
   readonly hash: "sha256" | "sha384" | "sha512" | null;
 }
 
@@ -52,7 +52,7 @@ const algorithms: readonly Algorithm[] = [
   { identifier: objectIdentifier.ed25519, keyType: "ed25519", hash: null },
 ];
 
-/** What we sign with: the first algorithm of the key's type. */
+/** The signing algorithm: the first one of the key's type. */
 function algorithmFor(privateKey: KeyObject): Algorithm {
   const type = privateKey.asymmetricKeyType;
   const algorithm = algorithms.find(({ keyType }) => keyType === type);
@@ -60,7 +60,7 @@ function algorithmFor(privateKey: KeyObject): Algorithm {
   return algorithm;
 }
 
-/** RSA wants its absent parameters written as NULL, the others want them left out. */
+/** RSA encodes its absent parameters as NULL, the others omit them. */
 function encodeAlgorithm(identifier: string, keyType: Algorithm["keyType"]): Buffer {
   const oid = der.objectIdentifier(identifier);
   return keyType === "rsa" ? der.sequence(oid, der.null()) : der.sequence(oid);

@@ -66,7 +66,7 @@ function rejects(pem: string, message: RegExp): void {
 }
 
 describe("a certificate signing request", () => {
-  it("is read and signed with its name and key, for the purposes of the signer", () => {
+  it("is parsed and signed with its name and key, for the purposes of the signer", () => {
     const authority = createCertificateAuthority({ commonName: "ca", now });
     const parsed = parseCertificateSigningRequest(request());
     assert.deepEqual(parsed.subject, {
@@ -142,7 +142,7 @@ describe("a certificate signing request", () => {
     it(`is refused for ${title} in its subject`, () => rejects(request({ subject }), message));
   }
 
-  it("is refused when another key signed it, or a byte was changed", () => {
+  it("is rejected when another key signed it, or a byte was changed", () => {
     rejects(request({ signer: generateKey() }), /signature .* is wrong/);
     rejects(
       request({ signer: generateKeyPairSync("ed25519").privateKey }),
@@ -153,7 +153,7 @@ describe("a certificate signing request", () => {
     rejects(toPem("CERTIFICATE REQUEST", bytes), /signature .* is wrong/);
   });
 
-  it("is refused when its signature is right but said to be of another algorithm", () => {
+  it("is rejected when its signature is valid but names another algorithm", () => {
     const [info] = readChildren(readOnly(requestBytes({}), derTag.sequence), derTag.sequence);
     assert.ok(info);
     const rsa = der.sequence(der.objectIdentifier("1.2.840.113549.1.1.11"), der.null());
@@ -162,23 +162,23 @@ describe("a certificate signing request", () => {
     rejects(toPem("CERTIFICATE REQUEST", bytes), /signature .* is wrong/);
   });
 
-  it("is refused when its version is not 1", () => {
+  it("is rejected when its version is not 1", () => {
     rejects(request({ version: 1 }), /its version is not 1/);
   });
 
-  it("is refused when it is not PEM, or PEM of something else, or two", () => {
+  it("is rejected when it is not PEM, or PEM of another type, or two", () => {
     for (const pem of ["", "x", toPem("CERTIFICATE", requestBytes({})), request() + request()]) {
       rejects(pem, /PEM block type must be CERTIFICATE REQUEST/);
     }
   });
 
-  it("is refused when it is larger than the limit", () => {
+  it("is rejected when it is larger than the limit", () => {
     const padded = request().padEnd(signingRequestBytesMax, "\n");
     assert.equal(parseCertificateSigningRequest(padded).subject.commonName, "alice");
     rejects(`${padded}\n`, /larger than 16384 bytes/);
   });
 
-  it("is refused for RSA keys that are too weak or too large", () => {
+  it("is rejected for RSA keys that are too weak or too large", () => {
     for (const modulusLength of [rsaBitsMin - 8, rsaBitsMin]) {
       const key = generateKeyPairSync("rsa", { modulusLength }).privateKey;
       if (modulusLength < rsaBitsMin) rejects(request({ key }), /RSA key has 2040 bits/);
@@ -208,7 +208,7 @@ describe("a certificate signing request", () => {
     }
   });
 
-  it("is refused, and nothing else fails, whichever byte is changed", () => {
+  it("is rejected without another error, whichever byte is changed", () => {
     const bytes = requestBytes({});
     for (const mask of [0x01, 0x80, 0xff]) {
       for (const [at, value] of bytes.entries()) {

@@ -1,8 +1,9 @@
 /**
- * Certificate signing requests (PKCS#10, RFC 2986): read, check, sign.
+ * Certificate signing requests (PKCS#10, RFC 2986): parse, verify, sign.
  *
- * A request comes from a stranger and proves only that they hold the key in it. Whether they may have the name in it is
- * for the approver; extensions they ask for are not copied into the certificate.
+ * A request is untrusted and proves only that its sender holds the key in it. The approver decides
+ * whether the sender may have the name in it; requested extensions are not copied into the
+ * certificate.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Purpose } from "./certificate.ts";
@@ -19,7 +20,7 @@ import { decodeSubject, type ParsedSubject } from "./subject.ts";
 /** PEM included. A request for a 4096-bit RSA key is under 2 KiB. */
 export const signingRequestBytesMax = 16 * 1024;
 
-/** Larger moduli make a stranger's signature slow to check. */
+/** Signatures with larger moduli are slow to verify. */
 export const rsaBitsMax = 8192;
 export const rsaBitsMin = 2048;
 
@@ -32,7 +33,7 @@ export class SigningRequestError extends Error {
   override readonly name = "SigningRequestError";
 }
 
-/** Throws `SigningRequestError` unless the text is one request, signed by the key it names. */
+/** Throws `SigningRequestError` unless the text is one request, signed by its own key. */
 export function parseCertificateSigningRequest(pem: string): SigningRequest {
   try {
     return parse(pem);
@@ -43,7 +44,7 @@ export function parseCertificateSigningRequest(pem: string): SigningRequest {
   }
 }
 
-/** Signs what was asked for: the subject's common name and organizations, for the given purposes. */
+/** Signs the request: the subject's common name and organizations, for the given purposes. */
 export function signCertificateSigningRequest(options: {
   readonly authority: CertificateAuthority;
   readonly request: SigningRequest;

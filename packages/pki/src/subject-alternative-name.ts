@@ -1,10 +1,11 @@
-/** The names and addresses that a serving certificate answers for. */
+/** The names and addresses of a serving certificate. */
 import { isIPv4, isIPv6 } from "node:net";
 import { der } from "./der-writer.ts";
 
 /**
- * The GeneralNames of these host names and IP addresses: sorted and without repeats, so that the same names always
- * give the same bytes. Throws a RangeError for what is neither a DNS name nor an address.
+ * The GeneralNames of these host names and IP addresses: sorted and without duplicates, so that the
+ * same names always have the same bytes. Throws a RangeError for a text that is neither a DNS name
+ * nor an address.
  */
 export function encodeAlternativeNames(hostnames: readonly string[]): Buffer {
   const names = [...new Set(hostnames.map((hostname) => hostname.toLowerCase()))].sort();

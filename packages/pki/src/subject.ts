@@ -1,7 +1,8 @@
 /**
  * The subject of a certificate: for Kubernetes a user (common name) and its groups (organizations).
  *
- * Only these two attributes are written and understood; others are reported, so that whoever signs can decide.
+ * Only these two attributes are written and parsed; others are reported, so that the signer can
+ * decide.
  */
 import { type DerElement, DerError, readChildren, readObjectIdentifier } from "./der-reader.ts";
 import { der, derTag } from "./der-writer.ts";
@@ -10,7 +11,7 @@ import { objectIdentifier } from "./object-identifiers.ts";
 export interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
-  /** Ours to set: of requests they are not read. */
+  /** Set by the signer: not read from requests. */
   readonly organizationalUnits?: readonly string[];
 }
 
@@ -32,7 +33,10 @@ export function encodeSubject(subject: Subject): Buffer {
   );
 }
 
-/** Throws `DerError` when a name cannot be told for certain: strange string types, control characters, two common names. */
+/**
+ * Throws `DerError` for an ambiguous name: unusual string types, control characters, two common
+ * names.
+ */
 export function decodeSubject(element: DerElement | undefined): ParsedSubject {
   const commonNames: string[] = [];
   const organizations: string[] = [];

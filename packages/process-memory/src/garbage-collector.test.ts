@@ -2,13 +2,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { getHeapSpaceStatistics } from "node:v8";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { liveBytesMax, memoryReturner, memoryTidier, unlessLarge } from "./garbage-collector.ts";
+import {
+  liveBytesMax,
+  memoryReducer,
+  throttledGarbageCollector,
+  unlessHeapIsLarge,
+} from "./garbage-collector.ts";
 
-describe("tidying memory while everything is read", () => {
-  it("takes a twentieth of the time at most, however often it is asked", () => {
+describe("collecting while lists are read", () => {
+  it("takes a twentieth of the time at most, however often it is called", () => {
     const clock = new FakeClock();
     let collections = 0;
-    const tidy = memoryTidier(clock, () => {
+    const tidy = throttledGarbageCollector(clock, () => {
       collections++;
       clock.advance(10);
     });
@@ -27,7 +32,7 @@ describe("returning memory", () => {
     let used = 3 * liveBytesMax;
     let alive = 2 * liveBytesMax;
     let collections = 0;
-    const giveBack = unlessLarge(
+    const giveBack = unlessHeapIsLarge(
       async () => {
         collections++;
         used = alive;
@@ -45,7 +50,7 @@ describe("returning memory", () => {
     assert.equal(collections, 3);
   });
 
-  it("gives back what a load has made of the nursery, and what it has left behind", async () => {
+  it("releases the young generation's growth under load, and its garbage", async () => {
     let survivors: { readonly at: number }[] = [];
     // What survives for a while makes the nursery grow, and then is garbage among the old.
     for (let round = 0; round < 40; round++) {
@@ -55,7 +60,7 @@ describe("returning memory", () => {
     const loaded = spaces();
     assert.ok(loaded.young > 4 << 20, `the nursery has grown to ${loaded.young} bytes`);
     survivors = [];
-    const giveBack = memoryReturner(() => assert.fail("this Node has an inspector"));
+    const giveBack = memoryReducer(() => assert.fail("this Node has an inspector"));
     // The nursery shrinks when nothing was allocated for a moment.
     await eventually(async () => {
       await giveBack();

@@ -1,17 +1,22 @@
 /**
- * Has the garbage collector run: while the control loops read everything through, and when a busy time is over.
+ * Runs the garbage collector: while controllers read complete lists, and after a busy time.
  *
- * What is read comes in buffers outside the heap, which the collector does not see as pressure until there are tens of megabytes of them; and memory that
- * was used once stays with the process. Collecting the young alone does not help: what is read is passed on page by page, and is old by then.
+ * Responses are read into buffers outside of the heap, which the collector does not see as pressure
+ * until there are tens of megabytes of them; and the process keeps memory that was used once.
+ * Collecting the young generation alone does not help: lists are processed page by page, and pages
+ * are old by then.
  */
 import { Session } from "node:inspector";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Clock } from "@kcp-ts/machinery/base";
 
-/** A heap that had more than this in use after the last collection is left alone: others would have to wait too long. */
+/**
+ * With more than this in use after the last collection, no collection runs: the pause would be too
+ * long.
+ */
 const heapBytesMax = 48 << 20;
-/** A collection is followed by at least so many times its own length without one. */
+/** A collection is followed by at least this multiple of its own duration without one. */
 const restFactor = 20;
 
 export function garbageCollector(): () => void {
@@ -21,16 +26,17 @@ export function garbageCollector(): () => void {
 }
 
 /**
- * Collects as V8 does when the system says that memory is short: what is left is put together, empty pages go back, and the nursery shrinks from what a load has
- * made of it (64 MB) to one. It takes several times as long as a plain collection; for quiet times.
+ * Collects as V8 does when the system reports low memory: live objects are compacted, empty pages
+ * are released, and the young generation shrinks from its size under load (64 MB) to one. It takes
+ * several times as long as a plain collection; for idle times.
  */
-export function memoryReturner(collect: () => void): () => Promise<void> {
+export function memoryReducer(collect: () => void): () => Promise<void> {
   return async () => {
     const session = new Session();
     try {
       session.connect();
     } catch {
-      // Somebody built Node without it.
+      // This build of Node does not have the function.
       collect();
       return;
     }
@@ -42,12 +48,13 @@ export function memoryReturner(collect: () => void): () => Promise<void> {
 }
 
 /**
- * Collects while that stops everybody for a moment only, which grows with what is in use: about 2 ms for each MB. Where a collection has left more than this, there is no
- * other until so little is in use that it cannot take long.
+ * Collects while the pause is short; it grows with the memory in use: about 2 ms for each MB. After
+ * a collection that has left more than the limit, there is no other until the memory in use is
+ * small enough.
  */
 export const liveBytesMax = 96 << 20;
 
-export function unlessLarge(
+export function unlessHeapIsLarge(
   collect: () => Promise<void>,
   usedBytes: () => number = () => getHeapStatistics().used_heap_size,
 ): () => Promise<void> {
@@ -59,8 +66,8 @@ export function unlessLarge(
   };
 }
 
-/** To be called as often as one likes: it collects when that takes a small part of the time. */
-export function memoryTidier(clock: Clock, collect: () => void): () => void {
+/** May be called at any rate: it collects only when collections take a small part of the time. */
+export function throttledGarbageCollector(clock: Clock, collect: () => void): () => void {
   let notBefore = 0;
   let usedBytes = 0;
   return () => {

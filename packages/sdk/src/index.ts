@@ -1,6 +1,7 @@
 /**
- * What controller authors import. Each room also has a door of its own (`@kcp-ts/sdk/client` and so on), of which `client`, `discovery`,
- * `informer`, `work-queue`, `controller`, `leader-election` and `metrics` need nothing of Node.
+ * The public API for controller authors. Each folder also has an entry point of its own
+ * (`@kcp-ts/sdk/client` and so on), of which `client`, `discovery`, `informer`, `work-queue`,
+ * `controller`, `leader-election` and `metrics` need no Node APIs.
  */
 export {
   type ApplyOptions,

@@ -1,4 +1,4 @@
-/** Who may do everything in a cluster, known by a token that nobody else has. */
+/** The administrator of a cluster, authenticated by a token that no other client has. */
 import { randomBytes } from "node:crypto";
 import {
   BearerTokenAuthenticator,

@@ -1,4 +1,4 @@
-/** What policies of a simulated cluster say about sessions with Pods, evictions and bindings. */
+/** Admission policies of a simulated cluster for sessions with Pods, evictions and bindings. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -17,18 +17,18 @@ const silent = {
 const registration = "/apis/admissionregistration.k8s.io/v1";
 const one = "/api/v1/namespaces/default/pods/one";
 
-describe("a policy of a simulated cluster", () => {
+describe("admission policy of a simulated cluster", () => {
   const clock = new FakeClock();
   let cluster: SimulatedCluster;
   before(async () => {
     const random = new SeededRandom(7);
     cluster = await startSimulatedCluster({ name: "east", nodes: 1, clock, random, log: silent });
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     await make("one");
   });
   after(async () => {
     const closing = cluster.close();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     await closing;
   });
 
@@ -36,7 +36,7 @@ describe("a policy of a simulated cluster", () => {
     const metadata = { name, namespace: "default" };
     const spec = { containers: [{ name: "main", image: "x:1" }] };
     await cluster.client.resource(pods).create({ metadata, spec });
-    await clock.advanceAndSettle(5000);
+    await clock.advanceAndFlush(5000);
   };
   const send = async (method: "GET" | "POST", path: string, body?: JsonObject): Promise<string> => {
     try {
@@ -50,7 +50,7 @@ describe("a policy of a simulated cluster", () => {
   const forbid = async (subresource: string, kind: string, operation: string) => {
     const rule = { apiGroups: [""], apiVersions: ["v1"], resources: [`pods/${subresource}`] };
     const matchConstraints = { resourceRules: [{ operations: ["*"], ...rule }] };
-    // Refused only if admission is shown what a kube-apiserver would show it.
+    // The policy rejects the request only if its attributes are those that a kube-apiserver sends.
     const expression = `request.operation != '${operation}' || object.kind != '${kind}' || request.kind.kind != '${kind}' || oldObject != null`;
     const validations = [{ expression, message: "NO" }];
     const name = subresource;
@@ -70,8 +70,8 @@ describe("a policy of a simulated cluster", () => {
     ["attach", "PodAttachOptions", "?stdout=true"],
     ["portforward", "PodPortForwardOptions", "?ports=80"],
   ] as const) {
-    it(`is asked about pods/${subresource} by GET and POST`, async () => {
-      // Nobody upgrades here: who gets as far as the Pod is told so.
+    it(`the policy evaluates pods/${subresource} by GET and POST`, async () => {
+      // The client does not upgrade: a request that reaches the Pod gets an error that says so.
       const path = `${one}/${subresource}${query}`;
       assert.match(await send("POST", path), /^400 unable to upgrade/);
       await forbid(subresource, kind, "CONNECT");
@@ -80,7 +80,7 @@ describe("a policy of a simulated cluster", () => {
     });
   }
 
-  it("is asked about pods/eviction, and the Pod stays", async () => {
+  it("a policy can reject pods/eviction, and the Pod stays", async () => {
     await forbid("eviction", "Eviction", "CREATE");
     const eviction = {
       ...{ apiVersion: "policy/v1", kind: "Eviction" },
@@ -91,14 +91,14 @@ describe("a policy of a simulated cluster", () => {
     assert.equal(found.metadata.deletionTimestamp, undefined);
   });
 
-  it("is asked about pods/binding, and the Pod is nowhere", async () => {
+  it("a policy can reject pods/binding, and the Pod stays unscheduled", async () => {
     await forbid("binding", "Binding", "CREATE");
     await make("two");
     const found = await cluster.client.resource(pods).get({ name: "two", namespace: "default" });
     assert.equal((found.spec as { nodeName?: string }).nodeName, undefined);
   });
 
-  it("is not asked about pods/log, which is only read", async () => {
+  it("no policy evaluates pods/log, which is only read", async () => {
     await forbid("log", "PodLogOptions", "CONNECT");
     assert.equal(await send("GET", `${one}/log`), "done");
   });

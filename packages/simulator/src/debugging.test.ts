@@ -1,4 +1,7 @@
-/** What debugging asks of a simulated cluster: what its Pods and nodes use, and containers that are added to a running Pod. */
+/**
+ * Debugging of a simulated cluster: metrics of its Pods and nodes, and ephemeral containers in a
+ * running Pod.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -19,17 +22,17 @@ async function start(clock: FakeClock, options: object = {}): Promise<SimulatedC
   const random = new SeededRandom(7);
   const given = { name: "one", nodes: 1, clock, random, log: silent, ...options };
   const cluster = await startSimulatedCluster(given);
-  await clock.advanceAndSettle(1000);
+  await clock.advanceAndFlush(1000);
   return cluster;
 }
 
 async function stop(cluster: SimulatedCluster, clock: FakeClock): Promise<void> {
   const closing = cluster.close();
-  await clock.advanceAndSettle(60_000);
+  await clock.advanceAndFlush(60_000);
   await closing;
 }
 
-describe("a simulated cluster that is looked into", () => {
+describe("debugging of a simulated cluster", () => {
   const clock = new FakeClock();
   let cluster: SimulatedCluster;
   before(async () => {
@@ -53,7 +56,7 @@ describe("a simulated cluster that is looked into", () => {
       },
     );
     await made("late", {}, { annotations: { "sim.kcp.io/start-delay": "1h" } });
-    await clock.advanceAndSettle(5000);
+    await clock.advanceAndFlush(5000);
   });
   after(() => stop(cluster, clock));
 
@@ -62,7 +65,7 @@ describe("a simulated cluster that is looked into", () => {
   const usageOf = (item: JsonObject) =>
     (item["containers"] as readonly JsonObject[]).map(({ name, usage }) => [name, usage]);
 
-  it("says what Pods use that run: what they ask for, or what they are told to", async () => {
+  it("metrics of running Pods are their requests, or the usage in their annotations", async () => {
     const list = await get(`${metrics}/pods`);
     assert.equal(list["kind"], "PodMetricsList");
     const items = list["items"] as readonly JsonObject[];
@@ -92,7 +95,7 @@ describe("a simulated cluster that is looked into", () => {
     await assert.rejects(get(`${metrics}/namespaces/default/pods/late`), { code: 404 });
   });
 
-  it("says what nodes use: all of their Pods together", async () => {
+  it("metrics of a node are the sum over its Pods", async () => {
     const { items } = (await get(`${metrics}/nodes`)) as { items?: readonly JsonObject[] };
     assert.deepEqual(
       items?.map(({ usage }) => usage),
@@ -100,14 +103,14 @@ describe("a simulated cluster that is looked into", () => {
     );
   });
 
-  it("says nothing of it without metrics-server", async () => {
+  it("a cluster without metrics-server serves no metrics", async () => {
     const bare = await start(clock, { metrics: false });
     const asked = bare.client.json({ method: "GET", path: `${metrics}/pods` });
     await assert.rejects(asked, { code: 404 });
     await stop(bare, clock);
   });
 
-  it("adds containers to a running Pod, and takes none away again", async () => {
+  it("ephemeral containers are added to a running Pod, and cannot be removed", async () => {
     const at = { namespace: "default", name: "asking" };
     const path = "/api/v1/namespaces/default/pods/asking/ephemeralcontainers";
     const patched = (contentType: string, body: JsonObject) =>
@@ -118,7 +121,7 @@ describe("a simulated cluster that is looked into", () => {
       metadata: { labels: { app: "other" } },
       spec: { ephemeralContainers: [look], nodeName: "elsewhere" },
     });
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     const { metadata, spec, status } = await cluster.client.resource(pods).get(at);
     assert.deepEqual(metadata.labels, { app: "a" });
     assert.notEqual(spec.nodeName, "elsewhere");

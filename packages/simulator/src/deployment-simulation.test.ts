@@ -1,8 +1,11 @@
 /**
- * Seeded histories of Deployments on a clock that stands still until it is moved. A failure names its seed; the same seed gives the same history.
+ * Seeded histories of Deployments on a fake clock. A failure prints its seed; the same seed gives
+ * the same history.
  *
- * Invariants: while templates change, never more Pods than replicas + maxSurge and never fewer available ones than replicas - maxUnavailable; and
- * whatever happened, in the end there are as many as asked for, of the newest template, each owned by its ReplicaSet, which is owned by the Deployment.
+ * Invariants: while templates change, there are never more Pods than replicas + maxSurge and never
+ * fewer available ones than replicas - maxUnavailable; and in the end of every history there are as
+ * many Pods as requested, of the newest template, each owned by its ReplicaSet, which is owned by
+ * the Deployment.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -45,7 +48,7 @@ async function withCluster(seed: number, body: (run: Run) => Promise<void>): Pro
     });
   } finally {
     const closing = cluster.close();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     await closing;
   }
 }
@@ -113,7 +116,7 @@ async function isConverged(run: Run): Promise<boolean> {
 async function converge(run: Run, stepMs: number, stepsMax: number): Promise<void> {
   for (let step = 0; step < stepsMax; step++) {
     if (await isConverged(run)) return;
-    await run.clock.advanceAndSettle(stepMs);
+    await run.clock.advanceAndFlush(stepMs);
   }
   const { deployment, active } = await stateOf(run);
   assert.fail(`no convergence: ${active.length} Pods, ${JSON.stringify(deployment.status)}`);
@@ -151,7 +154,7 @@ async function changeTemplate({ cluster }: Run, image: string): Promise<void> {
 
 describe("Deployments in simulated clusters", () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    it(`stay within surge and unavailability while templates change (seed ${seed})`, async () => {
+    it(`Deployments stay within maxSurge and maxUnavailable while templates change (seed ${seed})`, async () => {
       await withCluster(seed, async (run) => {
         const { random, clock, cluster } = run;
         const replicas = 1 + random.integer(8);
@@ -160,12 +163,12 @@ describe("Deployments in simulated clusters", () => {
         for (let change = 0; change < 3; change++) {
           await changeTemplate(run, `web:${random.integer(3)}`);
           for (let step = random.integer(12); step >= 0; step--) {
-            await clock.advanceAndSettle(50 + random.integer(400));
+            await clock.advanceAndFlush(50 + random.integer(400));
             await checkBounds(run);
           }
         }
         for (let step = 0; step < 200 && !(await isConverged(run)); step++) {
-          await clock.advanceAndSettle(200);
+          await clock.advanceAndFlush(200);
           await checkBounds(run);
         }
         await converge(run, 200, 1);
@@ -175,13 +178,13 @@ describe("Deployments in simulated clusters", () => {
   }
 
   for (const seed of [11, 12, 13, 14]) {
-    it(`end as they are asked to, whatever happens to them (seed ${seed})`, async () => {
+    it(`Deployments converge to their spec after every history (seed ${seed})`, async () => {
       await withCluster(seed, async (run) => {
         const { random, clock, cluster } = run;
         await cluster.client.resource(deployments).create(deployment(random, 3) as never);
         for (let step = 0; step < 12; step++) {
           await disturb(run);
-          await clock.advanceAndSettle(random.integer(3000));
+          await clock.advanceAndFlush(random.integer(3000));
         }
         for (const node of cluster.nodes.names) cluster.nodes.bringUp(node);
         await converge(run, 5000, 100);

@@ -1,10 +1,11 @@
 /**
- * The port of all pretend kubelets of a cluster, as API servers ask them: logs, commands, terminals and ports of Pods. What a simulated cluster
- * answers at the endpoints of its Pods is answered here to somebody else's API server.
+ * The port of all simulated kubelets of a cluster, for API servers: logs, commands, terminals and
+ * ports of Pods. A simulated cluster serves these as subresources of its Pods; here they are served
+ * to an external API server.
  *
- *     /containerLogs/<namespace>/<pod>/<container>   /exec/…   /attach/…   /portForward/<namespace>/<pod>
+ *     /containerLogs/<namespace>/<pod>/<container>
+ *     /exec/…   /attach/…   /portForward/<namespace>/<pod>
  */
-
 import type { ApiRequest } from "@kcp-ts/apiserver";
 import type { ConnectRequest } from "@kcp-ts/apiserver/kinds";
 import type { Clock } from "@kcp-ts/machinery/base";
@@ -12,7 +13,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
 import { pods } from "./api/index.ts";
-import type { Handle } from "./front/index.ts";
+import type { Handle } from "./frontend/index.ts";
 import { podEndpoints } from "./kinds/index.ts";
 import { podServices } from "./pod-services.ts";
 
@@ -22,7 +23,7 @@ const subresources: ReadonlyMap<string, string> = new Map([
   ["attach", "attach"],
   ["portForward", "portforward"],
 ]);
-/** What API servers call these when they speak to kubelets. */
+/** Query parameters as API servers name them in requests to kubelets. */
 const renamed: ReadonlyMap<string, string> = new Map([
   ["input", "stdin"],
   ["output", "stdout"],
@@ -31,7 +32,7 @@ const renamed: ReadonlyMap<string, string> = new Map([
 
 export function kubeletHandle(client: Client, clock: Clock): Handle {
   const services = podServices(clock);
-  services.attach(client);
+  services.connectCluster(client);
   const endpoints = new Map(podEndpoints(services));
   return async (request) => {
     try {
@@ -45,7 +46,7 @@ export function kubeletHandle(client: Client, clock: Clock): Handle {
       return await connect(callOf(request, object, query(searchParams, container)));
     } catch (error) {
       if (!isStatusError(error)) throw error;
-      // Kubelets speak in words, not in Status objects.
+      // Kubelets respond with plain text, not with Status objects.
       const body = new TextEncoder().encode(error.message);
       return { status: error.status.code ?? 500, headers: { "content-type": "text/plain" }, body };
     }
@@ -60,7 +61,7 @@ function query(sent: URLSearchParams, container: string): URLSearchParams {
   return asked;
 }
 
-/** Sessions and logs read no body, change no object, and ask for no user. */
+/** Sessions and logs read no body, change no object, and need no user. */
 function callOf(request: ApiRequest, object: JsonObject, asked: URLSearchParams): ConnectRequest {
   const leaving = new AbortController();
   request.onClose(() => leaving.abort());

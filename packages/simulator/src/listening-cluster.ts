@@ -1,4 +1,6 @@
-/** Simulated clusters with a port and certificates of their own, made for them and written nowhere. */
+/**
+ * Simulated clusters with a port and certificates of their own, which are created in memory only.
+ */
 import { issueServingMaterial } from "@kcp-ts/pki";
 import {
   type SimulatedCluster,
@@ -7,13 +9,13 @@ import {
 } from "./simulated-cluster.ts";
 
 export interface ListeningClusterOptions extends Omit<SimulatedClusterOptions, "listen"> {
-  /** The loopback address if left out. */
+  /** The loopback address if omitted. */
   readonly host?: string;
-  /** A free one if left out. */
+  /** A free port if omitted. */
   readonly port?: number;
 }
 
-/** A simulated cluster that is reached over HTTPS, by its `kubeconfig`. */
+/** A simulated cluster that clients reach over HTTPS, with its `kubeconfig`. */
 export function startListeningCluster(options: ListeningClusterOptions): Promise<SimulatedCluster> {
   const { host = "127.0.0.1", port = 0, ...rest } = options;
   const tls = issueServingMaterial(options.name, host);

@@ -1,15 +1,14 @@
 /**
- * A metrics-server for a control plane that is somebody else's: what its Pods and nodes use, as the simulator has it, served to the API server that asks for
- * it on behalf of its clients (an APIService). It asks nobody who he is: for loopback addresses.
+ * A metrics-server for an external control plane: the simulated usage of its Pods and nodes, served
+ * to its API server as an APIService. It does not authenticate clients: use loopback addresses.
  */
-
 import { ApiServer, type ServerLog } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { administrator } from "./administrator.ts";
-import { type Handle, withHeaders } from "./front/index.ts";
-import { metricsKinds } from "./metrics-services.ts";
+import { type Handle, withHeaders } from "./frontend/index.ts";
+import { metricsKinds } from "./metrics-kinds.ts";
 
 const group = "metrics.k8s.io";
 const version = "v1beta1";
@@ -57,7 +56,7 @@ export class MetricsServer {
     return this.#server.start();
   }
 
-  /** What is about metrics is answered here, the rest by `next`. */
+  /** Serves requests for metrics; `next` serves the others. */
   before(next: Handle): Handle {
     return (request) => {
       if (!request.target.startsWith(`/apis/${group}`)) return next(request);
@@ -66,7 +65,10 @@ export class MetricsServer {
     };
   }
 
-  /** So that the API server asks at this port of its own machine. */
+  /**
+   * Registers the APIService, so that the API server sends requests to this port of its own
+   * machine.
+   */
   async register(port: number): Promise<void> {
     const service = { name, namespace, port };
     await this.#client.resource(services).create({

@@ -1,18 +1,18 @@
-/** What the endpoints of Pods need of the cluster behind them: somebody who evicts, and somebody who remembers logs. */
+/** The services that the subresources of Pods need from their cluster: evictions and logs. */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
 import { type Pod, podDisruptionBudgets, pods, writeStatus } from "./api/index.ts";
-import { containerEnvironment } from "./inside-container.ts";
+import { containerEnvironment } from "./container-environment.ts";
 import { disruptionRefused, type LogRequest, type PodEndpointsOptions } from "./kinds/index.ts";
 import { bulkLog, logsOf } from "./nodes/index.ts";
 import { covers } from "./workloads/index.ts";
 
 export interface PodServices extends PodEndpointsOptions {
-  /** The server is made first, the client of it second. */
-  attach(client: Client): void;
-  /** Throws while there is none. */
+  /** The server is created first, its client second. */
+  connectCluster(client: Client): void;
+  /** Throws while there is no client. */
   readonly client: () => Client;
 }
 
@@ -28,7 +28,7 @@ export function podServices(clock: Clock): PodServices {
   return {
     clock,
     client: attached,
-    attach: (given) => {
+    connectCluster: (given) => {
       client = given;
     },
     async evict(pod, deleteOptions) {
@@ -45,7 +45,8 @@ export function podServices(clock: Clock): PodServices {
           },
         );
     },
-    inside: (pod, container) => containerEnvironment(attached(), pod as unknown as Pod, container),
+    environmentOf: (pod, container) =>
+      containerEnvironment(attached(), pod as unknown as Pod, container),
     logs: (pod, request) => {
       const bulk = bulkLog(pod as unknown as Pod);
       if (bulk !== undefined) return streamed(bulk);
@@ -60,7 +61,7 @@ async function* streamed(parts: Iterable<Uint8Array>): AsyncGenerator<Uint8Array
   yield* parts;
 }
 
-/** One disruption less is allowed for everybody from here on, until the budget is counted again. */
+/** Decrements the permitted disruptions, until the budget is reconciled. */
 async function spendBudget(pod: Pod, client: Client): Promise<void> {
   const { namespace = "" } = pod.metadata;
   const { items } = await client.resource(podDisruptionBudgets).list({ namespace });
@@ -96,7 +97,7 @@ function linesOf(
   );
 }
 
-/** Until the client leaves, or the Pod is gone or over. */
+/** Runs until the client disconnects, or the Pod is deleted or completed. */
 async function* followed(
   pod: JsonObject,
   request: LogRequest,

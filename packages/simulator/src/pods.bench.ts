@@ -1,9 +1,10 @@
 /**
- * How long it takes until a Deployment that is scaled from nothing has all its Pods ready, over 100 nodes, when Pods start at once.
+ * Measures the time until a Deployment that is scaled from 0 has all its Pods ready, over 100
+ * nodes, when Pods start immediately.
  *
  *     node packages/simulator/dist/pods.bench.js [pods]
  *
- * Processor time is told too: on a machine that others use, it is the truer number.
+ * The processor time is printed, too: on a shared machine, it is the more reliable number.
  */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { deployments } from "./api/index.ts";

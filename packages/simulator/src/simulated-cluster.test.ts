@@ -1,4 +1,7 @@
-/** A simulated cluster in process: its faults, its nodes, its generations, and that it is one cluster and no more. */
+/**
+ * A simulated cluster in process: its faults, its nodes, its generations, and its isolation from
+ * other logical clusters.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -25,13 +28,13 @@ async function start(options: object = {}): Promise<Started> {
   const random = new SeededRandom(7);
   const given = { name: "one", nodes: 2, clock, random, log: silent, ...options };
   const cluster = await startSimulatedCluster(given);
-  await clock.advanceAndSettle(1000);
+  await clock.advanceAndFlush(1000);
   return { clock, cluster };
 }
 
 async function stop({ clock, cluster }: Started): Promise<void> {
   const closing = cluster.close();
-  await clock.advanceAndSettle(60_000);
+  await clock.advanceAndFlush(60_000);
   await closing;
 }
 
@@ -49,7 +52,7 @@ async function phaseOf({ cluster }: Started, name: string): Promise<string | und
   return (await cluster.client.resource(pods).get(target(name))).status?.phase;
 }
 
-describe("a simulated cluster", () => {
+describe("simulated cluster", () => {
   let started: Started;
   before(async () => {
     started = await start();
@@ -59,13 +62,14 @@ describe("a simulated cluster", () => {
   const create = (...args: Parameters<typeof podInput>) =>
     started.cluster.client.resource(pods).create(podInput(...args));
 
-  it("starts Pods on its nodes, spread over them", async () => {
+  it("starts Pods on its nodes, spread over the nodes", async () => {
     for (const name of ["a", "b", "c", "d"]) await create(name);
     const list = () => started.cluster.client.resource(pods).list({ namespace: "default" });
-    // The first requests of a server take turns of the event loop that the clock knows nothing of.
+    // The first requests of a server take turns of the event loop that the fake clock does not
+    // count.
     let { items } = await list();
     for (let second = 0; second < 30 && !items.every(isReady); second++) {
-      await started.clock.advanceAndSettle(1000);
+      await started.clock.advanceAndFlush(1000);
       ({ items } = await list());
     }
     assert.ok(items.every(isReady));
@@ -76,32 +80,32 @@ describe("a simulated cluster", () => {
     assert.equal(new Set(items.map(({ status }) => status?.podIP)).size, 4);
   });
 
-  it("takes the time for a Pod that its annotations say", async () => {
+  it("a Pod starts after the time in its annotations", async () => {
     await create("late", { "sim.kcp.io/start-delay": "10s", "sim.kcp.io/ready-delay": "5s" });
-    await started.clock.advanceAndSettle(9000);
+    await started.clock.advanceAndFlush(9000);
     assert.equal(await phaseOf(started, "late"), "Pending");
-    await started.clock.advanceAndSettle(2000);
+    await started.clock.advanceAndFlush(2000);
     assert.equal(await phaseOf(started, "late"), "Running");
     const late = () => started.cluster.client.resource(pods).get(target("late"));
     assert.equal(isReady(await late()), false);
-    await started.clock.advanceAndSettle(5000);
+    await started.clock.advanceAndFlush(5000);
     assert.equal(isReady(await late()), true);
   });
 
-  it("ends Pods that are meant to end, with the code that they are told", async () => {
+  it("a Pod that is meant to terminate does so with the exit code in its annotations", async () => {
     await create("good", { "sim.kcp.io/exit-after": "1s" }, { restartPolicy: "Never" });
     const bad = { "sim.kcp.io/exit-after": "1s", "sim.kcp.io/exit-code": "3" };
     await create("bad", bad, { restartPolicy: "Never" });
-    await started.clock.advanceAndSettle(5000);
+    await started.clock.advanceAndFlush(5000);
     assert.equal(await phaseOf(started, "good"), "Succeeded");
     assert.equal(await phaseOf(started, "bad"), "Failed");
   });
 
-  it("says why a Pod fits nowhere, and places it when there is room", async () => {
+  it("a Pod that fits no node reports the reason, and is scheduled when a node has capacity", async () => {
     const resources = { requests: { cpu: "64" } };
     const containers = [{ name: "main", image: "x:1", resources }];
     await create("huge", {}, { containers });
-    await started.clock.advanceAndSettle(2000);
+    await started.clock.advanceAndFlush(2000);
     const huge = () => started.cluster.client.resource(pods).get(target("huge"));
     const scheduled = (pod: Pod) =>
       pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
@@ -109,20 +113,20 @@ describe("a simulated cluster", () => {
     assert.equal(refused?.reason, "Unschedulable");
     assert.equal(refused?.message, "0/2 nodes are available: 2 Insufficient cpu.");
     await started.cluster.nodes.add({ name: "large", capacity: { cpu: "128" } });
-    await started.clock.advanceAndSettle(5000);
+    await started.clock.advanceAndFlush(5000);
     assert.equal((await huge()).spec.nodeName, "large");
   });
 
-  it("deletes a running Pod when its kubelet has stopped it, and not before", async () => {
+  it("a deleted Pod stays until its kubelet has stopped it", async () => {
     await started.cluster.client.resource(pods).delete(target("a"));
     await flushEventLoop(10);
     const { metadata } = await started.cluster.client.resource(pods).get(target("a"));
     assert.equal(metadata.deletionGracePeriodSeconds, 30);
-    await started.clock.advanceAndSettle(2000);
+    await started.clock.advanceAndFlush(2000);
     assert.equal(await started.cluster.client.resource(pods).find(target("a")), undefined);
   });
 
-  it("gives Ingresses an address, unless they say that nobody does", async () => {
+  it("an Ingress gets an address, unless its annotation says that it gets none", async () => {
     const { clock, cluster } = started;
     const resource = cluster.client.resource(ingresses);
     const service = { name: "web", port: { number: 80 } };
@@ -136,13 +140,13 @@ describe("a simulated cluster", () => {
     await made("none", { "sim.kcp.io/address": "false" });
     const addressOf = async (name: string) =>
       (await resource.get(target(name))).status?.loadBalancer?.ingress;
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     assert.deepEqual(await addressOf("chosen"), [{ ip: "192.0.2.1" }]);
     assert.match(JSON.stringify(await addressOf("plain")), /"198\.18\.\d+\.\d+"/);
     assert.equal(await addressOf("none"), undefined);
   });
 
-  it("is one cluster: others cannot be named in it", async () => {
+  it("requests cannot name another logical cluster", async () => {
     for (const path of ["/clusters/root/api/v1/pods", "/clusters/*/api/v1/pods", "/clusters"]) {
       const request = { method: "GET", path } as const;
       await assert.rejects(started.cluster.client.json(request), (error) =>
@@ -168,7 +172,7 @@ describe("faults of a simulated cluster", () => {
   after(() => stop(started));
   const list = () => started.cluster.client.resource(nodes).list();
 
-  it("cut off, it is refused, and watches end; healed, it is as it was", async () => {
+  it("a disconnected cluster refuses connections and ends watches; a reconnected cluster continues unchanged", async () => {
     const watching = (async () => {
       for await (const _ of started.cluster.client.resource(nodes).watch());
     })();
@@ -181,41 +185,41 @@ describe("faults of a simulated cluster", () => {
     assert.equal((await list()).items.length, 2);
   });
 
-  it("frozen, it does not answer until it thaws", async () => {
+  it("a frozen cluster does not respond until it thaws", async () => {
     started.cluster.faults.freeze();
     let isAnswered = false;
     const answer = list().finally(() => {
       isAnswered = true;
     });
-    await started.clock.advanceAndSettle(5000);
+    await started.clock.advanceAndFlush(5000);
     assert.equal(isAnswered, false);
     await started.cluster.faults.heal();
     assert.equal((await answer).items.length, 2);
   });
 
-  it("slow, it answers so much later", async () => {
+  it("a slow cluster responds with the given delay", async () => {
     started.cluster.faults.slow(3000);
     let isAnswered = false;
     const answer = list().finally(() => {
       isAnswered = true;
     });
-    await started.clock.advanceAndSettle(2999);
+    await started.clock.advanceAndFlush(2999);
     assert.equal(isAnswered, false);
-    await started.clock.advanceAndSettle(1);
+    await started.clock.advanceAndFlush(1);
     await answer;
     await started.cluster.faults.heal();
   });
 
-  it("without credentials that it knows, it says 401, and its controllers go on", async () => {
+  it("requests with unknown credentials get 401, and the cluster's controllers continue", async () => {
     await started.cluster.client.resource(pods).create(podInput("p"));
     started.cluster.faults.unauthorize();
     await assert.rejects(list(), (error) => isStatusError(error, "Unauthorized"));
-    await started.clock.advanceAndSettle(5000);
+    await started.clock.advanceAndFlush(5000);
     await started.cluster.faults.heal();
     assert.equal(await phaseOf(started, "p"), "Running");
   });
 
-  it("a node that falls silent is lost after forty seconds, and found when it is back", async () => {
+  it("a silent node is NotReady after forty seconds, and Ready when it returns", async () => {
     const [name = ""] = started.cluster.nodes.names;
     const readiness = async () => {
       const node = await started.cluster.client.resource(nodes).get({ name });
@@ -223,18 +227,18 @@ describe("faults of a simulated cluster", () => {
       return [node.status?.conditions?.find(({ type }) => type === "Ready")?.status, taints];
     };
     started.cluster.nodes.takeDown(name);
-    await started.clock.advanceAndSettle(25_000);
+    await started.clock.advanceAndFlush(25_000);
     assert.deepEqual(await readiness(), ["True", 0]);
-    await started.clock.advanceAndSettle(30_000);
+    await started.clock.advanceAndFlush(30_000);
     assert.deepEqual(await readiness(), ["Unknown", 2]);
     started.cluster.nodes.bringUp(name);
-    await started.clock.advanceAndSettle(2000);
+    await started.clock.advanceAndFlush(2000);
     assert.deepEqual(await readiness(), ["True", 0]);
   });
 });
 
 describe("generations of a simulated cluster", () => {
-  it("differ in version, kinds and fields", async () => {
+  it("generations differ in version, kinds and fields", async () => {
     const started = await start({ generation: "1.28" });
     try {
       const { client } = started.cluster;

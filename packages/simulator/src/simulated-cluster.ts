@@ -1,67 +1,74 @@
 /**
- * A simulated physical cluster: our own server on a store in memory, with workload kinds, their controllers, a scheduler, and kubelets that run
- * nothing. For kubectl and for controllers it is a cluster; it costs no Docker, no virtual machine and no second process.
+ * A simulated physical cluster: the project's own server on an in-memory store, with workload
+ * kinds, their controllers, a scheduler, and kubelets that run no containers. kubectl and
+ * controllers use it like any cluster; it needs no Docker, no virtual machine and no second
+ * process.
  *
  *     const east = await startSimulatedCluster({ name: "east", nodes: 3 });
  *     await east.client.resource(deployments).create(…);
  *     await east.close();
  */
-
 import { ApiServer, type ServerLog } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { Client, type Transport } from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
 import { administrator } from "./administrator.ts";
-import { ClusterControllers } from "./cluster-inside.ts";
+import { ClusterControllers } from "./cluster-controllers.ts";
 import {
   asSingleCluster,
   ClusterFaults,
   formatKubeconfig,
   Port,
   type PortOptions,
-} from "./front/index.ts";
+} from "./frontend/index.ts";
 import { clusterControllerUserAgent, workloadKinds } from "./kinds/index.ts";
-import type { KubeletSettings, NodeControls } from "./machines.ts";
-import { metricsKinds } from "./metrics-services.ts";
+import { metricsKinds } from "./metrics-kinds.ts";
 import type { NodeOptions } from "./nodes/index.ts";
 import { podSecurityAdmission } from "./pod-security/index.ts";
 import { type PodServices, podServices } from "./pod-services.ts";
 import type { Generation } from "./shapes/index.ts";
+import type { KubeletSettings, NodeControls } from "./simulated-nodes.ts";
 import { warningsToStderr } from "./warnings-log.ts";
 
 export interface SimulatedClusterOptions {
-  /** In kubeconfigs and in the names of nodes. */
+  /** The name in kubeconfigs and in the names of nodes. */
   readonly name: string;
-  /** How many, or each in its own words; 3 if left out. */
+  /** The number of nodes, or their options; 3 if omitted. */
   readonly nodes?: number | readonly NodeOptions[];
-  /** The release of Kubernetes that it pretends to be; the newest if left out. */
+  /** The simulated release of Kubernetes; the newest if omitted. */
   readonly generation?: Generation;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Opens a port; without it, the cluster is reached in process only. */
+  /** Opens a port; without it, the cluster is reachable in process only. */
   readonly listen?: PortOptions;
   readonly kubelet?: Partial<KubeletSettings>;
-  /** False for a cluster without metrics-server: it does not say what Pods use. */
+  /** False for a cluster without metrics-server, which serves no metrics. */
   readonly metrics?: boolean;
-  /** True for a cluster with a CSI driver that takes snapshots: StorageClasses and the VolumeSnapshot kinds are served, with a class `snap` of each. */
+  /**
+   * True for a cluster with a CSI driver that supports snapshots: StorageClasses and the
+   * VolumeSnapshot kinds are served, with a class `snap` of each.
+   */
   readonly snapshots?: boolean;
-  /** Warnings and errors go to stderr if left out. */
+  /** Warnings and errors go to stderr if omitted. */
   readonly log?: ServerLog;
 }
 
 export interface SimulatedCluster {
   readonly name: string;
   readonly generation: Generation;
-  /** An administrator's, in this process. Meets the same faults as clients over the network. */
+  /**
+   * An administrator's client in this process. It is subject to the same faults as clients over the
+   * network.
+   */
   readonly client: Client;
   readonly transport: Transport;
-  /** For clients over sockets; undefined without a port. */
+  /** The kubeconfig for clients over sockets; undefined without a port. */
   readonly kubeconfig: string | undefined;
   readonly url: string | undefined;
   readonly nodes: NodeControls;
   readonly faults: ClusterFaults;
-  /** Ends controllers, watches and the port. Idempotent. */
+  /** Stops controllers, watches and the port. Idempotent. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -78,7 +85,7 @@ export async function startSimulatedCluster(
   const admissionPlugins = [podSecurityAdmission(() => inside.client)];
   const served = { ...gates, resources, admissionPlugins };
   const server = new ApiServer({ storage, clock, random, log, ...served });
-  // Its own controllers go straight in: what befalls clients does not befall them.
+  // The cluster's own controllers bypass the simulated faults, which apply to clients only.
   const insideTransport = serverTransport({ server, authorization });
   const inside = new ClusterControllers({
     client: new Client({
@@ -97,7 +104,7 @@ export async function startSimulatedCluster(
     caPem: options.listen?.tls.caPem ?? "",
     hasSnapshots: options.snapshots ?? false,
   });
-  services.attach(inside.client);
+  services.connectCluster(inside.client);
   const faults = new ClusterFaults(clock, async (isCut) => {
     if (isCut) await port?.close();
     else await port?.open();

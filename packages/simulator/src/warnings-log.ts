@@ -1,4 +1,4 @@
-/** A log for those who asked for none: what needs attention goes to stderr. */
+/** The default log: warnings and errors go to stderr. */
 import type { ServerLog } from "@kcp-ts/apiserver";
 
 export function warningsToStderr(): ServerLog {

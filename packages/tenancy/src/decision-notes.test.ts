@@ -1,4 +1,7 @@
-/** Goal: the audit log tells what each step of authorization decided and why, and members of system:masters ask roles alone. */
+/**
+ * Goal: the audit log records each authorization step's decision and reason, and members of
+ * system:masters can ask for the decision of roles alone.
+ */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { parseAuditPolicy } from "@kcp-ts/apiserver/audit";
@@ -35,13 +38,13 @@ async function started(): Promise<void> {
       ],
     },
   });
-  await test.must("POST", "/clusters/root/apis/core.kcp.io/v1alpha1/logicalclusters", {
+  await test.requestOk("POST", "/clusters/root/apis/core.kcp.io/v1alpha1/logicalclusters", {
     user: "masters",
     body: { metadata: { name: "cluster" }, status: { phase: "Ready" } },
   });
 }
 
-/** Of the last request: each step with its decision and its reason. */
+/** The steps of the last request, each with its decision and its reason. */
 function steps(domain: string): readonly string[] {
   const last = notes.at(-1) ?? {};
   const names = Object.keys(last).filter((key) => key.startsWith(`${domain}/`));
@@ -59,11 +62,11 @@ const configMaps = "/clusters/root/api/v1/namespaces/default/configmaps";
 
 async function allow(user: string, rules: readonly object[]): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
-  await test.must("POST", `${roles}/clusterroles`, {
+  await test.requestOk("POST", `${roles}/clusterroles`, {
     user: "admin",
     body: { metadata: { name: "some" }, rules },
   });
-  await test.must("POST", `${roles}/clusterrolebindings`, {
+  await test.requestOk("POST", `${roles}/clusterrolebindings`, {
     user: "admin",
     body: {
       metadata: { name: "some" },
@@ -73,8 +76,8 @@ async function allow(user: string, rules: readonly object[]): Promise<void> {
   });
 }
 
-describe("annotations of authorization", () => {
-  it("tell each step of what an administrator may", async () => {
+describe("audit annotations of authorization", () => {
+  it("record each step of an administrator's request", async () => {
     await started();
     assert.equal((await test.get(configMaps, { user: "admin" })).status, 200);
     const told = steps("request.auth.kcp.io");
@@ -87,7 +90,7 @@ describe("annotations of authorization", () => {
     assert.match(told[4] ?? "", /^05-bootstrap Allowed: bootstrap policy: RBAC: allowed by/);
   });
 
-  it("tell why somebody may not enter, which the answer does not", async () => {
+  it("record the reason of a denied access, which the response does not contain", async () => {
     await started();
     const { status, object } = await test.get(configMaps, { user: "nobody" });
     assert.equal(status, 403);
@@ -99,7 +102,7 @@ describe("annotations of authorization", () => {
     assert.deepEqual(steps("request.auth.kcp.io"), ["02-content Denied: LogicalCluster not found"]);
   });
 
-  it("tell what local roles say, and what the system keeps to itself", async () => {
+  it("record the decision of local roles, and of the rules that the system reserves", async () => {
     await started();
     await allow("a", [
       { nonResourceURLs: ["/"], verbs: ["access"] },
@@ -119,7 +122,7 @@ describe("annotations of authorization", () => {
     );
   });
 
-  it("tell what a SubjectAccessReview found, beside what its sender may", async () => {
+  it("record the result of a SubjectAccessReview, beside the permissions of its sender", async () => {
     await started();
     await review("nobody", { user: "admin" });
     assert.deepEqual(steps("sar.auth.kcp.io"), [
@@ -132,7 +135,7 @@ describe("annotations of authorization", () => {
 async function review(user: string, options: RequestOptions): Promise<boolean> {
   const path = "/clusters/root/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const resourceAttributes = { verb: "list", resource: "configmaps", namespace: "default" };
-  const { status } = await test.must("POST", path, {
+  const { status } = await test.requestOk("POST", path, {
     ...options,
     body: { spec: { user, resourceAttributes } },
   });
@@ -142,7 +145,7 @@ async function review(user: string, options: RequestOptions): Promise<boolean> {
 describe("a deep SubjectAccessReview", () => {
   const headers = { "x-kcp-internal-deep-subjectaccessreview": "true" };
 
-  it("asks roles alone, for members of system:masters and for nobody else", async () => {
+  it("evaluates roles alone, for members of system:masters only", async () => {
     await started();
     await allow("a", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }]);
     assert.equal(await review("a", { user: "masters" }), false, "may not enter");
@@ -151,7 +154,7 @@ describe("a deep SubjectAccessReview", () => {
     assert.equal(await review("a", { user: "admin", headers }), false);
   });
 
-  it("is nothing but a review: the header opens no other request", async () => {
+  it("is only a review: the header authorizes no other request", async () => {
     await started();
     await allow("a", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }]);
     assert.equal((await test.get(configMaps, { user: "a", headers })).status, 403);
@@ -178,12 +181,12 @@ describe("roles of system:admin", () => {
     })) {
       const refused = await test.request("POST", `${base}/${path}`, { user: "admin", body });
       assert.equal(refused.status, 403, "written by members of system:masters only");
-      await test.must("POST", `${base}/${path}`, { user: "masters", body });
+      await test.requestOk("POST", `${base}/${path}`, { user: "masters", body });
     }
   };
   const asUser = (name: string) => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name });
 
-  it("hold in every logical cluster, for the users whom they name", async () => {
+  it("apply in every logical cluster, to the users that they name", async () => {
     await started();
     assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
     await grant(asUser("a"));
@@ -196,11 +199,11 @@ describe("roles of system:admin", () => {
     assert.equal((await test.get(configMaps, { user: "nobody" })).status, 403);
     assert.equal((await test.get(`${configMaps}/x`, { user: "a" })).status, 403);
     const base = "/clusters/system:admin/apis/rbac.authorization.k8s.io/v1";
-    await test.must("DELETE", `${base}/clusterrolebindings/reader`, { user: "masters" });
+    await test.requestOk("DELETE", `${base}/clusterrolebindings/reader`, { user: "masters" });
     assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
   });
 
-  it("mean nobody who is somebody in one logical cluster only", async () => {
+  it("do not apply to users that are scoped to one logical cluster", async () => {
     await started();
     await grant(asUser("alice"));
     const headers = { "impersonate-user": "alice" };
@@ -208,12 +211,12 @@ describe("roles of system:admin", () => {
     assert.equal((await test.get(configMaps, { user: "admin", headers })).status, 403);
   });
 
-  it("are named by bindings of any logical cluster, whose own roles go first", async () => {
+  it("are referenced by bindings of any logical cluster, whose own roles take precedence", async () => {
     await started();
     const base = "/clusters/system:admin/apis/rbac.authorization.k8s.io/v1";
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }];
     const role = { metadata: { name: "operators-reader" }, rules };
-    await test.must("POST", `${base}/clusterroles`, { user: "masters", body: role });
+    await test.requestOk("POST", `${base}/clusterroles`, { user: "masters", body: role });
     await allow("a", [{ nonResourceURLs: ["/"], verbs: ["access"] }]);
     assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
     const local = base.replace("system:admin", "root");
@@ -223,22 +226,22 @@ describe("roles of system:admin", () => {
       roleRef: { apiGroup, kind: "ClusterRole", name: "operators-reader" },
       subjects: [asUser("a")],
     };
-    await test.must("POST", `${local}/clusterrolebindings`, { user: "admin", body: binding });
+    await test.requestOk("POST", `${local}/clusterrolebindings`, { user: "admin", body: binding });
     assert.equal((await test.get(configMaps, { user: "a" })).status, 200);
-    const review = await test.must(
+    const review = await test.requestOk(
       "POST",
       `/clusters/root/apis/authorization.k8s.io/v1/selfsubjectrulesreviews`,
       { user: "a", body: { spec: { namespace: "default" } } },
     );
     assert.match(JSON.stringify(review), /"resources":\["configmaps"\]/);
-    await test.must("POST", `${local}/clusterroles`, {
+    await test.requestOk("POST", `${local}/clusterroles`, {
       user: "admin",
       body: { metadata: { name: "operators-reader" }, rules: [] },
     });
     assert.equal((await test.get(configMaps, { user: "a" })).status, 403);
   });
 
-  it("mean no ServiceAccount, which anybody makes under any name", async () => {
+  it("do not apply to ServiceAccounts, which any tenant creates under any name", async () => {
     await started();
     await grant({ kind: "ServiceAccount", namespace: "default", name: "robot" });
     const headers = { "impersonate-user": "system:serviceaccount:default:robot" };

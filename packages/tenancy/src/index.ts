@@ -1,4 +1,4 @@
-/** The door of the package: workspaces and shared APIs as an extension of an API server. */
+/** The entry point of the package: workspaces and shared APIs as an extension of an API server. */
 export { type LogicalClusterSource, workspaceContentAuthorizer } from "./access/index.ts";
 export {
   type ExportConsumers,
@@ -12,7 +12,7 @@ export {
   virtualWorkspaceOf,
 } from "./api-sharing/index.ts";
 export { parseMountHosts } from "./mounts/index.ts";
-export type { SyncerVirtualWorkspaceInputs } from "./syncer-view-sources.ts";
+export type { SyncerVirtualWorkspaceInputs } from "./syncer-virtual-workspace-inputs.ts";
 export {
   TenancyExtension,
   type TenancyExtensionOptions,

@@ -1,4 +1,7 @@
-/** Anybody can ask for logical clusters that do not exist, under as many names as there are. Nothing of a name is left when it is answered. */
+/**
+ * Any client can request logical clusters that do not exist, under any number of names. The server
+ * keeps nothing of a name after the response.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -25,7 +28,7 @@ const review = {
   spec: { resourceAttributes: { verb: "get", resource: "configmaps" } },
 };
 
-/** Of those who may not enter. */
+/** Requests of users without access. */
 const strangers: readonly Attempt[] = [
   ["nobody's list", 403, "GET", (name) => `/clusters/${name}${configMaps}`, { user: "nobody" }],
   ["nobody's get", 403, "GET", (name) => `/clusters/${name}${configMaps}/x`, { user: "nobody" }],
@@ -42,7 +45,7 @@ const strangers: readonly Attempt[] = [
   ["by path", 403, "GET", (name) => `/clusters/root:org:${name}${configMaps}`, { user: "a" }],
 ];
 
-/** Of those who may enter every logical cluster, and find those that do not exist merely empty. */
+/** Requests of users with access to every logical cluster, which see a nonexistent one as empty. */
 const administrators: readonly Attempt[] = [
   ["an empty list", 200, "GET", (name) => `/clusters/${name}${configMaps}`, { user: "admin" }],
   ["a get", 404, "GET", (name) => `/clusters/${name}${configMaps}/x`, { user: "admin" }],
@@ -83,7 +86,7 @@ function inHeader(name: string, user: RequestOptions["user"]): RequestOptions {
   return { ...(user === undefined ? {} : { user }), headers: { "x-kubernetes-cluster": name } };
 }
 
-/** Names that nobody has asked for yet. */
+/** Names that no earlier request has used. */
 function namesFrom(first: number, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `invented-${first + i}`);
 }
@@ -122,10 +125,10 @@ async function heapBytes(): Promise<number> {
 /** Names and labels of all series. */
 async function seriesOf(server: TestServer): Promise<string[]> {
   const look = () => server.get("/metrics", { user: "masters" });
-  // Stored objects are counted when somebody first asks, and told a moment later.
+  // Stored objects are counted on the first scrape, and reported a moment later.
   while (!(await look()).text.includes("apiserver_storage_objects{"))
     await new Promise((resolve) => setImmediate(resolve));
-  // The first look is a request, too.
+  // The first scrape is a request, too.
   await look();
   return (await look()).text.split("\n").map((line) => line.replace(/ \S+$/, ""));
 }
@@ -134,10 +137,10 @@ describe("logical clusters that do not exist", () => {
   const warmUps = 1200;
   const count = 2400;
 
-  it("leave no series, no line and no memory behind, under however many names strangers ask for them", async (t) => {
+  it("leave no series, no log line and no memory behind, under any number of names that unauthenticated clients request", async (t) => {
     const server = await TestServer.start();
     t.after(() => server.close());
-    // More than the policies without roles that are held.
+    // More names than the cache of policies without roles holds.
     await tryAll(server, strangers, namesFrom(0, warmUps));
     const series = await seriesOf(server);
     const before = await heapBytes();
@@ -149,7 +152,7 @@ describe("logical clusters that do not exist", () => {
     assert.deepEqual(server.logged, []);
   });
 
-  it("leave no series and no listener behind when administrators find them empty, and little memory in bounded tables", async (t) => {
+  it("leave no series and no listener behind when administrators list them, and little memory in bounded tables", async (t) => {
     const collectionBytesMax = 100_000;
     const server = await TestServer.start({ collectionBytesMax });
     t.after(() => server.close());

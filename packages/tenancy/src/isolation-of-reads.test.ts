@@ -1,4 +1,6 @@
-/** What one tenant could hope to learn or reach of another through the details of reading and naming. */
+/**
+ * A tenant learns and reaches nothing of another tenant through the details of reading and naming.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Revision } from "@kcp-ts/apiserver/storage";
@@ -13,9 +15,13 @@ describe("lists and counts", () => {
       ["b", 40],
     ] as const) {
       for (let i = 0; i < count; i++) {
-        await server.must("POST", `/clusters/${cluster}/api/v1/namespaces/default/configmaps`, {
-          body: { metadata: { name: `${cluster}-${String(i).padStart(2, "0")}` } },
-        });
+        await server.requestOk(
+          "POST",
+          `/clusters/${cluster}/api/v1/namespaces/default/configmaps`,
+          {
+            body: { metadata: { name: `${cluster}-${String(i).padStart(2, "0")}` } },
+          },
+        );
       }
     }
     for (const path of ["namespaces/default/configmaps", "configmaps"]) {
@@ -36,7 +42,7 @@ describe("lists and counts", () => {
     await server.close();
   });
 
-  it("hostile continue tokens stay inside the request's own prefix", async () => {
+  it("forged continue tokens stay inside the request's own prefix", async () => {
     const server = await TestServer.start();
     await fillTwoTenants(server);
     const stateBefore = await stateOfB(server);
@@ -93,7 +99,7 @@ describe("lists and counts", () => {
     await server.close();
   });
 
-  it("a token of b's list is of no use in a", async () => {
+  it("a continue token of b's list is invalid in a", async () => {
     const server = await TestServer.start();
     await fillTwoTenants(server);
     const page = await server.get("/clusters/b/api/v1/configmaps?limit=1");
@@ -106,7 +112,7 @@ describe("lists and counts", () => {
 });
 
 describe("watches", () => {
-  it("a watch in a carries none of b's changes, and a wildcard watch carries both, marked", async () => {
+  it("a watch in a has none of b's events, and a wildcard watch has both, with their cluster", async () => {
     const server = await TestServer.start();
     await fillTwoTenants(server);
     const list = await server.get("/clusters/a/api/v1/configmaps");
@@ -137,7 +143,7 @@ describe("watches", () => {
         ["a0", "a1", "a2"],
       );
     }
-    // From before everything: only what a has ever had.
+    // From the first revision: only the events of a.
     const replayed = await (readers[4] as (typeof readers)[0]).take(4);
     assert.ok(!JSON.stringify(replayed).includes(secretOfB));
     const all = await wildcard.take(6);
@@ -155,7 +161,7 @@ describe("watches", () => {
     await server.close();
   });
 
-  it("b's deletes and bookmarks tell a nothing but revisions", async () => {
+  it("b's deletes and bookmarks reveal to a nothing but revisions", async () => {
     const server = await TestServer.start();
     await fillTwoTenants(server);
     const reader = await server.watch(
@@ -163,7 +169,7 @@ describe("watches", () => {
     );
     await reader.take(1);
     const next = reader.next();
-    await server.must("DELETE", "/clusters/b/api/v1/namespaces/shared/secrets/shared");
+    await server.requestOk("DELETE", "/clusters/b/api/v1/namespaces/shared/secrets/shared");
     server.clock.advance(60_000);
     const bookmark = await next;
     assert.equal(bookmark?.type, "BOOKMARK");
@@ -185,11 +191,11 @@ describe("the cluster annotation", () => {
     const annotations = { "kcp.io/cluster": "b" };
     const clusterOf = (object: { metadata: { annotations?: Readonly<Record<string, string>> } }) =>
       object.metadata.annotations?.["kcp.io/cluster"];
-    const created = await server.must("POST", path, {
+    const created = await server.requestOk("POST", path, {
       body: { metadata: { name: "x", annotations } },
     });
     assert.equal(clusterOf(created), "a");
-    const updated = await server.must("PUT", `${path}/x`, {
+    const updated = await server.requestOk("PUT", `${path}/x`, {
       body: { metadata: { name: "x", annotations }, data: { k: "v" } },
     });
     assert.equal(clusterOf(updated), "a");
@@ -210,7 +216,7 @@ describe("the cluster annotation", () => {
 });
 
 describe("names that look like paths", () => {
-  it("are refused or are nothing but names", async () => {
+  it("are rejected or are nothing but names", async () => {
     const server = await TestServer.start();
     await fillTwoTenants(server);
     const stateBefore = await stateOfB(server);
@@ -264,7 +270,7 @@ describe("names that look like paths", () => {
 });
 
 describe("revisions", () => {
-  it("asking a's list at any of b's revisions shows a at that time", async () => {
+  it("a list of a at any of b's revisions shows a at that revision", async () => {
     const server = await TestServer.start();
     await fillTwoTenants(server);
     const { signal } = new AbortController();

@@ -1,10 +1,12 @@
 /**
- * One tenant never sees, counts, changes or deletes what another one has.
+ * A tenant never reads, counts, changes or deletes the objects of another tenant.
  *
- * Method: cluster b is full of objects with names that cluster a has, too, and others. Every verb of every served resource is
- * then played in cluster a, in every spelling that names a cluster, by a's owner and by administrators whom no authorizer stops.
- * Afterwards b's part of the store must be byte for byte what it was, and no answer may hold anything of b's. The table of
- * attacks is checked against the handlers' verbs and the served resources: a new one without a row fails.
+ * Method: cluster b is full of objects with names that cluster a has, too, and others. Every verb
+ * of every served resource is then requested in cluster a, in every spelling that names a cluster,
+ * by a's owner and by administrators, which pass every authorizer. Afterwards b's part of the store
+ * must be byte for byte unchanged, and no response may hold anything of b's. The table of attacks
+ * is checked against the handlers' verbs and the served resources: a new verb or resource without a
+ * row fails.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -42,7 +44,7 @@ const users: readonly TestUser[] = ["a", "admin", "masters"];
 interface Attack {
   readonly verb: string;
   readonly method: string;
-  /** Behind the base of the group and version. */
+  /** The paths below the base of the group and version. */
   readonly paths: (resource: Resource) => readonly string[];
   readonly body?: (resource: Resource) => object;
   readonly headers?: Record<string, string>;
@@ -69,7 +71,7 @@ function collections(resource: Resource): string[] {
   ];
 }
 
-/** Selectors, limits and versions that a reader could hope to reach further with. */
+/** Selectors, limits and versions with which a reader could try to reach further. */
 const queries: readonly string[] = [
   "",
   "limit=1",
@@ -175,14 +177,17 @@ async function started(t: TestContext): Promise<TestServer> {
   return server;
 }
 
-/** Definitions have a suite of their own, and so have shared APIs, and logical clusters, of which each has one. */
+/**
+ * CRDs have a suite of their own, and so have shared APIs, and LogicalClusters, of which each
+ * cluster has one.
+ */
 function isElsewhere(path: string): boolean {
   const suites = [definitions, "/apis/core.kcp.io/", "/apis/apis.kcp.io/", "/apis/cache.kcp.io/"];
   return suites.some((prefix) => path.startsWith(prefix));
 }
 
 describe("cluster a and cluster b", () => {
-  it("the table below has a row for every verb and every served resource", async (t) => {
+  it("the table of attacks has a row for every verb and every served resource", async (t) => {
     const server = await started(t);
     assert.deepEqual([...new Set(attacks.map(({ verb }) => verb))].sort(), [...servedVerbs].sort());
     assert.deepEqual(
@@ -220,7 +225,7 @@ describe("cluster a and cluster b", () => {
     }
   }
 
-  it("a's owner is refused in b, in all clusters and in the root, whatever the spelling", async (t) => {
+  it("a's owner is rejected in b, in all clusters and in root, in every spelling", async (t) => {
     const server = await started(t);
     const forbidden: [path: string, headers?: Record<string, string>][] = [
       ["/clusters/b/api/v1/secrets"],
@@ -241,7 +246,7 @@ describe("cluster a and cluster b", () => {
     }
   });
 
-  it("writes across all clusters are refused, also for administrators", async (t) => {
+  it("writes across all clusters are rejected, also for administrators", async (t) => {
     const server = await started(t);
     const stateBefore = await stateOfB(server);
     const path = `/clusters/*/api/v1/namespaces/${common}/configmaps`;
@@ -261,25 +266,28 @@ describe("cluster a and cluster b", () => {
   });
 });
 
-/** Whose names follow from their content; they and what they define have a table of their own, in custom-resources/. */
+/**
+ * The names of CRDs follow from their content; CRDs and their custom resources have a table of
+ * their own, in custom-resources/.
+ */
 const definitions = "/apis/apiextensions.k8s.io/";
 
 async function servedResources(server: TestServer): Promise<string[]> {
-  const { groups } = await server.must("GET", "/apis");
+  const { groups } = await server.requestOk("GET", "/apis");
   const versions = (groups as { versions: { groupVersion: string }[] }[]).flatMap((group) =>
     group.versions.map(({ groupVersion }) => `/apis/${groupVersion}`),
   );
   const served: string[] = [];
   for (const base of ["/api/v1", ...versions]) {
-    const { resources: all } = await server.must("GET", base);
-    // Reviews are stored nowhere: there is nothing of b's to reach through them. They have a test of their own.
+    const { resources: all } = await server.requestOk("GET", base);
+    // Reviews are not stored: b has none to reach. Reviews have a test of their own.
     for (const { name, verbs } of all as { name: string; verbs: string[] }[])
       if (!name.includes("/") && verbs.includes("list")) served.push(`${base}/${name}`);
   }
   return served;
 }
 
-/** Sends the request, plays a watch to its end, and looks for b in whatever came back. */
+/** Sends the request, reads a watch to its end, and searches the response for content of b. */
 async function play(
   server: TestServer,
   method: string,
@@ -290,7 +298,7 @@ async function play(
   const leaving = new AbortController();
   const answering = server.request(method, target, { ...options, signal: leaving.signal });
   if (isWatch) {
-    // Changes in b and a bookmark while the watch is open; then the watcher goes away.
+    // Changes in b and a bookmark while the watch is open; then the client closes the watch.
     const touched = `/clusters/b/api/v1/namespaces/${common}/configmaps/${common}`;
     await server.patch(touched, "merge", {
       data: { touched: `${secretOfB}${server.clock.now()}` },
@@ -301,7 +309,7 @@ async function play(
   }
   const answer = await answering;
   assert.notEqual(answer.status, 500, `${method} ${target}: ${answer.text}`);
-  // A refusal may repeat what the request itself said.
+  // An error message may repeat the content of the request itself.
   const said = answer.text.replaceAll(onlyInB, "").replaceAll("root:b", "");
   assert.ok(!said.includes(secretOfB), `${method} ${target} shows: ${answer.text}`);
   assert.ok(!said.includes('"kcp.io/cluster":"b"'), `${method} ${target} is marked as b's`);

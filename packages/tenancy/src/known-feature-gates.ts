@@ -1,4 +1,7 @@
-/** Feature gates that kcp v0.32 and Kubernetes v1.36 know. Data: a name that is not here is refused, as it is there. */
+/**
+ * The feature gates of kcp v0.32 and Kubernetes v1.36. Data: an unknown name is rejected, as in kcp
+ * and Kubernetes.
+ */
 
 const kcpGates = [
   "WorkspaceMounts",

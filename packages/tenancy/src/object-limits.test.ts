@@ -1,4 +1,6 @@
-/** How many objects a logical cluster says that it has room for: at the limit, and one beyond. */
+/**
+ * The limit of objects that a logical cluster sets for itself: at the limit, and one object beyond.
+ */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { TestServer, type TestServerOptions } from "./testing/index.ts";
@@ -17,7 +19,7 @@ async function started(options: TestServerOptions): Promise<TestServer> {
   return server;
 }
 
-describe("objects of a cluster that says how many it has room for", () => {
+describe("objects of a logical cluster with an object limit", () => {
   const cluster = "/clusters/a/apis/core.kcp.io/v1alpha1/logicalclusters/cluster";
 
   async function limited(server: TestServer, objects: string): Promise<void> {
@@ -30,28 +32,28 @@ describe("objects of a cluster that says how many it has room for", () => {
   async function withCluster(options: TestServerOptions): Promise<TestServer> {
     const server = await started(options);
     const all = cluster.slice(0, cluster.lastIndexOf("/"));
-    await server.must("POST", all, { body: named("cluster"), user: "masters" });
+    await server.requestOk("POST", all, { body: named("cluster"), user: "masters" });
     return server;
   }
 
-  it("are refused beyond it, whatever the server's limit is, or if it has none", async () => {
+  it("are rejected beyond the limit, for any limit of the server or none", async () => {
     for (const tenantLimits of [{}, { objectsPerClusterMax: 100 }]) {
       const server = await withCluster({ tenantLimits });
       await limited(server, "2");
-      await server.must("POST", pathOf("a"), { body: named("one") });
+      await server.requestOk("POST", pathOf("a"), { body: named("one") });
       const refused = await server.request("POST", pathOf("a"), { body: named("two") });
       assert.equal(refused.status, 403);
       assert.match(refused.object.message ?? "", /total object count limit \(2\/2 objects\)/);
-      await server.must("POST", pathOf("b"), { body: named("two") });
+      await server.requestOk("POST", pathOf("b"), { body: named("two") });
       await limited(server, "0");
-      await server.must("POST", pathOf("a"), { body: named("two") });
+      await server.requestOk("POST", pathOf("a"), { body: named("two") });
     }
   });
 
-  it("are held to the server's limit when what it says is no number, and to none before it is ready", async () => {
+  it("are held to the server's limit when the cluster's limit is not a number, and to none before the cluster is ready", async () => {
     const server = await withCluster({ tenantLimits: { objectsPerClusterMax: 2 } });
     await limited(server, "many");
-    await server.must("POST", pathOf("a"), { body: named("one") });
+    await server.requestOk("POST", pathOf("a"), { body: named("one") });
     const two = () => server.request("POST", pathOf("a"), { body: named("two") });
     assert.equal((await two()).status, 403);
     const status = { phase: "Initializing", initializers: ["x:y"] };
@@ -59,12 +61,12 @@ describe("objects of a cluster that says how many it has room for", () => {
     assert.equal((await two()).status, 201);
   });
 
-  it("are held to what is said of root, which the server's limit is not for", async () => {
+  it("are held to the limit that is set on root, to which the server's limit does not apply", async () => {
     const server = await started({ tenantLimits: { objectsPerClusterMax: 1 } });
     const metadata = { annotations: { "core.kcp.io/max-total-objects": "1" } };
     const root = cluster.replace("/a/", "/root/");
-    await server.must("POST", pathOf("root"), { body: named("one") });
-    await server.must("POST", root.slice(0, root.lastIndexOf("/")), {
+    await server.requestOk("POST", pathOf("root"), { body: named("one") });
+    await server.requestOk("POST", root.slice(0, root.lastIndexOf("/")), {
       body: { metadata: { name: "cluster", ...metadata } },
       user: "masters",
     });
@@ -72,7 +74,7 @@ describe("objects of a cluster that says how many it has room for", () => {
     assert.equal(refused.status, 403);
   });
 
-  it("are not for those in it to say", async () => {
+  it("are limited by administrators, not by users of the cluster", async () => {
     const server = await withCluster({});
     const metadata = { annotations: { "core.kcp.io/max-total-objects": "0" } };
     const refused = await server.patch(cluster, "merge", { metadata }, { user: "a" });

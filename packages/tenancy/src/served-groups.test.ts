@@ -1,4 +1,7 @@
-/** The groups that a server with workspaces serves besides those of an API server, in the order that clients see. */
+/**
+ * The API groups that a server with workspaces serves in addition to those of an API server, in the
+ * order of discovery.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "./testing/index.ts";
@@ -11,7 +14,7 @@ after(() => server.close());
 
 const groups = ["core.kcp.io", "tenancy.kcp.io", "topology.kcp.io", "apis.kcp.io", "cache.kcp.io"];
 
-describe("the groups of workspaces", () => {
+describe("the API groups of workspaces", () => {
   it("come last in discovery, as upstream ranks them", async () => {
     const { object } = await server.get("/apis");
     const names = (object["groups"] as { name: string }[]).map(({ name }) => name);
@@ -25,7 +28,7 @@ describe("the groups of workspaces", () => {
     );
   });
 
-  it("have OpenAPI documents, which clusters that serve the same share", async () => {
+  it("have OpenAPI documents, which clusters with the same APIs share", async () => {
     const indexOf = async (prefix: string) => {
       const { object } = await server.get(`${prefix}/openapi/v3`);
       return object["paths"] as Record<string, unknown>;

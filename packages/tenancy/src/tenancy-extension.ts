@@ -2,7 +2,6 @@
  * Workspaces and shared APIs as an extension of an API server: `new ApiServer({ …, extension:
  * tenancy({ … }) })`.
  */
-
 import type { ServedExtension, ServerCore, ServerExtension, ServerHost } from "@kcp-ts/apiserver";
 import type { ClusterIssuers } from "@kcp-ts/apiserver/authentication";
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
@@ -25,7 +24,7 @@ import {
   VirtualWorkspaces,
 } from "./api-sharing/index.ts";
 import { type ForwarderOptions, RequestForwarder } from "./mounts/index.ts";
-import type { SyncerVirtualWorkspaceInputs } from "./syncer-view-sources.ts";
+import type { SyncerVirtualWorkspaceInputs } from "./syncer-virtual-workspace-inputs.ts";
 import { Topology } from "./topology/index.ts";
 import { WorkspaceDirectory } from "./workspace-directory.ts";
 import {
@@ -36,22 +35,19 @@ import {
 } from "./workspaces/index.ts";
 
 export interface TenancyExtensionOptions {
-  /** Decides who may enter a logical cluster at all. Everybody may if it is left out. */
+  /** Authorizes the access to logical clusters. Every user has access if omitted. */
   readonly gate?: (inner: Authorizer, clusters: LogicalClusterSource) => Authorizer;
-  /**
-   * How workspaces that are mounts are reached; private addresses are denied to them as to
-   * webhooks.
-   */
+  /** The options of mounts; private addresses are denied to mounts as to webhooks. */
   readonly mounts?:
     | Pick<ForwarderOptions, "certificatePem" | "privateKeyPem" | "caPem" | "allowedHosts">
     | undefined;
-  /** Virtual workspaces for the agents of physical clusters; there are none if it is left out. */
+  /** The virtual workspaces for syncers of physical clusters; none if omitted. */
   readonly syncerViews?:
     | ((sources: SyncerVirtualWorkspaceInputs) => SyncerVirtualWorkspaces)
     | undefined;
-  /** What the logical cluster root begins with, where it is not as usual. */
+  /** Options of the initial content of the logical cluster root. */
   readonly root?: RootBootstrapOptions | undefined;
-  /** False: users have no homes, and `~` in root is a name like any other. */
+  /** False: users have no home workspaces, and `~` in root is a name like any other. */
   readonly homeWorkspaces?: boolean | undefined;
 }
 
@@ -76,7 +72,7 @@ export class TenancyExtension implements ServerExtension {
   constructor(host: ServerHost, options: TenancyExtensionOptions) {
     this.#host = host;
     this.#options = options;
-    host.watchCache.hub.gone.follow(collectionKeyOf(logicalClusters));
+    host.watchCache.hub.clusterDeletions.follow(collectionKeyOf(logicalClusters));
     this.#topology = new Topology({
       ...host,
       onError: this.#warning("a partition set has to wait"),
@@ -92,12 +88,12 @@ export class TenancyExtension implements ServerExtension {
     const { gate } = options;
     this.gate = gate && ((inner) => gate(inner, this.#tenancy));
     this.limit = maximalPermissionPolicyAuthorizer((cluster, group, resource) =>
-      this.#sharing.policyOn(cluster, group, resource),
+      this.#sharing.maximalPermissionPolicyOf(cluster, group, resource),
     );
   }
 
   issuersIn(cluster: ClusterName): Promise<readonly ClusterIssuers[]> {
-    return this.#tenancy.authenticationIn(cluster);
+    return this.#tenancy.authenticationConfigurationsIn(cluster);
   }
 
   complete(core: ServerCore): ServedExtension {
@@ -141,20 +137,20 @@ export class TenancyExtension implements ServerExtension {
     await this.#sharing.bootstrap();
   }
 
-  /** Who is bound to whose exports, for those in this process who must know. */
+  /** The bindings of exports, for other components of this process. */
   get exportConsumers(): ExportConsumers {
     return this.#complete.services.consumers;
   }
 
   /**
-   * What namespaces have that come with a new workspace; a control loop puts it into others, and
-   * looks after it.
+   * Sets the default objects of the namespaces of a new workspace; a controller adds them to other
+   * namespaces, and maintains them.
    */
   namespacesBeginWith(content: NamespaceDefaults): void {
-    this.#tenancy.namespaceContent = content;
+    this.#tenancy.namespaceDefaults = content;
   }
 
-  /** What the server completed it with: nothing is asked of either before. */
+  /** The completed server; the extension is not used before its completion. */
   get #complete(): Completed {
     if (this.#completed === undefined) throw new Error("the extension was not completed");
     return this.#completed;
@@ -171,13 +167,15 @@ export class TenancyExtension implements ServerExtension {
       ...this.#host,
       mayUse: (user, cluster, type) =>
         canUseWorkspaceType(this.#complete.rules)(user, cluster, type),
-      bindDefaults: (cluster, path, bindings) =>
-        this.#sharing.bindDefaults(cluster, path, bindings),
-      keepDefaults: (cluster, path, bindings) =>
-        this.#sharing.keepDefaults(cluster, path, bindings),
-      defaultsComplete: (cluster, bindings) => this.#sharing.defaultsComplete(cluster, bindings),
-      defaultsIn: (cluster, bindings) => this.#sharing.defaultsIn(cluster, bindings),
-      kindIn: (cluster, group, version, kind) =>
+      createDefaultBindings: (cluster, path, bindings) =>
+        this.#sharing.createDefaultBindings(cluster, path, bindings),
+      maintainDefaultBindings: (cluster, path, bindings) =>
+        this.#sharing.maintainDefaultBindings(cluster, path, bindings),
+      areDefaultBindingsComplete: (cluster, bindings) =>
+        this.#sharing.areDefaultBindingsComplete(cluster, bindings),
+      defaultBindingsStateOf: (cluster, bindings) =>
+        this.#sharing.defaultBindingsStateOf(cluster, bindings),
+      definitionOfKind: (cluster, group, version, kind) =>
         definitionOfKind(this.#sharing.catalog, cluster, { group, version, kind }),
       builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
       ...{ root, homeWorkspaces },
@@ -196,17 +194,20 @@ export class TenancyExtension implements ServerExtension {
       resolve: (path) => workspaces.resolve(path),
       partitionIn: (cluster, name) => this.#topology.selectorOf(cluster, name),
       shardLabels: () => workspaces.shardLabels(),
-      maintainedIn: (cluster) => workspaces.maintainedIn(cluster),
-      onBinding: (cluster) => workspaces.bindingChanged(cluster),
-      ownNames: (cluster) => customResources.namesIn(cluster),
-      mayBind: canBindExport(rules),
-      mayBindCached: canBindCachedResource(rules),
-      mayReadAll: canReadAll(rules),
+      maintainedBindingsIn: (cluster) => workspaces.maintainedBindingsIn(cluster),
+      onBinding: (cluster) => workspaces.onBindingChanged(cluster),
+      localDefinitionNames: (cluster) => customResources.namesIn(cluster),
+      canBind: canBindExport(rules),
+      canBindCachedResource: canBindCachedResource(rules),
+      canReadAll: canReadAll(rules),
       onError: this.#warning("a shared API has to wait"),
     });
   }
 
-  /** While the server stops, the work of a loop waits for the next start. */
+  /**
+   * While the server stops, errors of a controller are not logged: its work resumes at the next
+   * start.
+   */
   #warning(message: string): (error: unknown) => void {
     const { log, watchCache } = this.#host;
     return (error) => {
@@ -223,7 +224,7 @@ interface Completed {
 
 const shared: readonly ResourceDefinition[] = [...Topology.resources, ...ApiSharing.resources];
 
-/** What is listed is shared by those who serve the same; what is found is the cluster's own. */
+/** Lists are shared by clusters that serve the same; the found definition is the cluster's own. */
 async function definitionOfKind(
   catalog: Catalog,
   cluster: ClusterName,

@@ -1,9 +1,11 @@
 /**
- * Goal: a request that names no logical cluster means that of the service account who sends it, and root for everybody else; it is never more than the same
- * request with that cluster named.
+ * Goal: a request without a logical cluster goes to the cluster of the service account that sends
+ * it, and to root for all other users; its result always equals that of the same request with that
+ * cluster named.
  *
- * Method: every request of a table is sent without a cluster and with the one that is meant, by everybody; the answers are the same. The objects of two
- * tenants and of root have the same names, so that an answer of another cluster would show.
+ * Method: every request of a table is sent without a cluster and with the expected one, by every
+ * user; the responses are the same. The objects of two tenants and of root have the same names, so
+ * that a response of another cluster would show.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -42,7 +44,7 @@ const requests: readonly (readonly [string, string])[] = [
   ["GET", "/no/such/path"],
 ];
 
-describe("a request that names no logical cluster", () => {
+describe("a request without a logical cluster", () => {
   let server: Server;
   const audited: Record<string, unknown>[] = [];
   before(async () => {
@@ -68,21 +70,21 @@ describe("a request that names no logical cluster", () => {
 
   const tokenOf = async (cluster: string) => {
     const path = `/clusters/${cluster}/api/v1/namespaces/default/serviceaccounts/robot/token`;
-    const { status } = await server.must("POST", path, { body: { spec: {} } });
+    const { status } = await server.requestOk("POST", path, { body: { spec: {} } });
     return (status as { token: string }).token;
   };
   const bearer = (token: string): RequestOptions => ({
     user: "anonymous",
     headers: { authorization: `Bearer ${token}` },
   });
-  /** What a client sees, less what differs from one request to the next. */
+  /** The response as a client sees it, without the parts that differ between any two requests. */
   const seen = async (method: string, target: string, options: RequestOptions) => {
     const { status, text, headers } = await server.request(method, target, {
       ...options,
       ...(method === "PATCH" ? { body: "{}" } : {}),
       headers: { ...options.headers, "content-type": "application/merge-patch+json" },
     });
-    // They are the process's: only who names no cluster gets them.
+    // Metrics are the process's: only a request without a cluster gets them.
     if (target.endsWith("/metrics") && (status === 200 || status === 501)) return "metrics";
     return { status, type: headers["content-type"], text };
   };
@@ -95,7 +97,7 @@ describe("a request that names no logical cluster", () => {
   };
 
   for (const cluster of everywhere) {
-    it(`means ${cluster} for a service account of ${cluster}, and is the same as if it named it`, async () => {
+    it(`goes to ${cluster} for a service account of ${cluster}, and is the same as if it named it`, async () => {
       const options = bearer(await tokenOf(cluster));
       await isSame(options, cluster);
       const { object } = await server.get(`${configMaps}/c`, options);
@@ -103,12 +105,12 @@ describe("a request that names no logical cluster", () => {
     });
   }
 
-  it("means root for users, administrators and strangers", async () => {
+  it("goes to root for users, administrators and unauthenticated clients", async () => {
     for (const user of ["admin", "masters", "a", "b", "nobody", "anonymous"] as const)
       await isSame({ user }, "root");
   });
 
-  it("is not led anywhere else by a token that holds no more, or by none", async () => {
+  it("is not routed to another cluster by a token that is no longer valid, or by none", async () => {
     const token = await tokenOf("a");
     const [head = "", body = "", signature = ""] = token.split(".");
     const claims = Buffer.from(body, "base64url").toString().replace('"a"', '"b"');
@@ -117,7 +119,7 @@ describe("a request that names no logical cluster", () => {
       assert.equal((await server.get(`${configMaps}/c`, bearer(wrong))).status, 401);
   });
 
-  it("reaches no other cluster, while one that names a cluster goes there as before", async () => {
+  it("reaches no other cluster, while a request with a cluster goes there as before", async () => {
     const options = bearer(await tokenOf("a"));
     const { headers } = options;
     for (const other of ["root", "b"]) {
@@ -132,13 +134,13 @@ describe("a request that names no logical cluster", () => {
     assert.deepEqual((await server.get(`${configMaps}/c`, own)).object.data, { of: "a" });
   });
 
-  it("of an impersonator is where the impersonator is at home", async () => {
+  it("of an impersonator goes to the impersonator's own cluster", async () => {
     const options = bearer(await tokenOf("a"));
     const as = { "impersonate-user": "system:serviceaccount:default:robot" };
     const extra = { "impersonate-extra-authentication.kcp.io%2Fcluster-name": "b" };
     const headers = { ...options.headers, ...as, ...extra };
     await isSame({ ...options, headers }, "a");
-    // Who acts for everybody names no account by it.
+    // A system:masters user that impersonates names no service account.
     await isSame({ user: "masters", headers: { ...as, ...extra } }, "root");
   });
 
@@ -146,7 +148,7 @@ describe("a request that names no logical cluster", () => {
     const options = bearer(await tokenOf("b"));
     const watch = await server.watch(`${configMaps}?watch=true&resourceVersion=0`, options);
     const body = { metadata: { name: "made" }, data: { by: "b" } };
-    await server.must("POST", configMaps, { ...options, body });
+    await server.requestOk("POST", configMaps, { ...options, body });
     const statuses = await Promise.all(
       everywhere.map(
         async (cluster) => (await server.get(`/clusters/${cluster}${configMaps}/made`)).status,
@@ -164,7 +166,7 @@ describe("a request that names no logical cluster", () => {
     await watch.leave();
   });
 
-  it("is written down with the cluster that was meant", async () => {
+  it("is audited with the cluster that it went to", async () => {
     const options = bearer(await tokenOf("a"));
     audited.length = 0;
     await server.get(`${configMaps}/c`, options);
@@ -179,10 +181,10 @@ describe("a request that names no logical cluster", () => {
 async function fill(server: Server, cluster: string): Promise<void> {
   const base = `/clusters/${cluster}/api/v1/namespaces/default`;
   const metadata = (name: string) => ({ metadata: { name } });
-  await server.must("POST", `${base}/serviceaccounts`, { body: metadata("robot") });
+  await server.requestOk("POST", `${base}/serviceaccounts`, { body: metadata("robot") });
   const configMap = { ...metadata("c"), data: { of: cluster } };
-  await server.must("POST", `${base}/configmaps`, { body: configMap });
-  await server.must("POST", `${base}/secrets`, { body: metadata("s") });
+  await server.requestOk("POST", `${base}/configmaps`, { body: configMap });
+  await server.requestOk("POST", `${base}/secrets`, { body: metadata("s") });
   const roles = new RoleWriter(server, cluster);
   const verbs = ["get", "list", "watch", "create", "patch", "delete", "impersonate"];
   await roles.clusterRole("robot", [

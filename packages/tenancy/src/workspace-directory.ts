@@ -1,9 +1,13 @@
 /**
- * The directory of a server with workspaces: paths lead through their tree, some are served
- * elsewhere, and some are closed for a while.
+ * The directory of a server with workspaces: resolves paths through the workspace tree, forwards
+ * requests to mounts, and rejects requests to closed workspaces.
  */
-
-import type { ClusterDirectory, CountedKind, Detour, DetourRequest } from "@kcp-ts/apiserver";
+import type {
+  ClusterDirectory,
+  CountedKind,
+  UnresolvedTarget,
+  UnresolvedTargetRequest,
+} from "@kcp-ts/apiserver";
 import { type Authorizer, forbidden, hasOwnIdentityIn } from "@kcp-ts/apiserver/authorization";
 import { jsonResponse } from "@kcp-ts/apiserver/content";
 import type { ApiRequest, MaybePromise } from "@kcp-ts/apiserver/request/api-request";
@@ -33,17 +37,17 @@ export interface WorkspaceDirectoryOptions {
   readonly tenancy: Tenancy;
   readonly sharing: ApiSharing;
   readonly authorizer: Authorizer;
-  /** For workspaces that are served elsewhere. */
+  /** Forwards requests to mounts on other servers. */
   readonly forwarder: Pick<RequestForwarder, "forward">;
   readonly split: SplitService;
 }
 
-/** Mounts of workspaces of this server that lead to one another. */
+/** The maximum of consecutive mounts that refer to workspaces of this server. */
 const mountsInARowMax = 4;
 
 interface Way {
   readonly method: string;
-  /** The request line as it leads on from here. */
+  /** The request target for the next hop. */
   readonly target: string;
   readonly mountsLeft: number;
 }
@@ -52,7 +56,7 @@ type Elsewhere = Exclude<PathResolution, { kind: "cluster" }>;
 
 export class WorkspaceDirectory implements ClusterDirectory {
   readonly #options: WorkspaceDirectoryOptions;
-  readonly #home: Detour;
+  readonly #home: UnresolvedTarget;
 
   constructor(options: WorkspaceDirectoryOptions) {
     this.#options = options;
@@ -66,11 +70,11 @@ export class WorkspaceDirectory implements ClusterDirectory {
   resolve(
     scope: RequestScope,
     { method, target }: Pick<ApiRequest, "method" | "target">,
-  ): MaybePromise<RequestScope | Detour> {
+  ): MaybePromise<RequestScope | UnresolvedTarget> {
     return this.#follow(scope, { method, target, mountsLeft: mountsInARowMax });
   }
 
-  #follow(scope: RequestScope, way: Way): MaybePromise<RequestScope | Detour> {
+  #follow(scope: RequestScope, way: Way): MaybePromise<RequestScope | UnresolvedTarget> {
     if (scope.clusterPath === undefined) return scope;
     const resolution = this.#options.tenancy.resolve(scope.clusterPath);
     if (!(resolution instanceof Promise)) return this.#resolved(scope, resolution, way);
@@ -81,13 +85,14 @@ export class WorkspaceDirectory implements ClusterDirectory {
     scope: RequestScope,
     resolution: PathResolution,
     { method, target, mountsLeft }: Way,
-  ): MaybePromise<RequestScope | Detour> {
+  ): MaybePromise<RequestScope | UnresolvedTarget> {
     const { tenancy, split } = this.#options;
     if (resolution.kind === "cluster") return { ...scope, cluster: resolution.cluster };
     if (resolution.kind !== "mount") return nowhere(resolution);
-    const own = tenancy.ownTarget(resolution.url);
+    const own = tenancy.localTarget(resolution.url);
     if (own === undefined) return mountDetour(this.#options, resolution);
-    // What is mounted is another workspace of ours: the request is made there, by who makes it.
+    // The mount is another workspace of this server: the request is served there, for the same
+    // user.
     if (mountsLeft === 0) return nowhere({ kind: "unavailable" });
     const next = own + stripClusterPrefix(target);
     const there = parseRequestTarget({ method, target: next, clusterHeader: undefined }, split);
@@ -101,18 +106,18 @@ export class WorkspaceDirectory implements ClusterDirectory {
     return isInactive ? refuseInactive(attributes) : undefined;
   }
 
-  detourOf(scope: RequestScope): Detour | undefined {
+  unresolvedTargetOf(scope: RequestScope): UnresolvedTarget | undefined {
     return scope.kind === "resource" && scope.name === homeName && this.#isHome(scope)
       ? this.#home
       : undefined;
   }
 
   mayHave(cluster: ClusterName, collection: ResourceKey): boolean {
-    return this.#options.tenancy.mayHave(cluster, collection);
+    return this.#options.tenancy.mayContain(cluster, collection);
   }
 
   ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName {
-    return this.#options.sharing.ownerOf(cluster, group, resource);
+    return this.#options.sharing.providerOf(cluster, group, resource);
   }
 
   objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined> {
@@ -123,7 +128,7 @@ export class WorkspaceDirectory implements ClusterDirectory {
     return this.#options.tenancy.isBootstrapping(cluster);
   }
 
-  /** As in kcp: what every workspace begins with. */
+  /** As in kcp: the initial objects of every workspace are not counted. */
   isUncounted({ group, resource }: CountedKind, name?: string): boolean {
     if (resource === logicalClusters.resource) return group === logicalClusters.group;
     const isRoleBinding =
@@ -131,10 +136,10 @@ export class WorkspaceDirectory implements ClusterDirectory {
     return isRoleBinding && name === "workspace-admin";
   }
 
-  /** `~` is the home of whoever asks: those who may have one made may see it. */
+  /** `~` is the home workspace of the requesting user: users that may create a home may see it. */
   #isHome(scope: RequestScope & { readonly kind: "resource" }): boolean {
     return (
-      this.#options.tenancy.hasHomes &&
+      this.#options.tenancy.hasHomeWorkspaces &&
       scope.verb === "get" &&
       scope.cluster === rootCluster &&
       scope.resource === workspaces.resource &&
@@ -150,12 +155,9 @@ function refuseInactive({ path, cluster }: Attributes): void {
     throw statusError.forbidden(logicalClusters, cluster, "logical cluster is marked inactive");
 }
 
-/**
- * Whether a workspace exists is nobody's business but that of those who may enter every one of
- * them.
- */
-function nowhere({ kind }: Exclude<Elsewhere, { kind: "mount" }>): Detour {
-  const refusal = ({ scope, user, attributes }: DetourRequest): Error => {
+/** Only users with access to all workspaces learn whether a workspace exists. */
+function nowhere({ kind }: Exclude<Elsewhere, { kind: "mount" }>): UnresolvedTarget {
+  const refusal = ({ scope, user, attributes }: UnresolvedTargetRequest): Error => {
     if (!mayEnterAll(user)) return forbidden(attributes, accessDenied);
     return kind === "missing"
       ? statusError.notFound(workspaces, scope.clusterPath?.text ?? "")
@@ -173,13 +175,13 @@ function nowhere({ kind }: Exclude<Elsewhere, { kind: "mount" }>): Detour {
 }
 
 /**
- * Who may enter the workspace that something is mounted in may ask there; what they may do is for
- * that one to say.
+ * A user with access to the workspace of the mount may send requests to it; the mounted server
+ * authorizes them.
  */
 function mountDetour(
   { tenancy, authorizer, forwarder }: WorkspaceDirectoryOptions,
   { url, parent }: Extract<Elsewhere, { kind: "mount" }>,
-): Detour {
+): UnresolvedTarget {
   return {
     kind: "detour",
     async authorize({ user, attributes, note }) {
@@ -200,20 +202,21 @@ function mountDetour(
   };
 }
 
-/** Clients look for these words. */
+/** Clients match this message. */
 const homeRefused = "workspace access not permitted";
 
-function homeDetour({ tenancy, authorizer }: WorkspaceDirectoryOptions): Detour {
+function homeDetour({ tenancy, authorizer }: WorkspaceDirectoryOptions): UnresolvedTarget {
   return {
     kind: "detour",
     async authorize({ user, attributes, note }) {
       const asked = { ...attributes, verb: "create" };
-      // A home is found by its user's name, and elsewhere's users may have any name.
+      // A home workspace is found by its user's name, and users that are scoped to another cluster
+      // may have any name.
       if (!hasOwnIdentityIn(user, rootCluster)) throw forbidden(asked, homeRefused);
       const decision = await authorizer.authorize(asked);
       note(decision);
       if (!decision.allowed) throw forbidden(asked, homeRefused);
     },
-    serve: async ({ user }) => jsonResponse(200, await tenancy.home(user)),
+    serve: async ({ user }) => jsonResponse(200, await tenancy.homeWorkspaceOf(user)),
   };
 }

@@ -51,7 +51,7 @@ async function started(t: TestContext, options: TestControlPlaneOptions = {}) {
 
 const at = { namespace: "default", name: "a" };
 
-describe("a type of the embedder's own", () => {
+describe("a custom built-in type of an embedder", () => {
   it("is discovered, stored, defaulted and printed in every logical cluster", async (t) => {
     const { k } = await started(t);
     const { groups } = await discover(k.clientFor("team-a"));
@@ -76,7 +76,7 @@ describe("a type of the embedder's own", () => {
     );
   });
 
-  it("has a status that only its own endpoint writes, and a generation that it does not touch", async (t) => {
+  it("has a status that only its own endpoint writes, without changing the generation", async (t) => {
     const { client } = await started(t);
     const created = await client.create({ metadata: at, status: { phase: "x" } });
     assert.equal(created.status, undefined);
@@ -105,7 +105,7 @@ describe("a mutating plug-in", () => {
     },
   };
 
-  it("changes what is created, replaced, patched and applied", async (t) => {
+  it("mutates objects on create, replace, patch and apply", async (t) => {
     const { client } = await started(t, { admissionPlugins: [plugin] });
     const created = await client.create({ metadata: at, spec: { color: "red" } });
     assert.deepEqual(created.spec, { color: "red", tags: ["CREATE"] });
@@ -115,7 +115,7 @@ describe("a mutating plug-in", () => {
     assert.deepEqual(replaced.spec?.tags, ["UPDATE"]);
   });
 
-  it("changes it once, however often a write has to be tried again", async (t) => {
+  it("mutates an object once, however often the write is retried", async (t) => {
     const { client } = await started(t, { admissionPlugins: [plugin] });
     await client.create({ metadata: at });
     await Promise.all(
@@ -127,7 +127,7 @@ describe("a mutating plug-in", () => {
     assert.equal(spec?.tags?.length, 21);
   });
 
-  it("cannot set what clients could not", async (t) => {
+  it("cannot set fields that clients cannot set", async (t) => {
     const invisible: AdmissionPlugin = {
       name: "Invisible",
       mutate(_request, draft) {

@@ -1,10 +1,10 @@
 /**
- * Faults on purpose: what goes wrong between a client and a server, when a test says so.
+ * Injected faults between a client and a server.
  *
- * They stand in front of the server, so in-process clients and clients over sockets meet the same ones. The server itself and its control loops stay healthy: a test
- * can look at what really happened by taking the fault away, or with a fault that its own client does not match.
+ * They are in front of the server, so in-process clients and clients over sockets see the same
+ * faults. The server itself and its controllers stay healthy: a test can check the actual state by
+ * removing the fault, or with a fault that its own client does not match.
  */
-
 import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import type { Handle, Middleware } from "@kcp-ts/controlplane";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
@@ -12,17 +12,17 @@ import { AbortableBody } from "@kcp-ts/sdk/client";
 import { matchesRequest, type RequestMatch } from "./request-match.ts";
 
 export interface Fault {
-  /** All requests if left out. */
+  /** All requests if omitted. */
   readonly match?: RequestMatch;
-  /** How many requests it strikes; all of them if left out. */
+  /** How many requests the fault affects; all of them if omitted. */
   readonly times?: number;
-  /** Before anything else, on the control plane's clock. */
+  /** The delay before anything else, on the control plane's clock. */
   readonly latencyMs?: number;
-  /** Answered instead of the server. */
+  /** The response instead of the server's. */
   readonly error?: FaultStatus;
   /**
-   * The connection breaks: `before` the server sees the request, or `after` it has done its work, when the client cannot know whether it
-   * did.
+   * Breaks the connection: `before` the server gets the request, or `after` it has processed it,
+   * when the client cannot know whether it did.
    */
   readonly drop?: "before" | "after";
 }
@@ -35,12 +35,12 @@ export interface FaultStatus {
 }
 
 export interface ActiveFault {
-  /** Requests it has struck. */
+  /** The number of requests it has affected. */
   readonly hits: number;
   remove(): void;
 }
 
-/** What a request whose connection was broken on purpose fails with, behind the client's own error. */
+/** The cause of the client's error for a request whose connection was broken by a fault. */
 export class InjectedFault extends Error {
   override readonly name = "InjectedFault";
 }
@@ -64,7 +64,7 @@ export class Faults {
     this.#clock = clock;
   }
 
-  /** From now on. Of several that match, the oldest strikes. */
+  /** Injects a fault from now on. Of several faults that match, the oldest applies. */
   add(fault: Fault): ActiveFault {
     const entry: Entry = { fault, hits: 0 };
     this.#entries.add(entry);
@@ -80,7 +80,10 @@ export class Faults {
     this.#entries.clear();
   }
 
-  /** Breaks the connections of open watches; their clients may come back. Returns how many there were. */
+  /**
+   * Breaks the connections of open watches; their clients may reconnect. Returns how many there
+   * were.
+   */
   dropWatches(match: RequestMatch = {}): number {
     const chosen = [...this.#watches].filter(({ request }) => matchesRequest(match, request));
     for (const { body } of chosen) body.fail(new InjectedFault("the watch was dropped on purpose"));

@@ -1,4 +1,4 @@
-/** The door `@kcp-ts/testing`: an API server inside a test. */
+/** The entry point `@kcp-ts/testing`: an API server inside a test. */
 
 export type {
   ControllerContext,

@@ -1,5 +1,7 @@
-/** CustomResourceDefinitions from files into a logical cluster, until they are served. */
-
+/**
+ * Installs CustomResourceDefinitions from files into a logical cluster, and waits until they are
+ * served.
+ */
 import { readManifests } from "@kcp-ts/controlplane";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -28,7 +30,7 @@ export const customResourceDefinitions = defineResource<CustomResourceDefinition
 const establishedTimeoutMs = 10_000;
 const establishedPollMs = 2;
 
-/** Files, or folders whose YAML and JSON files are read; what is no CustomResourceDefinition in them is left alone. */
+/** Files, or folders whose YAML and JSON files are read; other kinds in them are skipped. */
 export async function installCrds(
   client: Client,
   paths: readonly string[],

@@ -1,8 +1,8 @@
 export { type ActiveFault, type Fault, type FaultStatus, Faults, InjectedFault } from "./faults.ts";
-export { type Pod, PodClient, type PodSpec, pods, secrets } from "./inside-pod.ts";
 export { type CustomResourceDefinition, customResourceDefinitions } from "./install-crds.ts";
 export { mountWorkspace } from "./mount-workspace.ts";
 export { opensslRequest } from "./openssl-request.ts";
+export { type Pod, PodClient, type PodSpec, pods, secrets } from "./pod-client.ts";
 export type { RequestMatch } from "./request-match.ts";
 export {
   type AgentTarget,

@@ -1,4 +1,4 @@
-/** For tests: a workspace that is served elsewhere, and the object that says where. */
+/** For tests: a workspace that another server serves, and the mount object with its address. */
 import assert from "node:assert/strict";
 import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
@@ -29,7 +29,7 @@ const placeDefinition = {
   },
 };
 
-/** Makes a workspace of this name whose requests go to the address, and waits until they do. */
+/** Creates a workspace of this name whose requests go to the address, and waits until they do. */
 export async function mountWorkspace(client: Client, name: string, url: string): Promise<void> {
   const { metadata } = placeDefinition;
   if ((await client.resource(definitions).find(metadata)) === undefined)

@@ -1,16 +1,16 @@
-/** Which requests a fault is for. What is left out matches everything. */
+/** The requests that a fault affects. Omitted members match every request. */
 import type { ApiRequest } from "@kcp-ts/apiserver";
 
 export interface RequestMatch {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** `*` means requests across all logical clusters, not any cluster. */
   readonly cluster?: string;
-  /** The plural, as it stands in paths. */
+  /** The plural, as it appears in paths. */
   readonly resource?: string;
   readonly namespace?: string;
   readonly name?: string;
   readonly isWatch?: boolean;
-  /** Of the whole path, with query. */
+  /** Matches the full path, with query. */
   readonly path?: RegExp;
   readonly userAgent?: RegExp;
 }

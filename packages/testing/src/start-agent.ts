@@ -19,25 +19,25 @@ export interface AgentTarget {
   readonly uid: string;
 }
 
-/** What an agent has to know of a control plane, whichever it is. */
+/** The agent's configuration of a control plane. */
 export interface AgentPlane extends Pick<TestControlPlane, "clientFor"> {
   listen(): Promise<{ readonly url: string; readonly caPem: string }>;
 }
 
 export interface TestAgent {
   readonly target: AgentTarget;
-  /** Whatever went wrong and is tried again. */
+  /** Called with errors that are retried. */
   readonly errors: readonly unknown[];
   stop(): Promise<void>;
 }
 
 const patience = { timeoutMs: 120_000, intervalMs: 50 };
 
-/** The way of an agent to the control plane: its own view, with its own token. */
+/** The agent's connection to the control plane: its own virtual workspace, with its own token. */
 export async function agentConnection(
   plane: AgentPlane,
   target: AgentTarget,
-  /** Where the agent believes the control plane to be, if not where it is. */
+  /** The agent's address of the control plane, if it differs from the actual one. */
   by?: string,
 ): Promise<Connection> {
   const client = plane.clientFor(target.cluster);
@@ -50,7 +50,7 @@ export async function agentConnection(
   return connect(parseKubeconfig(inline, { trust: "inline" }));
 }
 
-/** Makes the SyncTarget, too. */
+/** Creates the SyncTarget, too. */
 export async function startAgent(
   plane: AgentPlane,
   kubeconfig: string,
@@ -58,7 +58,7 @@ export async function startAgent(
     readonly cluster: string;
     readonly name: string;
     readonly by?: string | undefined;
-    /** What it syncs; Deployments and Pods if left out. */
+    /** The synced resources; Deployments and Pods if omitted. */
     readonly resources?: readonly string[] | undefined;
   },
 ): Promise<TestAgent> {

@@ -60,7 +60,7 @@ const named = (name: string, data: Record<string, string> = {}) => ({
 });
 
 describe("a test control plane", () => {
-  it("serves an administrator in this process", async (t) => {
+  it("serves an in-process administrator", async (t) => {
     const k = await started(t);
     const created = await k.client.resource(configMaps).create(named("a", { x: "1" }));
     assert.equal(created.metadata.annotations?.["kcp.io/cluster"], "root");
@@ -71,7 +71,7 @@ describe("a test control plane", () => {
     );
   });
 
-  it("has logical clusters that see nothing of each other", async (t) => {
+  it("isolates logical clusters from each other", async (t) => {
     const k = await started(t);
     await k.clientFor("team-a").resource(configMaps).create(named("a"));
     await k.clientFor("team-b").resource(configMaps).create(named("b"));
@@ -82,7 +82,7 @@ describe("a test control plane", () => {
     assert.deepEqual((await names("*")).sort(), ["a", "b"]);
   });
 
-  it("refuses users who were granted nothing, and asks the embedder's authorizers", async (t) => {
+  it("rejects users without permissions, and calls the embedder's authorizers", async (t) => {
     const alice = { username: "alice", groups: ["developers"] };
     const plain = await started(t);
     await assert.rejects(
@@ -103,7 +103,7 @@ describe("a test control plane", () => {
     await assert.rejects(k.clientFor("team-b", alice).resource(configMaps).list(), /forbidden/);
   });
 
-  it("is one of many in a process: none sees another's objects", async (t) => {
+  it("can run many times in a process, without sharing objects", async (t) => {
     const planes = await Promise.all(Array.from({ length: 5 }, () => started(t)));
     await Promise.all(planes.map((k, at) => k.client.resource(configMaps).create(named(`n${at}`))));
     for (const [at, k] of planes.entries()) {
@@ -115,7 +115,7 @@ describe("a test control plane", () => {
     }
   });
 
-  it("asks admission plug-ins", async (t) => {
+  it("calls admission plug-ins", async (t) => {
     const k = await started(t, {
       admissionPlugins: [
         {
@@ -131,7 +131,7 @@ describe("a test control plane", () => {
     await assert.rejects(k.client.resource(configMaps).create(named("bad", { password: "x" })));
   });
 
-  it("runs controllers over all logical clusters and ends them with itself", async (t) => {
+  it("runs controllers over all logical clusters and stops them with itself", async (t) => {
     let ended = false;
     const k = await started(t, {
       controllers: [
@@ -179,7 +179,7 @@ describe("a test control plane", () => {
     assert.deepEqual(seen, ["outer", "inner"]);
   });
 
-  it("opens a port and gives kubeconfigs when it is asked to", async (t) => {
+  it("opens a port and returns kubeconfigs on request", async (t) => {
     const k = await started(t);
     await k.clientFor("team-a").resource(configMaps).create(named("a"));
     const text = await k.kubeconfig({ cluster: "team-a" });
@@ -194,7 +194,7 @@ describe("a test control plane", () => {
     assert.equal((await k.listen()).url, (await k.listen()).url);
   });
 
-  it("packs long lists for clients over sockets, who read them as if it had not", async (t) => {
+  it("compresses long lists for clients over sockets, which decode them", async (t) => {
     const k = await started(t);
     const maps = k.client.resource(configMaps);
     const data = { text: "ä".repeat(2000) };
@@ -210,7 +210,7 @@ describe("a test control plane", () => {
     assert.deepEqual(overSocket.items, (await maps.list({ namespace: "default" })).items);
   });
 
-  it("is closed once, however often it is asked to, and serves no more", async () => {
+  it("is closed once, for any number of calls, and serves no more requests", async () => {
     const k = await startTestControlPlane({ log: silent, controlLoops: false });
     const watching = (async () => {
       for await (const _ of k.client.resource(configMaps).watch()) {
@@ -223,7 +223,7 @@ describe("a test control plane", () => {
     assert.equal(k.server.isReady, false);
   });
 
-  it("installs CustomResourceDefinitions from files, into the logical clusters asked for", async (t) => {
+  it("installs CustomResourceDefinitions from files, into the given logical clusters", async (t) => {
     const path = fileURLToPath(new URL("../../../examples/website.crd.yaml", import.meta.url));
     const k = await started(t, { crds: [path] });
     const metadata = { name: "a", namespace: "default" };
@@ -237,13 +237,13 @@ describe("a test control plane", () => {
     assert.deepEqual(await k.installCrds([path], "team-a"), ["websites.example.com"], "again");
   });
 
-  it("says when files have no CustomResourceDefinition", async () => {
+  it("reports files without a CustomResourceDefinition", async () => {
     await assert.rejects(startTestControlPlane({ crds: ["package.json"] }), /apiVersion and kind/);
   });
 });
 
-describe("the control loops of a test control plane", () => {
-  it("empty namespaces that are deleted, and let them go", async (t) => {
+describe("the controllers of a test control plane", () => {
+  it("empty terminating namespaces, and finalize them", async (t) => {
     const k = await started(t, { controlLoops: true });
     const client = k.clientFor("team-a");
     await client.resource(namespaces).create({ metadata: { name: "short" } });
@@ -256,7 +256,7 @@ describe("the control loops of a test control plane", () => {
     assert.equal(await client.resource(configMaps).find(metadata), undefined);
   });
 
-  it("remove what is owned by something that is gone", async (t) => {
+  it("delete objects whose owners are deleted", async (t) => {
     const k = await started(t, { controlLoops: true });
     const client = k.client.resource(configMaps);
     const { metadata } = await client.create(named("owner"));
@@ -270,7 +270,7 @@ describe("the control loops of a test control plane", () => {
     });
   });
 
-  it("give every namespace what pods expect to find in it", async (t) => {
+  it("create the default objects of every namespace", async (t) => {
     const k = await started(t, { controlLoops: true });
     await k.client.resource(namespaces).create({ metadata: { name: "new" } });
     const at = { namespace: "new", name: "kube-root-ca.crt" };
@@ -278,7 +278,7 @@ describe("the control loops of a test control plane", () => {
     assert.equal(data?.["ca.crt"], (await k.listen()).caPem);
   });
 
-  it("end with it at once, also on a clock that stands still", async () => {
+  it("stop with it at once, also on a stopped clock", async () => {
     const k = await startTestControlPlane({ clock: "fake" });
     await k.client.resource(configMaps).create(named("a"));
     await flushEventLoop(20);
@@ -298,7 +298,7 @@ describe("a fake clock", () => {
     assert.equal(later.metadata.creationTimestamp, "2026-01-01T01:00:00Z");
   });
 
-  it("holds back what is late until it has moved", async (t) => {
+  it("delays timers until it has moved", async (t) => {
     const k = await startTestControlPlane({ clock: "fake", controlLoops: false });
     t.after(() => k.close());
     k.faults.add({ latencyMs: 5000, times: 1 });
@@ -310,15 +310,15 @@ describe("a fake clock", () => {
         isAnswered = true;
       });
     await flushEventLoop();
-    await k.clock.advanceAndSettle(4999);
+    await k.clock.advanceAndFlush(4999);
     assert.equal(isAnswered, false);
-    await k.clock.advanceAndSettle(1);
+    await k.clock.advanceAndFlush(1);
     await listing;
   });
 });
 
 describe("faults", () => {
-  it("answer with an error as often as they are told to, where they match", async (t) => {
+  it("respond with an error as often as configured, to the requests that they match", async (t) => {
     const k = await started(t);
     const fault = k.faults.add({
       match: { resource: "configmaps", method: "POST", cluster: "root", namespace: "default" },
@@ -334,7 +334,7 @@ describe("faults", () => {
     await assert.rejects(create("a"), (error: unknown) => isStatusError(error, "AlreadyExists"));
   });
 
-  it("lose a request before the server sees it, or an answer behind it", async (t) => {
+  it("lose a request before the server gets it, or a response after it", async (t) => {
     const k = await started(t);
     const client = k.client.resource(configMaps);
     k.faults.add({ match: { method: "POST" }, drop: "before", times: 1 });
@@ -349,7 +349,7 @@ describe("faults", () => {
     assert.ok(await client.find({ namespace: "default", name: "a" }));
   });
 
-  it("are waited out by clients when they say Retry-After", async (t) => {
+  it("are retried by clients when they set Retry-After", async (t) => {
     const k = await started(t);
     const fault = k.faults.add({ error: { code: 429, retryAfterSeconds: 0 }, times: 3 });
     await k.client.resource(configMaps).list();

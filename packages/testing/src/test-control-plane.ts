@@ -5,7 +5,6 @@
  *     await k.client.resource(configMaps).create({ metadata: { name: "a", namespace: "default" } });
  *     await k.close();
  */
-
 import type { ApiServer, ServerLog, UserInfo } from "@kcp-ts/apiserver";
 import type { Storage } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
@@ -28,50 +27,51 @@ import {
 import { warningsToStderr } from "./warnings-log.ts";
 
 export interface TestControlPlaneOptions extends Extensions {
-  /** `fake` stands still until the test moves it; the real time if left out. */
+  /** `fake` is stopped until the test moves it; the real time if omitted. */
   readonly clock?: "fake" | Clock;
   /** Files or folders with CustomResourceDefinitions, installed into the logical cluster root. */
   readonly crds?: readonly string[];
-  /** In memory if left out; closed with the control plane. */
+  /** In memory if omitted; closed with the control plane. */
   readonly storage?: Storage;
-  /** Namespace deletion, garbage collection and what new namespaces get; true if left out. */
+  /** Namespace deletion, garbage collection and default objects; true if omitted. */
   readonly controlLoops?: boolean;
-  /** How physical clusters are connected to, or false for not at all. Only with control loops. */
+  /** The options of connections to physical clusters, or false for none. Only with controllers. */
   readonly physicalClusters?: PhysicalClusterOptions | false;
-  /** How workspaces are reached that are served elsewhere. */
+  /** The connection to mounted workspaces. */
   readonly mounts?: TenancyExtensionOptions["mounts"];
-  /** Warnings and errors go to stderr if left out. */
+  /** Warnings and errors go to stderr if omitted. */
   readonly log?: ServerLog;
 }
 
 export interface TestControlPlane<TestClock extends Clock = Clock> {
-  /** An administrator's, in the logical cluster root; in this process. */
+  /** An administrator's in-process client of the logical cluster root. */
   readonly client: Client;
   readonly clock: TestClock;
   readonly faults: Faults;
   readonly server: ApiServer;
   /**
-   * In any logical cluster: it exists from its first write on. `*` reads all of them. An administrator's, unless a user is given, who
-   * may do what roles and bindings say: `clientFor("a", { username: "alice", groups: [] })`.
+   * A client of any logical cluster, which exists from its first write on. `*` reads all of them.
+   * An administrator's client, unless a user is given, whose permissions are those of RBAC:
+   * `clientFor("a", { username: "alice", groups: [] })`.
    */
   clientFor(cluster: string, user?: UserInfo): Client;
-  /** Returns the names of what was installed, when it is served. */
+  /** Returns the names of the installed CRDs, when they are served. */
   installCrds(paths: readonly string[], cluster?: string): Promise<readonly string[]>;
-  /** Opens a port, once; asking again tells the same one. */
+  /** Opens a port, once; further calls return the same one. */
   listen(options?: ListenOptions): Promise<TestListener>;
   /** As text, for clients over sockets; opens a port if there is none yet. */
   kubeconfig(options?: KubeconfigOptions): Promise<string>;
-  /** Ends controllers, watches and the port. Idempotent. */
+  /** Stops controllers, watches and the port. Idempotent. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** May do everything, in all logical clusters at once too: tests get on with what they are about. */
+/** All permissions, across all logical clusters, too, so that tests need no RBAC setup. */
 
 export interface KubeconfigOptions {
-  /** root if left out. */
+  /** root if omitted. */
   readonly cluster?: string;
-  /** An administrator if left out. */
+  /** An administrator if omitted. */
   readonly user?: UserInfo;
 }
 
@@ -122,7 +122,7 @@ export async function startTestControlPlane(
   return plane;
 }
 
-/** What workspaces say of where they are, until there is a port. */
+/** The URL of workspaces, until there is a port. */
 const unreachableUrl = "https://localhost:6443";
 
 interface Parts {
@@ -194,7 +194,7 @@ class InProcessControlPlane implements TestControlPlane {
 
   async #close(): Promise<void> {
     const { core, faults, storage } = this.#parts;
-    // Nothing that was broken on purpose may keep controllers from ending.
+    // No injected fault may keep controllers from ending.
     faults.clear();
     await core.stopControllers();
     core.server.beginDraining();

@@ -1,4 +1,4 @@
-/** A kubeconfig for one user in one logical cluster. JSON is YAML, whatever is in it. */
+/** A kubeconfig for one user in one logical cluster. JSON is valid YAML. */
 export interface TestKubeconfig {
   /** `https://host:port`, without a path. */
   readonly url: string;

@@ -1,5 +1,4 @@
-/** A real port for a test server, with certificates that are made for it and written nowhere. */
-
+/** A real port for a test server, with temporary certificates that are never stored. */
 import { Listener, type ServerLog } from "@kcp-ts/apiserver";
 import type { Handle } from "@kcp-ts/controlplane";
 import { systemClock } from "@kcp-ts/machinery/base";
@@ -13,9 +12,9 @@ import {
 } from "@kcp-ts/pki";
 
 export interface ListenOptions {
-  /** A free one if left out. */
+  /** A free port if omitted. */
   readonly port?: number;
-  /** The loopback address if left out. */
+  /** The loopback address if omitted. */
   readonly host?: string;
 }
 
@@ -23,7 +22,7 @@ export interface TestListener {
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** What clients must trust. */
+  /** The CA certificate that clients must trust. */
   readonly caPem: string;
   close(): Promise<void>;
 }
@@ -34,7 +33,7 @@ export interface TestCertificates {
 }
 
 export function createTestCertificates(): TestCertificates {
-  // Clients judge certificates by the real time, whatever the test's clock says.
+  // Clients check certificates by the real time, whatever the test's clock shows.
   const now = systemClock.now();
   const authority = createCertificateAuthority({ commonName: "kcp-test", now });
   return { authority, caPem: authority.certificatePem };

@@ -3,7 +3,10 @@ import { createLog } from "@kcp-ts/controlplane";
 
 let shared: ServerLog | undefined;
 
-/** One for all test servers of a process: what needs attention is read even when nobody asked for a log. */
+/**
+ * One log for all test servers of a process: warnings are printed even when the test requested no
+ * log.
+ */
 export function warningsToStderr(): ServerLog {
   shared ??= createLog({ format: "pretty", verbosity: 0 });
   return shared;

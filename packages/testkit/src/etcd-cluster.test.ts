@@ -5,7 +5,7 @@ import { type EtcdCluster, startEtcd } from "./etcd-cluster.ts";
 import { memberStatus } from "./etcd-gateway.ts";
 
 describe("finding etcd", () => {
-  it("ETCD that names nothing executable is an error, not a skipped test", () => {
+  it("ETCD that names no executable is an error, not a skipped test", () => {
     assert.throws(() => findEtcd({ ETCD: "/nonexistent/etcd" }), /not an executable/);
   });
 
@@ -15,7 +15,7 @@ describe("finding etcd", () => {
 });
 
 describe("an etcd cluster for tests", { skip: etcdMissing() ?? false }, () => {
-  it("elects another leader when the leader is killed, and takes it back", async () => {
+  it("elects another leader when the leader is killed, and accepts the restarted member", async () => {
     await withCluster(3, async (cluster) => {
       const first = await cluster.leader();
       await cluster.members[first]?.kill();
@@ -26,7 +26,7 @@ describe("an etcd cluster for tests", { skip: etcdMissing() ?? false }, () => {
     });
   });
 
-  it("a stopped member does not answer until it is resumed", async () => {
+  it("a stopped member does not respond until it is resumed", async () => {
     await withCluster(1, async (cluster) => {
       const [member] = cluster.members;
       await member?.pause();
@@ -37,7 +37,7 @@ describe("an etcd cluster for tests", { skip: etcdMissing() ?? false }, () => {
     });
   });
 
-  it("a leader that is cut off from the others is replaced, and comes back as a follower", async () => {
+  it("a leader that is partitioned from the others is replaced, and returns as a follower", async () => {
     const cluster = await startEtcd({ members: 3, peerProxies: true });
     try {
       const old = await cluster.leader();
@@ -58,7 +58,7 @@ describe("an etcd cluster for tests", { skip: etcdMissing() ?? false }, () => {
     }
   });
 
-  it("is gone after dispose", async () => {
+  it("is removed after dispose", async () => {
     const endpoint = await withCluster(1, async (cluster) => cluster.endpoints[0] as string);
     await assert.rejects(fetch(`${endpoint}/version`));
   });

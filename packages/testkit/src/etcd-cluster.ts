@@ -132,7 +132,7 @@ function createMembers(binary: string, folder: string, flags: MemberFlags): Etcd
 
 function versionFlags(major: number, minor: number): string[] {
   const modern = major > 3 || minor >= 5;
-  // 3.4 logs in an old format unless told; 3.5 can leave out fsync, which no test here relies on.
+  // 3.4 logs in an old format by default; 3.5 can leave out fsync, which no test here relies on.
   return modern ? ["--unsafe-no-fsync"] : ["--logger=zap"];
 }
 

@@ -1,6 +1,4 @@
-/**
- * One etcd process that a test can kill, stop for a while and start again on the same data.
- */
+/** One etcd process that a test can kill, stop for a while and start again on the same data. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -55,7 +53,7 @@ export class EtcdMember {
     }
   }
 
-  /** Ends the process the hard way. */
+  /** Kills the process. */
   async kill(): Promise<void> {
     const child = this.#process;
     if (child === undefined) return;
@@ -69,7 +67,7 @@ export class EtcdMember {
     this.start();
   }
 
-  /** Stops the process without ending it: its sockets stay open and nobody answers. */
+  /** Suspends the process: its sockets stay open and no request gets a response. */
   async pause(): Promise<void> {
     const child = this.#process;
     if (child === undefined) return;

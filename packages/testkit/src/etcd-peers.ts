@@ -36,7 +36,7 @@ export class EtcdPeers {
   /** No byte goes between this member and the others, in either direction, until `heal`. */
   isolate(index: number): void {
     for (const [other, proxy] of this.#proxies.entries()) {
-      proxy.setFaults({ swallow: true }, this.#isCut(index, other));
+      proxy.setFaults({ blackhole: true }, this.#isCut(index, other));
     }
   }
 

@@ -40,11 +40,11 @@ describe("FakeClock", () => {
     void (async () => {
       for (; rounds < 10; rounds++) await sleep(clock, 100);
     })();
-    await clock.advanceAndSettle(950);
+    await clock.advanceAndFlush(950);
     assert.equal(rounds, 9);
   });
 
-  it("fires late what fell due while everything stood still", () => {
+  it("fires timers late that were due while the process was stopped", () => {
     const clock = new FakeClock();
     let firedAtMs: number | undefined;
     clock.schedule(10, () => {
@@ -56,7 +56,7 @@ describe("FakeClock", () => {
     assert.deepEqual([firedAtMs, clock.monotonic()], [100, 101]);
   });
 
-  it("jumps the wall without moving monotonic time", () => {
+  it("moves the wall clock without moving monotonic time", () => {
     const clock = new FakeClock(1000);
     clock.jumpWall(-500);
     assert.equal(clock.now(), 500);
@@ -65,7 +65,7 @@ describe("FakeClock", () => {
 });
 
 describe("flushEventLoop", () => {
-  it("waits for resumable work that takes many turns, and for what follows from it", async () => {
+  it("waits for resumable work that takes many turns, and for its continuations", async () => {
     let isDone = false;
     const work = runYielding(piecesOf(40)).then(async () => {
       await flushEventLoop(1);

@@ -57,7 +57,7 @@ export class FakeClock implements Clock {
   }
 
   /** Like `advance`, but lets all promises settle before the first timer and behind every one. */
-  async advanceAndSettle(ms: number): Promise<void> {
+  async advanceAndFlush(ms: number): Promise<void> {
     const targetMs = this.#elapsedMs + ms;
     do await flushEventLoop();
     while (this.#fireNext(targetMs));
@@ -94,9 +94,9 @@ export class FakeClock implements Clock {
 }
 
 /**
- * Runs the event loop until the promises of this turn have settled. Only turns in which nothing is
- * under way count: a slow machine needs more of them for the same resumable work, and what follows
- * from that work comes after it.
+ * Runs the event loop until the promises of this turn have settled. Only turns without resumable
+ * work in flight count: a slow machine needs more of them for the same work, and its continuations
+ * come after it.
  */
 export async function flushEventLoop(turns = 2): Promise<void> {
   for (let quiet = 0; quiet < turns; quiet++) {

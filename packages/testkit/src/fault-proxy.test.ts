@@ -49,7 +49,7 @@ describe("the fault proxy", () => {
     return systemClock.monotonic() - startedAt;
   }
 
-  it("passes bytes on in order when there is no fault", async () => {
+  it("forwards bytes in order without a fault", async () => {
     const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i & 0xff));
     await roundTrip(await connect(), bytes);
   });
@@ -61,15 +61,15 @@ describe("the fault proxy", () => {
     await roundTrip(socket, Buffer.from(Array.from({ length: 100_000 }, (_, i) => i & 0xff)));
   });
 
-  it("lets through no more bytes per second than it is told", async () => {
+  it("forwards no more bytes per second than its limit", async () => {
     const socket = await connect();
     proxy.setFaults({ bytesPerSecond: 100_000 });
     assert.ok((await roundTrip(socket, Buffer.alloc(20_000))) >= 195);
   });
 
-  it("swallows bytes while connections stay up, and lets later ones pass again", async () => {
+  it("drops bytes while connections stay open, and forwards later ones again", async () => {
     const socket = await connect();
-    proxy.setFaults({ swallow: true });
+    proxy.setFaults({ blackhole: true });
     const late = await connect();
     socket.write("lost");
     late.write("lost");
@@ -79,7 +79,7 @@ describe("the fault proxy", () => {
     await roundTrip(socket, Buffer.from("kept"));
   });
 
-  it("refuses new connections and keeps old ones", async () => {
+  it("rejects new connections and keeps old ones", async () => {
     const old = await connect();
     proxy.setFaults({ refuse: true });
     const refused = connect().then((socket) => once(socket, "data"));
@@ -88,7 +88,7 @@ describe("the fault proxy", () => {
     assert.equal(proxy.acceptedConnections, 2);
   });
 
-  it("stalls the connections there are for good, and new ones are well", async () => {
+  it("stalls the open connections for good, and forwards new ones", async () => {
     const stalled = await connect();
     await roundTrip(stalled, Buffer.from("up"));
     let received = 0;
@@ -104,7 +104,7 @@ describe("the fault proxy", () => {
     assert.equal(proxy.openConnections, 2);
   });
 
-  it("resets all connections when told to", async () => {
+  it("resets all connections on request", async () => {
     const socket = await connect();
     await roundTrip(socket, Buffer.from("up"));
     const reset = once(socket, "data");

@@ -24,7 +24,7 @@ export interface Faults {
   /** Each connection passes at most this much per second and direction. */
   readonly bytesPerSecond?: number;
   /** Half-open: connections stay up, new ones are taken, and no byte gets through. */
-  readonly swallow?: boolean;
+  readonly blackhole?: boolean;
   /** New connections are reset at once. */
   readonly refuse?: boolean;
 }
@@ -34,7 +34,7 @@ export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
   #faults: Faults = {};
-  #isConcerned: AppliesTo = () => true;
+  #appliesTo: AppliesTo = () => true;
   #accepted = 0;
 
   private constructor(options: FaultProxyOptions) {
@@ -69,7 +69,7 @@ export class FaultProxy {
   /** Replaces the faults; an empty object is a healthy network. */
   setFaults(faults: Faults, isConcerned: AppliesTo = () => true): void {
     this.#faults = faults;
-    this.#isConcerned = isConcerned;
+    this.#appliesTo = isConcerned;
   }
 
   /** Resets open connections. */
@@ -99,7 +99,7 @@ export class FaultProxy {
     const pair: Pair = new Pair(near, far, {
       clock,
       originOf,
-      faults: () => (this.#isConcerned(pair.origin) ? this.#faults : {}),
+      faults: () => (this.#appliesTo(pair.origin) ? this.#faults : {}),
       onEnd: () => this.#pairs.delete(pair),
     });
     this.#pairs.add(pair);
@@ -165,8 +165,8 @@ class Pair {
       });
     };
     from.on("data", (bytes: Buffer) => {
-      const { latencyMs = 0, bytesPerSecond, swallow } = this.#options.faults();
-      if (swallow === true || this.#isStalled) return;
+      const { latencyMs = 0, bytesPerSecond, blackhole } = this.#options.faults();
+      if (blackhole === true || this.#isStalled) return;
       const transferMs = bytesPerSecond === undefined ? 0 : (bytes.length / bytesPerSecond) * 1000;
       from.pause();
       pass(latencyMs + transferMs, () => {
@@ -175,7 +175,7 @@ class Pair {
       });
     });
     from.on("end", () => {
-      if (this.#options.faults().swallow !== true && !this.#isStalled) pass(0, () => to.end());
+      if (this.#options.faults().blackhole !== true && !this.#isStalled) pass(0, () => to.end());
     });
   }
 }

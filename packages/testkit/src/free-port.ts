@@ -1,16 +1,17 @@
 /**
- * Ports on the loopback that nobody listens on, for servers that cannot be told to choose one themselves (port 0).
+ * Free ports on the loopback, for servers that cannot choose one themselves (port 0).
  *
- * They come from below those that the system hands out, to listeners on port 0 and to connections: one of these could go to
- * somebody else before the caller listens on it, and on a busy machine once in a while it does. A process begins
- * at a place of its own and goes on from there, so that processes beside each other do not meet either.
+ * They are below the system's ephemeral ports, which it assigns to listeners on port 0 and to
+ * connections: an ephemeral port could be assigned to another process before the caller listens on
+ * it, and on a busy machine this happens. Each process begins at a different port and continues
+ * from there, so that concurrent processes do not collide either.
  */
 import { createServer } from "node:net";
 
 /** Linux hands out ports from 32,768 on, other systems from 49,152 on. */
 export const portMin = 12_000;
 export const portsCount = 20_000;
-/** How many a process takes before it comes to where the next one began. */
+/** How many ports a process takes before it reaches the first port of the next one. */
 const stride = 97;
 
 let taken = 0;

@@ -1,3 +1,4 @@
+export { AcceleratedClock } from "./accelerated-clock.ts";
 export { asyncListener } from "./async-listener.ts";
 export { type EtcdVersion, etcdMissing, etcdVersion, findEtcd } from "./etcd-binary.ts";
 export {
@@ -19,7 +20,6 @@ export {
   type Faults,
 } from "./fault-proxy.ts";
 export { freePorts } from "./free-port.ts";
-export { AcceleratedClock } from "./hasty-clock.ts";
 export { haveSameHiddenClass } from "./hidden-class.ts";
 export {
   checkHistory,

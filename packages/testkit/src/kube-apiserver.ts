@@ -45,7 +45,10 @@ export function kubeApiserverMissing(): string | undefined {
 }
 
 export interface KubeApiserverOptions {
-  /** As clusters have it: Pods need the ServiceAccount of their namespace, which somebody has to make. Off if left out. */
+  /**
+   * As in clusters: Pods need the ServiceAccount of their namespace, which a controller has to
+   * create. Off if omitted.
+   */
   readonly admitsByAccount?: boolean;
 }
 

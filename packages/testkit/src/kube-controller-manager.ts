@@ -67,7 +67,7 @@ export async function startKubeControllerManager(
     "min-resync-period": "1h",
     "service-account-private-key-file": server.files.accountsKey,
     "root-ca-file": server.files.ca,
-    // Nobody waits for anybody else's turn.
+    // High rates, so that controllers are not throttled by their client.
     "kube-api-qps": "500",
     "kube-api-burst": "1000",
   };

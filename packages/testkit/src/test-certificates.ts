@@ -1,6 +1,4 @@
-/**
- * A certificate authority for one test, made with the `openssl` command.
- */
+/** A certificate authority for one test, made with the `openssl` command. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -3,7 +3,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { isTransportError, type Method, NodeTransport, type TransportResponse } from "@kcp-ts/sdk";
 import type { ServerProcess } from "./server-process.ts";
 
-export type RecordedAnswer =
+export type RecordedResponse =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   /** It may have happened. */
   | { readonly kind: "open"; readonly reason: string }
@@ -36,7 +36,7 @@ export class Connection {
     });
   }
 
-  async ask(sent: RecordedRequest): Promise<RecordedAnswer> {
+  async sendRecorded(sent: RecordedRequest): Promise<RecordedResponse> {
     const timeout = new AbortController();
     const timer = systemClock.schedule(requestTimeoutMs, () => timeout.abort(new Error("timeout")));
     try {

@@ -1,6 +1,6 @@
 /** Histories in words: what was found, and how to see it again. */
+import type { Configuration } from "./environment.ts";
 import type { Finding, Summary } from "./run-histories.ts";
-import type { Configuration } from "./stage.ts";
 
 const violationsShown = 6;
 const linesShown = 14;

@@ -7,9 +7,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { etcdMissing } from "@kcp-ts/testkit";
+import { configurations } from "./environment.ts";
 import { findingText } from "./findings.ts";
 import { runHistories } from "./run-histories.ts";
-import { configurations } from "./stage.ts";
 
 const histories = Number(process.env["HISTORIES"] ?? 6);
 const seed = Number(process.env["HISTORIES_SEED"] ?? 1);
@@ -20,8 +20,8 @@ describe("clients and watchers, under faults", () => {
     if (wanted !== undefined && wanted !== configuration) continue;
     const skip = (configuration.startsWith("etcd") ? etcdMissing() : undefined) ?? false;
     it(`see one history on ${configuration}`, { skip }, async () => {
-      const together = Math.min(3, histories);
-      const summary = await runHistories({ configuration, seed, histories, together });
+      const concurrency = Math.min(3, histories);
+      const summary = await runHistories({ configuration, seed, histories, concurrency });
       assert.equal(summary.histories, histories);
       assert.ok(summary.operations > histories * 20, `only ${summary.operations} operations`);
       assert.ok(summary.events > histories * 20, `only ${summary.events} events`);

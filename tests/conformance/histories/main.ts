@@ -8,10 +8,10 @@
 import { parseArgs } from "node:util";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { etcdMissing } from "@kcp-ts/testkit";
+import { type Configuration, configurations } from "./environment.ts";
 import { findingText, summaryText } from "./findings.ts";
-import { type SeededBug, seededBugs } from "./planted-storage.ts";
 import { runHistories } from "./run-histories.ts";
-import { type Configuration, configurations } from "./stage.ts";
+import { type SeededBug, seededBugs } from "./seeded-bug-storage.ts";
 
 const { values } = parseArgs({
   options: {
@@ -40,8 +40,8 @@ async function run(configuration: Configuration): Promise<void> {
     configuration,
     seed: Number(values.seed),
     histories: Number(values.histories),
-    together: Number(values.together),
-    plant: values.plant as SeededBug | undefined,
+    concurrency: Number(values.together),
+    seededBug: values.plant as SeededBug | undefined,
     onRound: ({ histories, findings }, round) => {
       for (const finding of round.findings) say(findingText(configuration, finding));
       const seconds = ((systemClock.monotonic() - startedAt) / 1000).toFixed(0);

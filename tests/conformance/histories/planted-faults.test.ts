@@ -1,9 +1,9 @@
 /** The histories find bugs: each kind, planted into the store below a real server, is found within a few of them. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type SeededBug, seededBugs } from "./planted-storage.ts";
+import { type HistoryEnvironment, openEnvironment } from "./environment.ts";
 import { emptySummary, prepareEnvironment, runRound } from "./run-histories.ts";
-import { type HistoryEnvironment, openEnvironment } from "./stage.ts";
+import { type SeededBug, seededBugs } from "./seeded-bug-storage.ts";
 
 /** What may say so, in the words of the checkers. */
 const foundAs: Readonly<Record<SeededBug, RegExp>> = {
@@ -23,26 +23,26 @@ const foundAs: Readonly<Record<SeededBug, RegExp>> = {
 
 const roundsMax = 12;
 /** What a bug has lost never comes. */
-const patienceMs = 1500;
+const timeoutMs = 1500;
 
 describe("histories of a server with a bug", () => {
-  let stage: HistoryEnvironment;
+  let environment: HistoryEnvironment;
   let seed = 1;
   before(async () => {
-    stage = await openEnvironment("memory", true);
-    await prepareEnvironment(stage);
+    environment = await openEnvironment("memory", true);
+    await prepareEnvironment(environment);
   });
-  after(() => stage.close());
+  after(() => environment.close());
 
-  for (const plant of seededBugs) {
-    it(`show the bug: ${plant}`, async () => {
-      const [server] = stage.servers;
-      await server?.tell({ kind: "plant", plant });
+  for (const seededBug of seededBugs) {
+    it(`show the bug: ${seededBug}`, async () => {
+      const [server] = environment.servers;
+      await server?.sendCommand({ kind: "plant", seededBug });
       try {
-        const found = await findings(foundAs[plant]);
-        assert.ok(found > 0, `nothing shows a ${plant} in ${roundsMax} rounds`);
+        const found = await findings(foundAs[seededBug]);
+        assert.ok(found > 0, `nothing shows a ${seededBug} in ${roundsMax} rounds`);
       } finally {
-        await server?.tell({ kind: "plant", plant: undefined });
+        await server?.sendCommand({ kind: "plant", seededBug: undefined });
       }
     });
   }
@@ -51,8 +51,8 @@ describe("histories of a server with a bug", () => {
   async function findings(kind: RegExp): Promise<number> {
     for (let round = 0; round < roundsMax; round++) {
       const { findings: found } = await runRound(
-        stage,
-        { seed: seed++, count: 6, patienceMs },
+        environment,
+        { seed: seed++, count: 6, timeoutMs },
         emptySummary(),
       );
       const violations = found.flatMap((finding) => finding.violations);

@@ -9,9 +9,9 @@ import {
   type Violation,
 } from "@kcp-ts/testkit";
 import { Connection } from "./connection.ts";
+import type { HistoryEnvironment } from "./environment.ts";
 import { configMaps, widgets } from "./recorded-kind.ts";
 import { Recorder } from "./recorder.ts";
-import type { HistoryEnvironment } from "./stage.ts";
 import { positionText, Watcher } from "./watch-recorder.ts";
 import { type LastSeen, runClient } from "./workload.ts";
 
@@ -19,22 +19,22 @@ export const clusters = ["one", "two"] as const;
 const clientsCount = 4;
 
 export interface RecordOptions {
-  readonly stage: HistoryEnvironment;
+  readonly environment: HistoryEnvironment;
   readonly seed: number;
   /** No other history of the stage has it. */
   readonly name: string;
   /** Called when clients are at work; the fault is over when it resolves. */
   readonly whenReady: () => Promise<void>;
   /** When every fault is over: who has not heard, or does not answer by then, never will. */
-  readonly patienceMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
 }
 
 export async function recordHistory(options: RecordOptions): Promise<Recorder> {
-  const { stage, seed, name, patienceMs = patienceDefaultMs } = options;
+  const { environment, seed, name, timeoutMs = patienceDefaultMs } = options;
   const random = new SeededRandom(seed);
   const recorder = new Recorder(random.chance(0.5) ? configMaps : widgets);
   const protocol = random.chance(0.2) ? "http1" : "negotiate";
-  const connections = stage.servers.map((server) => new Connection(server, protocol));
+  const connections = environment.servers.map((server) => new Connection(server, protocol));
   const keys = clusters.flatMap((cluster) =>
     ["a", "b"].map((key): ObjectKey => ({ cluster, namespace: name, name: key })),
   );
@@ -57,11 +57,11 @@ export async function recordHistory(options: RecordOptions): Promise<Recorder> {
     await finish(recorder, connections, keys, name);
     const late = startLateWatchers({ ...common, random: random.fork() });
     watchers = [...watchers, ...late];
-    await untilArrived(recorder, watchers, name, patienceMs);
+    await untilArrived(recorder, watchers, name, timeoutMs);
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
     const message = `no write is taken in peace, for ${patienceDefaultMs} ms: ${error.message}`;
-    recorder.oddities.push({ guarantee: "available", message, excerpt: [] });
+    recorder.anomalies.push({ guarantee: "available", message, excerpt: [] });
   } finally {
     await Promise.all(watchers.map((watcher) => watcher.stop()));
     await Promise.all(connections.map((connection) => connection.close()));
@@ -80,7 +80,7 @@ async function begin(
     const path = `/clusters/${cluster}/api/v1/namespaces`;
     await retryUntilAvailable(async () => {
       const body = { metadata: { name } };
-      const answer = await first.ask({ method: "POST", path, body });
+      const answer = await first.sendRecorded({ method: "POST", path, body });
       const isThere = answer.kind === "answer" && (answer.status === 201 || answer.status === 409);
       return isThere ? undefined : JSON.stringify(answer);
     });
@@ -222,7 +222,7 @@ async function untilArrived(
       excerpt: [],
     }),
   );
-  recorder.oddities.push(...stuck);
+  recorder.anomalies.push(...stuck);
 }
 
 const patienceDefaultMs = 60_000;

@@ -13,7 +13,7 @@ import type {
   Violation,
   WatchSegment,
 } from "@kcp-ts/testkit";
-import type { Connection, RecordedAnswer, RecordedRequest } from "./connection.ts";
+import type { Connection, RecordedRequest, RecordedResponse } from "./connection.ts";
 import {
   collectionPath,
   type Metadata,
@@ -41,7 +41,7 @@ export class Recorder {
   readonly staleGets: StaleGet[] = [];
   readonly watches: WatchSegment[] = [];
   /** Answers that nothing explains, whatever the history was. */
-  readonly oddities: Violation[] = [];
+  readonly anomalies: Violation[] = [];
   startRevision = 0;
 
   constructor(kind: RecordedKind) {
@@ -61,7 +61,7 @@ export class Recorder {
     request: KeyRequest,
   ): Promise<Outcome | undefined> {
     const invokedAt = systemClock.monotonic();
-    const answer = await connection.ask(sentFor(this.kind, key, request, client));
+    const answer = await connection.sendRecorded(sentFor(this.kind, key, request, client));
     const now = systemClock.monotonic();
     const outcome = this.#outcomeOf(answer, request, key);
     if (outcome === undefined) return undefined;
@@ -73,7 +73,7 @@ export class Recorder {
   async staleGet(connection: Connection, client: string, key: ObjectKey): Promise<void> {
     const invokedAt = systemClock.monotonic();
     const path = `${objectPath(this.kind, key)}?resourceVersion=0`;
-    const answer = await connection.ask({ method: "GET", path });
+    const answer = await connection.sendRecorded({ method: "GET", path });
     if (answer.kind !== "answer" || answer.status !== 200) return;
     const returnedAt = systemClock.monotonic();
     const { state } = readObject(answer.body as RecordedObject);
@@ -93,7 +93,7 @@ export class Recorder {
     let query = listQuery(mode);
     for (;;) {
       const sized = limit > 0 ? { ...query, limit: String(limit) } : query;
-      const answer = await connection.ask({
+      const answer = await connection.sendRecorded({
         method: "GET",
         path: collectionPath(this.kind, scope, sized),
       });
@@ -123,7 +123,7 @@ export class Recorder {
     return record;
   }
 
-  #outcomeOf(answer: RecordedAnswer, request: KeyRequest, key: ObjectKey): Outcome | undefined {
+  #outcomeOf(answer: RecordedResponse, request: KeyRequest, key: ObjectKey): Outcome | undefined {
     if (answer.kind === "none") return undefined;
     if (answer.kind === "open") return answer;
     const { reason, details } = answer.body as StatusBody;
@@ -142,10 +142,14 @@ export class Recorder {
     }
   }
 
-  #odd(what: string, answer: Extract<RecordedAnswer, { kind: "answer" }>): void {
+  #odd(what: string, answer: Extract<RecordedResponse, { kind: "answer" }>): void {
     const { message } = answer.body as StatusBody;
     const guarantee = "answers";
-    this.oddities.push({ guarantee, message: `${what}: ${answer.status} ${message}`, excerpt: [] });
+    this.anomalies.push({
+      guarantee,
+      message: `${what}: ${answer.status} ${message}`,
+      excerpt: [],
+    });
   }
 }
 

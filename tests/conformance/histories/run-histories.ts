@@ -2,20 +2,20 @@
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { checkHistory, SeededRandom, type Violation } from "@kcp-ts/testkit";
 import { Connection } from "./connection.ts";
-import type { SeededBug } from "./planted-storage.ts";
+import { type Configuration, type HistoryEnvironment, openEnvironment } from "./environment.ts";
+import { type EnvironmentFault, faultsOf } from "./environment-faults.ts";
 import { clusters, recordHistory } from "./record-history.ts";
 import { widgetDefinition } from "./recorded-kind.ts";
 import type { Recorder } from "./recorder.ts";
-import { type Configuration, type HistoryEnvironment, openEnvironment } from "./stage.ts";
-import { type EnvironmentFault, faultsOf } from "./stage-faults.ts";
+import type { SeededBug } from "./seeded-bug-storage.ts";
 
 export interface RunOptions {
   readonly configuration: Configuration;
   readonly seed: number;
   readonly histories: number;
   /** Recorded at the same time, under the same fault. */
-  readonly together?: number;
-  readonly plant?: SeededBug | undefined;
+  readonly concurrency?: number;
+  readonly seededBug?: SeededBug | undefined;
   readonly onRound?: (summary: Summary, round: Round) => void;
 }
 
@@ -48,14 +48,14 @@ export interface Summary {
 const roundsPerStage = 25;
 
 export async function runHistories(options: RunOptions): Promise<Summary> {
-  const { configuration, plant } = options;
+  const { configuration, seededBug } = options;
   const summary = emptySummary();
   let seed = options.seed;
   while (summary.histories < options.histories) {
-    const stage = await openEnvironment(configuration, plant !== undefined);
+    const stage = await openEnvironment(configuration, seededBug !== undefined);
     try {
       await prepareEnvironment(stage);
-      for (const server of stage.servers) await server.tell({ kind: "plant", plant });
+      for (const server of stage.servers) await server.sendCommand({ kind: "plant", seededBug });
       seed = await runEnvironment(stage, seed, options, summary);
     } finally {
       await stage.close();
@@ -65,15 +65,15 @@ export async function runHistories(options: RunOptions): Promise<Summary> {
 }
 
 async function runEnvironment(
-  stage: HistoryEnvironment,
+  environment: HistoryEnvironment,
   seed: number,
-  { together = 8, histories, onRound }: RunOptions,
+  { concurrency = 8, histories, onRound }: RunOptions,
   summary: Summary,
 ): Promise<number> {
   let next = seed;
   for (let rounds = 0; rounds < roundsPerStage && summary.histories < histories; rounds++) {
-    const count = Math.min(together, histories - summary.histories);
-    const round = await runRound(stage, { seed: next++, count }, summary);
+    const count = Math.min(concurrency, histories - summary.histories);
+    const round = await runRound(environment, { seed: next++, count }, summary);
     onRound?.(summary, round);
   }
   return next;
@@ -93,11 +93,11 @@ export async function prepareEnvironment({ servers }: HistoryEnvironment): Promi
   const group = (cluster: string) => `/clusters/${cluster}/apis`;
   for (const cluster of clusters) {
     const path = `${group(cluster)}/apiextensions.k8s.io/v1/customresourcedefinitions`;
-    await connections[0]?.ask({ method: "POST", path, body: widgetDefinition });
+    await connections[0]?.sendRecorded({ method: "POST", path, body: widgetDefinition });
     for (const connection of connections) {
       const widgetsPath = `${group(cluster)}/histories.kcp.io/v1/widgets`;
       for (;;) {
-        const answer = await connection.ask({ method: "GET", path: widgetsPath });
+        const answer = await connection.sendRecorded({ method: "GET", path: widgetsPath });
         if (answer.kind === "answer" && answer.status === 200) break;
         await sleep(systemClock, 20);
       }
@@ -110,16 +110,16 @@ export interface RoundOptions {
   readonly seed: number;
   /** Histories at a time. */
   readonly count: number;
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 export async function runRound(
-  stage: HistoryEnvironment,
-  { seed, count, patienceMs }: RoundOptions,
+  environment: HistoryEnvironment,
+  { seed, count, timeoutMs }: RoundOptions,
   summary: Summary,
 ): Promise<Round> {
   const random = new SeededRandom(seed);
-  const chosen = chooseFaults(stage, random);
+  const chosen = chooseFaults(environment, random);
   const names = chosen.map(({ name }) => name);
   let waiting = count;
   let allReady = () => {};
@@ -140,14 +140,20 @@ export async function runRound(
         return over;
       };
       const name = `h${seed}-${index}`;
-      const history = { stage, seed: seed * 1000 + index, name, whenReady, patienceMs };
+      const history = {
+        environment,
+        seed: seed * 1000 + index,
+        name,
+        whenReady,
+        timeoutMs,
+      };
       return recordHistory(history).finally(countIn);
     }),
   );
   const findings = recorders.flatMap((recorder, index) => {
     const violations = [
-      ...crashes(stage),
-      ...recorder.oddities,
+      ...crashes(environment),
+      ...recorder.anomalies,
       ...checkHistory(recorder.history()),
     ];
     add(summary, recorder, names);
@@ -168,10 +174,10 @@ function crashes({ servers }: HistoryEnvironment): Violation[] {
 
 /** One, and now and then another one behind it. */
 function chooseFaults(
-  stage: HistoryEnvironment,
+  environment: HistoryEnvironment,
   random: SeededRandom,
 ): readonly EnvironmentFault[] {
-  const faults = faultsOf(stage);
+  const faults = faultsOf(environment);
   const total = faults.reduce((sum, { weight }) => sum + weight, 0);
   const choose = () => {
     let dice = random.integer(total);
@@ -186,7 +192,7 @@ function chooseFaults(
 async function strikeAll(faults: readonly EnvironmentFault[], random: SeededRandom): Promise<void> {
   for (const fault of faults) {
     await sleep(systemClock, 30 + random.integer(100));
-    await fault.strike(random);
+    await fault.inject(random);
   }
 }
 

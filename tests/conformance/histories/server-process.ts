@@ -59,7 +59,7 @@ export class ServerProcess {
   }
 
   /** Resolves when it has been done; what it failed with is the fault's own business. */
-  async tell(command: ServerCommand): Promise<string | undefined> {
+  async sendCommand(command: ServerCommand): Promise<string | undefined> {
     const child = this.#child;
     if (child === undefined || !child.connected) return "the server is away";
     child.send(command);

@@ -1,24 +1,27 @@
 /** One server of a stage, a process of its own: it is stopped, killed and started again. Its parent talks to it over Node's channel. */
-
 import type { ServerLog } from "@kcp-ts/apiserver";
 import type { Storage } from "@kcp-ts/apiserver/storage";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { SeededBugStorage } from "./planted-storage.ts";
+import { SeededBugStorage } from "./seeded-bug-storage.ts";
 import type { ServerCommand, ServerReport, ServerSettings } from "./server-settings.ts";
 import { ShiftedClock } from "./shifted-clock.ts";
-import type { SlowDisk } from "./slow-home.ts";
+import type { SlowDisk } from "./slow-disk.ts";
 
 /** A minute between bookmarks is three seconds, a request's deadline as well. */
 const speed = 20;
 
-const { port, storage: kind, mayPlant } = JSON.parse(process.argv[2] as string) as ServerSettings;
+const {
+  port,
+  storage: kind,
+  allowsSeededBugs,
+} = JSON.parse(process.argv[2] as string) as ServerSettings;
 const clock = new ShiftedClock(speed);
 let disk: SlowDisk | undefined;
 
 const { signal } = new AbortController();
 const opened = await openStorage();
-const planted = mayPlant ? new SeededBugStorage(opened) : undefined;
+const planted = allowsSeededBugs ? new SeededBugStorage(opened) : undefined;
 const storage = planted ?? opened;
 // Whoever started this is gone: so is the history.
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
@@ -41,11 +44,16 @@ async function openStorage(): Promise<Storage> {
     }
     case "embedded": {
       const { EmbeddedStorage } = await import("@kcp-ts/apiserver/storage/embedded");
-      const { SlowDisk: SlowHome } = await import("./slow-home.ts");
+      const { SlowDisk } = await import("./slow-disk.ts");
       const { directory } = kind;
-      const home = new SlowHome(directory);
-      disk = home;
-      return EmbeddedStorage.open({ directory, home, clock: systemClock, log() {} });
+      const engineLocation = new SlowDisk(directory);
+      disk = engineLocation;
+      return EmbeddedStorage.open({
+        directory,
+        engineLocation,
+        clock: systemClock,
+        log() {},
+      });
     }
     case "etcd": {
       const { EtcdStorage } = await import("@kcp-ts/apiserver/storage/etcd");
@@ -70,7 +78,7 @@ async function obey(command: ServerCommand): Promise<void> {
     case "compact":
       return storage.compact(await storage.currentRevision({ signal }), { signal });
     case "plant":
-      if (planted !== undefined) planted.plant = command.plant;
+      if (planted !== undefined) planted.seededBug = command.seededBug;
       return;
     case "jump":
       return clock.jump(command.byMs);

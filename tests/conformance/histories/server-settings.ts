@@ -1,4 +1,4 @@
-import type { SeededBug } from "./planted-storage.ts";
+import type { SeededBug } from "./seeded-bug-storage.ts";
 
 export type StorageSettings =
   | { readonly kind: "memory" }
@@ -10,13 +10,13 @@ export interface ServerSettings {
   readonly port: number;
   readonly storage: StorageSettings;
   /** Bugs can be planted in this server, for tests of the tests. */
-  readonly mayPlant: boolean;
+  readonly allowsSeededBugs: boolean;
 }
 
 /** What the server program is told. */
 export type ServerCommand =
   | { readonly kind: "compact" }
-  | { readonly kind: "plant"; readonly plant: SeededBug | undefined }
+  | { readonly kind: "plant"; readonly seededBug: SeededBug | undefined }
   | { readonly kind: "jump"; readonly byMs: number }
   /** Each write to the disk takes this much longer; the embedded store's only. */
   | { readonly kind: "slowDisk"; readonly delayMs: number };

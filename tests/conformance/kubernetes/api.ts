@@ -70,14 +70,14 @@ export class Api {
   }
 
   /** Like `send`, but a refusal fails the test. */
-  async must(...request: Parameters<Api["send"]>): Promise<ResponseObject> {
+  async expectSuccess(...request: Parameters<Api["send"]>): Promise<ResponseObject> {
     const { status, object } = await this.send(...request);
     assert.ok(status < 300, `${request[0]} ${request[1]}: ${status} ${object.message}`);
     return object;
   }
 
   /** Refused, and the message matches. */
-  async refused(says: RegExp, ...request: Parameters<Api["send"]>): Promise<ApiReply> {
+  async expectError(says: RegExp, ...request: Parameters<Api["send"]>): Promise<ApiReply> {
     const reply = await this.send(...request);
     assert.ok(reply.status >= 400, `${request[0]} ${request[1]}: ${reply.status}`);
     assert.match(reply.object.message ?? "", says);
@@ -85,11 +85,11 @@ export class Api {
   }
 
   merge(path: string, patch: object): Promise<ResponseObject> {
-    return this.must("PATCH", path, patch, mergePatch);
+    return this.expectSuccess("PATCH", path, patch, mergePatch);
   }
 
   async names(path: string): Promise<readonly string[]> {
-    const { items = [] } = await this.must("GET", path);
+    const { items = [] } = await this.expectSuccess("GET", path);
     return items.map(({ metadata }) => metadata.name);
   }
 
@@ -113,10 +113,10 @@ export class Api {
   async install(definition: {
     readonly metadata: { readonly name: string; readonly labels?: object };
   }): Promise<string> {
-    await this.must("POST", definitions, definition);
+    await this.expectSuccess("POST", definitions, definition);
     const path = `${definitions}/${definition.metadata.name}`;
     await eventually(async () => {
-      const { status } = await this.must("GET", path);
+      const { status } = await this.expectSuccess("GET", path);
       assert.match(JSON.stringify(status), /"type":"Established","status":"True"/);
     });
     return path;

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
 import { Api, mergePatch, strategicMergePatch } from "./api.ts";
-import { exerciseApiOperations } from "./life.ts";
+import { exerciseApiOperations } from "./api-operations.ts";
 
 let plane: TestControlPlane;
 let api: Api;
@@ -24,20 +24,20 @@ const quotas = `${home}/resourcequotas`;
 
 describe("conformance: namespaces", () => {
   const path = "/api/v1/namespaces";
-  const make = (name: string) => api.must("POST", path, { metadata: { name } });
+  const make = (name: string) => api.expectSuccess("POST", path, { metadata: { name } });
 
   it("Namespaces [Serial] should patch a Namespace", async () => {
     await make("patched");
     const patch = { metadata: { labels: { testLabel: "testValue" } } };
-    await api.must("PATCH", `${path}/patched`, patch, strategicMergePatch);
-    const { metadata } = await api.must("GET", `${path}/patched`);
+    await api.expectSuccess("PATCH", `${path}/patched`, patch, strategicMergePatch);
+    const { metadata } = await api.expectSuccess("GET", `${path}/patched`);
     assert.equal(metadata.labels?.["testLabel"], "testValue");
   });
 
   it("Namespaces [Serial] should apply an update to a Namespace", async () => {
     const read = await make("updated");
     const labels = { ...read.metadata.labels, updated: "true" };
-    const { metadata } = await api.must("PUT", `${path}/updated`, {
+    const { metadata } = await api.expectSuccess("PUT", `${path}/updated`, {
       ...read,
       metadata: { ...read.metadata, labels },
     });
@@ -48,7 +48,7 @@ describe("conformance: namespaces", () => {
     await make("judged");
     const at = `${path}/judged/status`;
     const condition = { type: "StatusPatch", status: "True", reason: "E2E", message: "by a test" };
-    const patched = await api.must(
+    const patched = await api.expectSuccess(
       "PATCH",
       at,
       { metadata: { annotations: { patched: "true" } }, status: { conditions: [condition] } },
@@ -56,7 +56,7 @@ describe("conformance: namespaces", () => {
     );
     assert.equal(patched["status"].conditions[0].type, "StatusPatch");
     const added = { ...condition, type: "StatusUpdate" };
-    const updated = await api.must("PUT", at, {
+    const updated = await api.expectSuccess("PUT", at, {
       ...patched,
       status: { ...patched["status"], conditions: [condition, added] },
     });
@@ -68,11 +68,17 @@ describe("conformance: namespaces", () => {
     const read = await make("held");
     const finalizer = "e2e.example.com/fake-finalizer";
     const finalizers = [...read["spec"].finalizers, finalizer];
-    const held = await api.must("PUT", `${path}/held/finalize`, { ...read, spec: { finalizers } });
+    const held = await api.expectSuccess("PUT", `${path}/held/finalize`, {
+      ...read,
+      spec: { finalizers },
+    });
     assert.ok(held["spec"].finalizers.includes(finalizer));
-    const freed = await api.must("PUT", `${path}/held/finalize`, { ...held, spec: read["spec"] });
+    const freed = await api.expectSuccess("PUT", `${path}/held/finalize`, {
+      ...held,
+      spec: read["spec"],
+    });
     assert.deepEqual(freed["spec"].finalizers, ["kubernetes"]);
-    await api.must("DELETE", `${path}/held`);
+    await api.expectSuccess("DELETE", `${path}/held`);
     await eventually(async () => assert.equal((await api.send("GET", `${path}/held`)).status, 404));
   });
 });
@@ -84,14 +90,14 @@ const quota = (hard: Readonly<Record<string, string>>) => ({
 
 async function counted(resource: string, used: string): Promise<void> {
   await eventually(async () => {
-    const { status } = await api.must("GET", `${quotas}/test-quota`);
+    const { status } = await api.expectSuccess("GET", `${quotas}/test-quota`);
     assert.equal(status?.used?.[resource], used);
   });
 }
 
 describe("conformance: resource quotas", () => {
   it("ResourceQuota should create a ResourceQuota and ensure its status is promptly calculated.", async () => {
-    await api.must("POST", quotas, quota({ resourcequotas: "1", secrets: "10" }));
+    await api.expectSuccess("POST", quotas, quota({ resourcequotas: "1", secrets: "10" }));
     await counted("resourcequotas", "1");
   });
 
@@ -111,32 +117,38 @@ describe("conformance: resource quotas", () => {
   ] as const) {
     it(title, async () => {
       // The first write makes the namespace; what it gets by itself counts, too.
-      await api.must("POST", secrets, { metadata: { name: "first" } });
-      await eventually(() => api.must("GET", `${configMaps}/kube-root-ca.crt`));
+      await api.expectSuccess("POST", secrets, { metadata: { name: "first" } });
+      await eventually(() => api.expectSuccess("GET", `${configMaps}/kube-root-ca.crt`));
       const before = (await api.names(path)).length;
-      await api.must("POST", quotas, quota({ [resource]: String(before + 1) }));
+      await api.expectSuccess("POST", quotas, quota({ [resource]: String(before + 1) }));
       await counted(resource, String(before));
-      await api.must("POST", path, body);
+      await api.expectSuccess("POST", path, body);
       await counted(resource, String(before + 1));
       const beyond = { ...body, metadata: { name: "beyond" } };
-      await api.refused(/exceeded quota: test-quota/, "POST", path, beyond);
-      await api.must("DELETE", `${path}/counted`);
+      await api.expectError(/exceeded quota: test-quota/, "POST", path, beyond);
+      await api.expectSuccess("DELETE", `${path}/counted`);
       await counted(resource, String(before));
     });
   }
 
   it("ResourceQuota should be able to update and delete ResourceQuota.", async () => {
-    const made = await api.must("POST", quotas, quota({ cpu: "1", memory: "500Mi" }));
-    assert.deepEqual((await api.must("GET", `${quotas}/test-quota`))["spec"], made["spec"]);
+    const made = await api.expectSuccess("POST", quotas, quota({ cpu: "1", memory: "500Mi" }));
+    assert.deepEqual(
+      (await api.expectSuccess("GET", `${quotas}/test-quota`))["spec"],
+      made["spec"],
+    );
     const hard = { cpu: "2", memory: "1Gi" };
-    const updated = await api.must("PUT", `${quotas}/test-quota`, { ...made, spec: { hard } });
+    const updated = await api.expectSuccess("PUT", `${quotas}/test-quota`, {
+      ...made,
+      spec: { hard },
+    });
     assert.deepEqual(updated["spec"].hard, hard);
-    await api.must("DELETE", `${quotas}/test-quota`);
+    await api.expectSuccess("DELETE", `${quotas}/test-quota`);
     assert.equal((await api.send("GET", `${quotas}/test-quota`)).status, 404);
   });
 
   it("ResourceQuota should manage the lifecycle of a ResourceQuota", async () => {
-    await api.must("POST", quotas, quota({ cpu: "1", memory: "500Mi" }));
+    await api.expectSuccess("POST", quotas, quota({ cpu: "1", memory: "500Mi" }));
     assert.deepEqual(await api.names("/api/v1/resourcequotas?labelSelector=quota%3Done"), [
       "test-quota",
     ]);
@@ -144,27 +156,37 @@ describe("conformance: resource quotas", () => {
       metadata: { labels: { patched: "true" } },
       spec: { hard: { memory: "750Mi" } },
     };
-    const patched = await api.must("PATCH", `${quotas}/test-quota`, patch, strategicMergePatch);
+    const patched = await api.expectSuccess(
+      "PATCH",
+      `${quotas}/test-quota`,
+      patch,
+      strategicMergePatch,
+    );
     assert.equal(patched["spec"].hard.memory, "750Mi");
-    await api.must("DELETE", `${quotas}?labelSelector=patched%3Dtrue`);
+    await api.expectSuccess("DELETE", `${quotas}?labelSelector=patched%3Dtrue`);
     await eventually(async () => assert.deepEqual(await api.names(quotas), []));
   });
 
   it("ResourceQuota should apply changes to a resourcequota status", async () => {
     const hard = { cpu: "500m", memory: "500Mi" };
-    await api.must("POST", quotas, quota(hard));
+    await api.expectSuccess("POST", quotas, quota(hard));
     await eventually(async () => {
-      const { status } = await api.must("GET", `${quotas}/test-quota`);
+      const { status } = await api.expectSuccess("GET", `${quotas}/test-quota`);
       assert.deepEqual(status?.hard, hard);
     });
     const watch = await api.watch(`${quotas}?labelSelector=quota%3Done`);
     assert.equal((await watch.next()).type, "ADDED");
     const updated = { hard: { cpu: "750m", memory: "700Mi" } };
-    await api.must("PATCH", `${quotas}/test-quota/status`, { status: updated }, mergePatch);
+    await api.expectSuccess(
+      "PATCH",
+      `${quotas}/test-quota/status`,
+      { status: updated },
+      mergePatch,
+    );
     const seen = await watch.next();
     assert.deepEqual(seen.object["status"].hard, updated.hard);
     await eventually(async () => {
-      const { status } = await api.must("GET", `${quotas}/test-quota/status`);
+      const { status } = await api.expectSuccess("GET", `${quotas}/test-quota/status`);
       assert.deepEqual(status.hard, hard, "the control loop puts what is asked for back");
     });
     watch.close();
@@ -174,7 +196,7 @@ describe("conformance: resource quotas", () => {
 describe("conformance: ConfigMaps, Secrets and Leases", () => {
   it("ConfigMap should fail to create ConfigMap with empty key", async () => {
     const body = { metadata: { name: "empty-key" }, data: { "": "value-1" } };
-    const { status } = await api.refused(/Invalid value: ""/, "POST", configMaps, body);
+    const { status } = await api.expectError(/Invalid value: ""/, "POST", configMaps, body);
     assert.equal(status, 422);
   });
 
@@ -187,36 +209,36 @@ describe("conformance: ConfigMaps, Secrets and Leases", () => {
     }));
 
   it("ConfigMap should update ConfigMap successfully", async () => {
-    const made = await api.must("POST", configMaps, {
+    const made = await api.expectSuccess("POST", configMaps, {
       metadata: { name: "volume" },
       data: { "data-1": "value-1", "data-3": "value-3" },
     });
     const data = { "data-1": "value-2", "data-2": "value-1" };
-    await api.must("PUT", `${configMaps}/volume`, { ...made, data });
-    assert.deepEqual((await api.must("GET", `${configMaps}/volume`)).data, data);
+    await api.expectSuccess("PUT", `${configMaps}/volume`, { ...made, data });
+    assert.deepEqual((await api.expectSuccess("GET", `${configMaps}/volume`)).data, data);
   });
 
   it("Secrets should fail to create secret due to empty secret key", async () => {
     const body = { metadata: { name: "empty-key" }, data: { "": "dmFsdWU=" } };
-    const { status } = await api.refused(/Invalid value: ""/, "POST", secrets, body);
+    const { status } = await api.expectError(/Invalid value: ""/, "POST", secrets, body);
     assert.equal(status, 422);
   });
 
   it("Secrets should patch a secret", async () => {
     const labels = { testsecret: "true", "testsecret-constant": "true" };
     const body = { metadata: { name: "patched", labels }, data: { key: "dmFsdWU=" } };
-    await api.must("POST", secrets, body);
+    await api.expectSuccess("POST", secrets, body);
     const everywhere = "/api/v1/secrets?labelSelector=testsecret-constant%3Dtrue";
     assert.deepEqual(await api.names(everywhere), ["patched"]);
     const patch = {
       metadata: { labels: { testsecret: "false" } },
       data: { key: "dmFsdWUx" },
     };
-    await api.must("PATCH", `${secrets}/patched`, patch, strategicMergePatch);
-    const read = await api.must("GET", `${secrets}/patched`);
+    await api.expectSuccess("PATCH", `${secrets}/patched`, patch, strategicMergePatch);
+    const read = await api.expectSuccess("GET", `${secrets}/patched`);
     assert.equal(read.metadata.labels?.["testsecret"], "false");
     assert.equal(read.data?.["key"], "dmFsdWUx");
-    await api.must("DELETE", `${secrets}?labelSelector=testsecret%3Dfalse`);
+    await api.expectSuccess("DELETE", `${secrets}?labelSelector=testsecret%3Dfalse`);
     assert.deepEqual(await api.names(everywhere), []);
   });
 
@@ -261,9 +283,9 @@ describe("conformance: Events", () => {
     it(lifecycle, async () => {
       const collection = "namespaces/default/events";
       await exerciseApiOperations(api, { root, collection, kind: "Event", object });
-      await api.must("POST", path, { metadata: { name: "series" }, ...object });
+      await api.expectSuccess("POST", path, { metadata: { name: "series" }, ...object });
       const series = { count: 2, lastObservedTime: "2026-01-01T00:00:01.000000Z" };
-      const patched = await api.must("PATCH", `${path}/series`, { series }, mergePatch);
+      const patched = await api.expectSuccess("PATCH", `${path}/series`, { series }, mergePatch);
       assert.deepEqual(patched["series"], series);
       assert.deepEqual(await api.names(`${root}/events?fieldSelector=metadata.name%3Dseries`), [
         "series",
@@ -273,10 +295,10 @@ describe("conformance: Events", () => {
     it(`${api_} should delete a collection of events`, async () => {
       const labels = { "testevent-set": "true" };
       for (const name of ["test-event-1", "test-event-2", "test-event-3"])
-        await api.must("POST", path, { metadata: { name, labels }, ...object });
+        await api.expectSuccess("POST", path, { metadata: { name, labels }, ...object });
       const selected = `${path}?labelSelector=testevent-set%3Dtrue`;
       assert.equal((await api.names(selected)).length, 3);
-      await api.must("DELETE", selected);
+      await api.expectSuccess("DELETE", selected);
       assert.deepEqual(await api.names(selected), []);
     });
   }

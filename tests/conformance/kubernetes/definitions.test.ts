@@ -23,7 +23,7 @@ const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 describe("conformance: custom resource definitions", () => {
   it("CustomResourceDefinition resources Simple CustomResourceDefinition creating/deleting custom resource definition objects works", async () => {
     const at = await api.install(definitionOf("widgets"));
-    await api.must("DELETE", at);
+    await api.expectSuccess("DELETE", at);
     await eventually(async () => assert.equal((await api.send("GET", at)).status, 404));
   });
 
@@ -37,16 +37,16 @@ describe("conformance: custom resource definitions", () => {
     await api.install(definitionOf("others"));
     const selected = `${path}?labelSelector=conformance.example.com%2Flist%3Done`;
     assert.equal((await api.names(selected)).length, 10);
-    await api.must("DELETE", selected);
+    await api.expectSuccess("DELETE", selected);
     await eventually(async () => assert.deepEqual(await api.names(selected), []));
     assert.deepEqual(await api.names(path), ["others.example.com"]);
   });
 
   it("CustomResourceDefinition resources Simple CustomResourceDefinition getting/updating/patching custom resource definition status sub-resource works", async () => {
     const at = await api.install(definitionOf("widgets"));
-    const read = await api.must("GET", `${at}/status`);
+    const read = await api.expectSuccess("GET", `${at}/status`);
     const added = { type: "StatusUpdate", status: "True", reason: "E2E", message: "set by a test" };
-    const put = await api.must("PUT", `${at}/status`, {
+    const put = await api.expectSuccess("PUT", `${at}/status`, {
       ...read,
       status: { ...read["status"], conditions: [...read["status"].conditions, added] },
     });
@@ -54,7 +54,12 @@ describe("conformance: custom resource definitions", () => {
       object["status"].conditions.map(({ type }: { type: string }) => type);
     assert.ok(types(put).includes("StatusUpdate"));
     const conditions = [...put["status"].conditions, { ...added, type: "StatusPatch" }];
-    const patched = await api.must("PATCH", `${at}/status`, { status: { conditions } }, mergePatch);
+    const patched = await api.expectSuccess(
+      "PATCH",
+      `${at}/status`,
+      { status: { conditions } },
+      mergePatch,
+    );
     assert.ok(types(patched).includes("StatusPatch") && types(patched).includes("StatusUpdate"));
   });
 
@@ -65,10 +70,10 @@ describe("conformance: custom resource definitions", () => {
       definitionOf("widgets", { versions: [versionOf("v1", { schema })] }),
     );
     const widgets = "/apis/example.com/v1/namespaces/default/widgets";
-    await api.must("POST", widgets, { metadata: { name: "a" } });
-    assert.equal((await api.must("GET", `${widgets}/a`))["a"], "A");
+    await api.expectSuccess("POST", widgets, { metadata: { name: "a" } });
+    assert.equal((await api.expectSuccess("GET", `${widgets}/a`))["a"], "A");
     const later = { ...properties, a: { type: "string" }, b: { type: "string", default: "B" } };
-    await api.must(
+    await api.expectSuccess(
       "PATCH",
       at,
       [
@@ -81,20 +86,23 @@ describe("conformance: custom resource definitions", () => {
       "application/json-patch+json",
     );
     await eventually(async () => {
-      const { a, b } = await api.must("GET", `${widgets}/a`);
+      const { a, b } = await api.expectSuccess("GET", `${widgets}/a`);
       assert.deepEqual([a, b], ["A", "B"]);
     });
   });
 
   it("CustomResourceDefinition resources should include custom resource definition resources in discovery documents", async () => {
     const group = "apiextensions.k8s.io";
-    const { groups } = await api.must("GET", "/apis");
+    const { groups } = await api.expectSuccess("GET", "/apis");
     const found = (groups as readonly { name: string; versions: readonly object[] }[]).find(
       ({ name }) => name === group,
     );
     assert.deepEqual(found?.versions, [{ groupVersion: `${group}/v1`, version: "v1" }]);
-    assert.deepEqual((await api.must("GET", `/apis/${group}`))["versions"], found?.versions);
-    const { resources } = await api.must("GET", `/apis/${group}/v1`);
+    assert.deepEqual(
+      (await api.expectSuccess("GET", `/apis/${group}`))["versions"],
+      found?.versions,
+    );
+    const { resources } = await api.expectSuccess("GET", `/apis/${group}/v1`);
     const names = (resources as readonly { name: string }[]).map(({ name }) => name);
     assert.ok(names.includes("customresourcedefinitions"));
   });
@@ -104,7 +112,7 @@ describe("conformance: custom resource definitions", () => {
     const widgets = "/apis/example.com/v1/widgets";
     const watch = await api.watch(widgets);
     for (const name of ["a", "b"]) {
-      await api.must("POST", widgets, { metadata: { name } });
+      await api.expectSuccess("POST", widgets, { metadata: { name } });
       assert.deepEqual(await nameOf(watch), ["ADDED", name]);
     }
     for (const name of ["a", "b"]) {
@@ -112,7 +120,7 @@ describe("conformance: custom resource definitions", () => {
       assert.deepEqual(await nameOf(watch), ["MODIFIED", name]);
     }
     for (const name of ["a", "b"]) {
-      await api.must("DELETE", `${widgets}/${name}`);
+      await api.expectSuccess("DELETE", `${widgets}/${name}`);
       assert.deepEqual(await nameOf(watch), ["DELETED", name]);
     }
     watch.close();
@@ -193,9 +201,9 @@ describe("conformance: discovery", () => {
     await api.install(
       definitionOf("widgets", { versions: [versionOf("v1"), versionOf("v2beta1")] }),
     );
-    const { groups } = await api.must("GET", "/apis");
+    const { groups } = await api.expectSuccess("GET", "/apis");
     for (const group of groups as readonly Group[]) {
-      const own = (await api.must("GET", `/apis/${group.name}`)) as unknown as Group;
+      const own = (await api.expectSuccess("GET", `/apis/${group.name}`)) as unknown as Group;
       assert.deepEqual(own.preferredVersion, group.preferredVersion);
       assert.ok(
         own.versions.some(({ groupVersion }) => groupVersion === own.preferredVersion.groupVersion),
@@ -205,17 +213,17 @@ describe("conformance: discovery", () => {
 
   it("Discovery should locate the groupVersion and a resource within each APIGroup", async () => {
     await api.install(definitionOf("widgets"));
-    const { groups } = await api.must("GET", "/apis");
+    const { groups } = await api.expectSuccess("GET", "/apis");
     for (const { name, versions } of groups as readonly Group[]) {
       for (const { groupVersion } of versions) {
-        const { resources } = await api.must("GET", `/apis/${groupVersion}`);
+        const { resources } = await api.expectSuccess("GET", `/apis/${groupVersion}`);
         assert.ok(resources.length > 0, `${name} has no resources in ${groupVersion}`);
       }
     }
   });
 
   it("server version should find the server version", async () => {
-    const version = await api.must("GET", "/version");
+    const version = await api.expectSuccess("GET", "/version");
     assert.match(String(version["major"]), /^\d+$/);
     assert.match(String(version["minor"]), /^\d+\+?$/);
     assert.match(String(version["gitVersion"]), /^v\d+\.\d+\.\d+/);

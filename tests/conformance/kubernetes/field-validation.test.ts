@@ -65,7 +65,7 @@ describe("conformance: field validation", () => {
   it("FieldValidation should create/apply a CR with unknown fields for CRD with no validation schema", async () => {
     await install();
     const body = widget("a", { spec: { unknown: "uk1", cronSpec: "* * * * */5" } });
-    await api.must("POST", widgets + strictly, body);
+    await api.expectSuccess("POST", widgets + strictly, body);
     const { status } = await apply("b", { spec: { unknown: "uk1" } });
     assert.equal(status, 201);
   });
@@ -73,7 +73,7 @@ describe("conformance: field validation", () => {
   it("FieldValidation should create/apply a valid CR for CRD with validation schema", async () => {
     await install(strictSchema);
     const rest = { spec: { cronSpec: "* * * * */5", ports: [{ name: "x", containerPort: 80 }] } };
-    await api.must("POST", widgets + strictly, widget("a", rest));
+    await api.expectSuccess("POST", widgets + strictly, widget("a", rest));
     assert.equal((await apply("b", rest)).status, 201);
   });
 
@@ -89,7 +89,11 @@ describe("conformance: field validation", () => {
       refused.object.message ?? "",
       /\.spec\.unknownField: field not declared in schema/,
     );
-    const ignored = await api.must("POST", `${widgets}?fieldValidation=Ignore`, widget("a", rest));
+    const ignored = await api.expectSuccess(
+      "POST",
+      `${widgets}?fieldValidation=Ignore`,
+      widget("a", rest),
+    );
     assert.deepEqual(ignored["spec"], { foo: "bar" });
   });
 

@@ -41,7 +41,7 @@ type Conversion = (object: Reviewed, apiVersion: string) => object;
 
 export class LocalWebhooks {
   /** Paths, in the order in which they were asked. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   readonly #server: Server;
   readonly #folder: string;
   readonly #caBundle: string;
@@ -59,7 +59,7 @@ export class LocalWebhooks {
         for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
         const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
         const { pathname } = new URL(String(request.url), "https://localhost");
-        this.asked.push(pathname);
+        this.requests.push(pathname);
         const answer = await this.#answer(pathname, review.request);
         response.statusCode = answer === undefined ? 404 : 200;
         response.end(JSON.stringify({ ...review, request: undefined, response: answer }));

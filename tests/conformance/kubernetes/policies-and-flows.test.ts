@@ -2,7 +2,7 @@
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { Api } from "./api.ts";
-import { type ApiOperationsOptions, exerciseApiOperations } from "./life.ts";
+import { type ApiOperationsOptions, exerciseApiOperations } from "./api-operations.ts";
 
 let plane: TestControlPlane;
 before(async () => {

@@ -20,7 +20,7 @@ const labelled = (value: string) => ({ "watch-this-configmap": value });
 const selecting = (...values: readonly string[]) =>
   `labelSelector=watch-this-configmap%20in%20(${values.join("%2C")})`;
 const create = (name: string, value: string) =>
-  api.must("POST", configMaps, { metadata: { name, labels: labelled(value) } });
+  api.expectSuccess("POST", configMaps, { metadata: { name, labels: labelled(value) } });
 const mutate = (name: string, mutation: number) =>
   api.merge(`${configMaps}/${name}`, { data: { mutation: String(mutation) } });
 type Watch = Awaited<ReturnType<Api["watch"]>>;
@@ -39,9 +39,9 @@ describe("conformance: watches", () => {
     await create("a", "A");
     await mutate("a", 1);
     await mutate("a", 2);
-    await api.must("DELETE", `${configMaps}/a`);
+    await api.expectSuccess("DELETE", `${configMaps}/a`);
     await create("b", "B");
-    await api.must("DELETE", `${configMaps}/b`);
+    await api.expectSuccess("DELETE", `${configMaps}/b`);
     const ofA = [
       ["ADDED", "a", undefined],
       ["MODIFIED", "a", "1"],
@@ -66,7 +66,7 @@ describe("conformance: watches", () => {
     await create("a", "from-resource-version");
     const { metadata } = await mutate("a", 1);
     await mutate("a", 2);
-    await api.must("DELETE", `${configMaps}/a`);
+    await api.expectSuccess("DELETE", `${configMaps}/a`);
     const watch = await api.watch(
       `${configMaps}?${selecting("from-resource-version")}&resourceVersion=${metadata.resourceVersion}`,
     );
@@ -87,7 +87,7 @@ describe("conformance: watches", () => {
     await mutate("a", 2);
     const from = last.object.metadata.resourceVersion;
     const second = await api.watch(`${query}&resourceVersion=${from}`);
-    await api.must("DELETE", `${configMaps}/a`);
+    await api.expectSuccess("DELETE", `${configMaps}/a`);
     assert.deepEqual(await seen(second), ["MODIFIED", "a", "2"]);
     assert.deepEqual(await seen(second), ["DELETED", "a", "2"]);
     second.close();
@@ -103,7 +103,7 @@ describe("conformance: watches", () => {
     await mutate("a", 2);
     await relabel("label-changed");
     await mutate("a", 3);
-    await api.must("DELETE", `${configMaps}/a`);
+    await api.expectSuccess("DELETE", `${configMaps}/a`);
     for (const expected of [
       ["ADDED", "a", undefined],
       ["MODIFIED", "a", "1"],
@@ -129,7 +129,7 @@ describe("conformance: watches", () => {
       for (let index = 0; index < count; index++) {
         if (index % 3 === 0) await create(`c${index}`, "order");
         else if (index % 3 === 1) await mutate(`c${index - 1}`, index);
-        else await api.must("DELETE", `${configMaps}/c${index - 2}`);
+        else await api.expectSuccess("DELETE", `${configMaps}/c${index - 2}`);
       }
     })();
     const all: unknown[] = [];

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { configurations, WebhookFixture } from "./scene.ts";
+import { configurations, WebhookFixture } from "./webhook-fixture.ts";
 import { deniedName, serveWebhooks } from "./webhooks.ts";
 
 let plane: TestControlPlane;
-let scene: WebhookFixture;
+let fixture: WebhookFixture;
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
 });
@@ -14,10 +14,10 @@ after(() => plane.close());
 
 let tests = 0;
 beforeEach(async () => {
-  scene = await WebhookFixture.open(plane.client.transport, `/clusters/c${tests++}`);
-  serveWebhooks(scene.webhooks);
+  fixture = await WebhookFixture.open(plane.client.transport, `/clusters/c${tests++}`);
+  serveWebhooks(fixture.webhooks);
 });
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const start = { "mutation-start": "yes" };
@@ -36,11 +36,11 @@ describe("discovery", () => {
       versions.some(
         ({ groupVersion, version }) => groupVersion === `${group}/v1` && version === "v1",
       );
-    const { groups } = await scene.must("GET", "/apis");
+    const { groups } = await fixture.expectSuccess("GET", "/apis");
     const found = (groups as readonly Group[]).find((each) => each.name === group);
     assert.ok(found !== undefined && isServed(found));
-    assert.ok(isServed((await scene.must("GET", `/apis/${group}`)) as unknown as Group));
-    const { resources } = await scene.must("GET", `/apis/${group}/v1`);
+    assert.ok(isServed((await fixture.expectSuccess("GET", `/apis/${group}`)) as unknown as Group));
+    const { resources } = await fixture.expectSuccess("GET", `/apis/${group}/v1`);
     const names = (resources as readonly { readonly name: string }[]).map((each) => each.name);
     for (const kind of ["mutating", "validating"])
       assert.ok(names.includes(`${kind}webhookconfigurations`));
@@ -53,7 +53,7 @@ const kinds = {
     path: "/configmaps",
     data: bad,
     acts: async (at: string) => {
-      const { status } = await scene.send("POST", configMaps, {
+      const { status } = await fixture.send("POST", configMaps, {
         metadata: { name: at },
         data: bad,
       });
@@ -65,7 +65,9 @@ const kinds = {
     data: start,
     acts: async (at: string) => {
       const body = { metadata: { name: at }, data: start };
-      return (await scene.must("POST", configMaps, body)).data?.["mutation-stage-1"] === "yes";
+      return (
+        (await fixture.expectSuccess("POST", configMaps, body)).data?.["mutation-stage-1"] === "yes"
+      );
     },
   },
 } as const;
@@ -73,35 +75,35 @@ const kinds = {
 for (const kind of ["validating", "mutating"] as const) {
   const { path, acts } = kinds[kind];
   const webhook = (more: object = {}, operations = ["CREATE"]) =>
-    scene.webhook({ name, path, resource: "configmaps", operations, more });
+    fixture.webhook({ name, path, resource: "configmaps", operations, more });
 
   describe(`a configuration of ${kind} webhooks`, () => {
     it("is heeded as updates and patches change it", async () => {
-      const target = await scene.register(kind, "c", [webhook()]);
+      const target = await fixture.register(kind, "c", [webhook()]);
       assert.equal(await acts("one"), true);
-      const found = await scene.must("GET", target);
-      await scene.must("PUT", target, { ...found, webhooks: [webhook({}, ["UPDATE"])] });
+      const found = await fixture.expectSuccess("GET", target);
+      await fixture.expectSuccess("PUT", target, { ...found, webhooks: [webhook({}, ["UPDATE"])] });
       assert.equal(await acts("two"), false, "it is not asked about creations any more");
       const restored = [
         { op: "replace", path: "/webhooks/0/rules/0/operations", value: ["CREATE"] },
       ];
-      await scene.must("PATCH", target, restored, jsonPatch);
+      await fixture.expectSuccess("PATCH", target, restored, jsonPatch);
       assert.equal(await acts("three"), true);
     });
 
     it("is listed by labels, and heeded no more when the list is deleted", async () => {
       const labels = { "list-test": "one" };
-      for (let at = 0; at < 10; at++) await scene.register(kind, `c${at}`, [webhook()], labels);
-      await scene.register(kind, "other", [
-        scene.webhook({ name, path, resource: "secrets", operations: ["CREATE"] }),
+      for (let at = 0; at < 10; at++) await fixture.register(kind, `c${at}`, [webhook()], labels);
+      await fixture.register(kind, "other", [
+        fixture.webhook({ name, path, resource: "secrets", operations: ["CREATE"] }),
       ]);
       const list = `${configurations(kind)}?labelSelector=${encodeURIComponent("list-test=one")}`;
-      assert.equal((await scene.must("GET", list)).items?.length, 10);
+      assert.equal((await fixture.expectSuccess("GET", list)).items?.length, 10);
       assert.equal(await acts("one"), true);
-      await scene.must("DELETE", list);
-      assert.equal((await scene.must("GET", list)).items?.length, 0);
+      await fixture.expectSuccess("DELETE", list);
+      assert.equal((await fixture.expectSuccess("GET", list)).items?.length, 0);
       assert.equal(await acts("two"), false);
-      assert.equal((await scene.must("GET", configurations(kind))).items?.length, 1);
+      assert.equal((await fixture.expectSuccess("GET", configurations(kind))).items?.length, 1);
     });
 
     it("is created and updated with conditions", async () => {
@@ -110,14 +112,17 @@ for (const kind of ["validating", "mutating"] as const) {
       });
       const inProduction = "object.metadata.namespace == 'production'";
       const inStaging = "object.metadata.namespace == 'staging'";
-      const target = await scene.register(kind, "c", [webhook(conditions(inProduction))]);
+      const target = await fixture.register(kind, "c", [webhook(conditions(inProduction))]);
       const read = async () => {
-        const { webhooks } = await scene.must("GET", target);
+        const { webhooks } = await fixture.expectSuccess("GET", target);
         return (webhooks as readonly { readonly matchConditions: unknown }[])[0]?.matchConditions;
       };
       assert.deepEqual(await read(), conditions(inProduction).matchConditions);
-      const found = await scene.must("GET", target);
-      await scene.must("PUT", target, { ...found, webhooks: [webhook(conditions(inStaging))] });
+      const found = await fixture.expectSuccess("GET", target);
+      await fixture.expectSuccess("PUT", target, {
+        ...found,
+        webhooks: [webhook(conditions(inStaging))],
+      });
       assert.deepEqual(await read(), conditions(inStaging).matchConditions);
       assert.equal(await acts("one"), false, "this namespace is another one");
     });
@@ -125,7 +130,7 @@ for (const kind of ["validating", "mutating"] as const) {
     it("is refused with conditions that do not compile", async () => {
       const matchConditions = [{ name: "invalid-1", expression: "... [] bad expression" }];
       const body = { metadata: { name: "c" }, webhooks: [webhook({ matchConditions })] };
-      await scene.refused(/compilation failed/, "POST", configurations(kind), body);
+      await fixture.expectError(/compilation failed/, "POST", configurations(kind), body);
     });
   });
 }

@@ -6,10 +6,10 @@ import { defineResource, Informer, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import type { ResponseObject } from "./api.ts";
 import type { Reviewed } from "./local-webhooks.ts";
-import { eventuallyPasses, thingDefinition, version, WebhookFixture } from "./scene.ts";
+import { eventuallyPasses, thingDefinition, version, WebhookFixture } from "./webhook-fixture.ts";
 
 let plane: TestControlPlane;
-let scene: WebhookFixture;
+let fixture: WebhookFixture;
 let cluster = "";
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
@@ -19,10 +19,10 @@ after(() => plane.close());
 let tests = 0;
 beforeEach(async () => {
   cluster = `v${tests++}`;
-  scene = await WebhookFixture.open(plane.client.transport, `/clusters/${cluster}`);
-  scene.webhooks.serveConversion("/crdconvert", split);
+  fixture = await WebhookFixture.open(plane.client.transport, `/clusters/${cluster}`);
+  fixture.webhooks.serveConversion("/crdconvert", split);
 });
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 const group = "stable.example.com";
 const things = (of: "v1" | "v2") => `/apis/${group}/${of}/namespaces/default/things`;
@@ -47,14 +47,14 @@ const v2 = version("v2", {
   selectableFields: [{ jsonPath: ".host" }, { jsonPath: ".port" }],
 });
 const install = () =>
-  scene.install(
+  fixture.install(
     thingDefinition({
       group,
       versions: [v1, v2],
       conversion: {
         strategy: "Webhook",
         webhook: {
-          clientConfig: scene.webhooks.at("/crdconvert"),
+          clientConfig: fixture.webhooks.at("/crdconvert"),
           conversionReviewVersions: ["v1", "v1beta1"],
         },
       },
@@ -87,27 +87,27 @@ function isSecond({ apiVersion, hostPort, host, port }: ResponseObject): void {
 describe("a webhook converts", () => {
   it("a custom resource from v1 to v2", async () => {
     await install();
-    await scene.must("POST", things("v1"), first("a"));
-    isSecond(await scene.must("GET", `${things("v2")}/a`));
-    isFirst(await scene.must("GET", `${things("v1")}/a`));
+    await fixture.expectSuccess("POST", things("v1"), first("a"));
+    isSecond(await fixture.expectSuccess("GET", `${things("v2")}/a`));
+    isFirst(await fixture.expectSuccess("GET", `${things("v1")}/a`));
   });
 
   it("a list of objects that are stored in different versions", async () => {
     const definition = await install();
-    await scene.must("POST", things("v1"), first("a"));
+    await fixture.expectSuccess("POST", things("v1"), first("a"));
     const versions = [
       { ...v1, storage: false },
       { ...v2, storage: true },
     ];
-    await scene.merge(definition, { spec: { versions } });
+    await fixture.merge(definition, { spec: { versions } });
     await eventuallyPasses(async () => {
-      const { status } = await scene.must("GET", definition);
+      const { status } = await fixture.expectSuccess("GET", definition);
       assert.match(JSON.stringify(status), /"storedVersions":\["v1","v2"\]/);
     });
-    await scene.must("POST", things("v2"), second("b", "localhost", "8080"));
+    await fixture.expectSuccess("POST", things("v2"), second("b", "localhost", "8080"));
     const lists = {
-      v1: await scene.must("GET", things("v1")),
-      v2: await scene.must("GET", things("v2")),
+      v1: await fixture.expectSuccess("GET", things("v1")),
+      v2: await fixture.expectSuccess("GET", things("v2")),
     };
     assert.deepEqual([lists.v1.items?.length, lists.v2.items?.length], [2, 2]);
     for (const item of lists.v1.items ?? []) isFirst(item);
@@ -168,12 +168,12 @@ describe("selectable fields of a kind that a webhook converts", () => {
       informedOfHost: informed("host=host1", signal),
       informedOfBoth: informed("host=host1,port=80", signal),
     };
-    await scene.must("POST", things("v2"), second("a", "host1", "80"));
-    await scene.must("POST", things("v2"), second("b", "host1", "8080"));
-    await scene.must("POST", things("v2"), second("c", "host2", "80"));
+    await fixture.expectSuccess("POST", things("v2"), second("a", "host1", "80"));
+    await fixture.expectSuccess("POST", things("v2"), second("b", "host1", "8080"));
+    await fixture.expectSuccess("POST", things("v2"), second("c", "host2", "80"));
     const names = async (of: "v1" | "v2", fields: string) => {
       const query = `?fieldSelector=${encodeURIComponent(fields)}`;
-      const { items = [] } = await scene.must("GET", things(of) + query);
+      const { items = [] } = await fixture.expectSuccess("GET", things(of) + query);
       return items.map(({ metadata }) => metadata.name);
     };
     assert.deepEqual(await names("v2", "host=host1"), ["a", "b"]);
@@ -192,8 +192,8 @@ describe("selectable fields of a kind that a webhook converts", () => {
       informedOfBoth: ["a"],
     };
     await eventuallyPasses(async () => assert.deepEqual(told("added"), expected));
-    await scene.must("DELETE", `${things("v2")}/b`);
-    await scene.merge(`${things("v2")}/a`, { host: "host2" });
+    await fixture.expectSuccess("DELETE", `${things("v2")}/b`);
+    await fixture.merge(`${things("v2")}/a`, { host: "host2" });
     assert.deepEqual(await names("v2", "host=host1"), []);
     assert.deepEqual(await names("v2", "host=host1,port=80"), []);
     await eventuallyPasses(async () => assert.deepEqual(told("deleted"), expected));

@@ -10,11 +10,11 @@ import {
   thingDefinition,
   version,
   WebhookFixture,
-} from "./scene.ts";
+} from "./webhook-fixture.ts";
 import { deniedName, serveWebhooks } from "./webhooks.ts";
 
 let plane: TestControlPlane;
-let scene: WebhookFixture;
+let fixture: WebhookFixture;
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
 });
@@ -22,10 +22,10 @@ after(() => plane.close());
 
 let tests = 0;
 beforeEach(async () => {
-  scene = await WebhookFixture.open(plane.client.transport, `/clusters/w${tests++}`);
-  serveWebhooks(scene.webhooks);
+  fixture = await WebhookFixture.open(plane.client.transport, `/clusters/w${tests++}`);
+  serveWebhooks(fixture.webhooks);
 });
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const bad = { [deniedName.key]: deniedName.value };
@@ -40,19 +40,19 @@ const thing = (name: string, data: object) => ({
 
 describe("a webhook denies", () => {
   it("custom resources on creation, update and deletion, until what it minds is gone", async () => {
-    await scene.install(thingDefinition({ group, versions: [version("v1")] }));
+    await fixture.install(thingDefinition({ group, versions: [version("v1")] }));
     const operations = ["CREATE", "UPDATE", "DELETE"];
     const judge = { name: "deny-data.example.com", path: "/custom-resource", group, operations };
-    await scene.register("validating", "c", [scene.webhook({ ...judge, resource: "things" })]);
-    await scene.refused(/contains unwanted data/, "POST", things, thing("bad", bad));
+    await fixture.register("validating", "c", [fixture.webhook({ ...judge, resource: "things" })]);
+    await fixture.expectError(/contains unwanted data/, "POST", things, thing("bad", bad));
     const kept = { [deniedName.key]: "webhook-nondeletable" };
-    const created = await scene.must("POST", things, thing("kept", kept));
+    const created = await fixture.expectSuccess("POST", things, thing("kept", kept));
     const spoilt = { ...created, data: bad };
-    await scene.refused(/contains unwanted data/, "PUT", `${things}/kept`, spoilt);
-    await scene.refused(/cannot be deleted because/, "DELETE", `${things}/kept`);
-    await scene.merge(`${things}/kept`, { data: { [deniedName.key]: null } });
-    await scene.must("DELETE", `${things}/kept`);
-    assert.equal((await scene.send("GET", `${things}/kept`)).status, 404);
+    await fixture.expectError(/contains unwanted data/, "PUT", `${things}/kept`, spoilt);
+    await fixture.expectError(/cannot be deleted because/, "DELETE", `${things}/kept`);
+    await fixture.merge(`${things}/kept`, { data: { [deniedName.key]: null } });
+    await fixture.expectSuccess("DELETE", `${things}/kept`);
+    assert.equal((await fixture.send("GET", `${things}/kept`)).status, 404);
   });
 
   it("the creation of definitions", async () => {
@@ -62,34 +62,34 @@ describe("a webhook denies", () => {
       group: "apiextensions.k8s.io",
       resource: "customresourcedefinitions",
     };
-    await scene.register("validating", "c", [scene.webhook(judge)]);
+    await fixture.register("validating", "c", [fixture.webhook(judge)]);
     const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const definition = thingDefinition({ group, versions: [version("v1")] });
     const metadata = { ...definition.metadata, labels: bad };
-    await scene.refused(/the crd contains unwanted label/, "POST", path, {
+    await fixture.expectError(/the crd contains unwanted label/, "POST", path, {
       ...definition,
       metadata,
     });
-    await scene.must("POST", path, definition);
+    await fixture.expectSuccess("POST", path, definition);
   });
 
   it("everything where it cannot be called and its policy is to fail", async () => {
-    await scene.must("POST", "/api/v1/namespaces", {
+    await fixture.expectSuccess("POST", "/api/v1/namespaces", {
       metadata: { name: "closed", labels: { "fail-closed-webhook": "yes" } },
     });
     const namespaceSelector = { matchLabels: { "fail-closed-webhook": "yes" } };
-    const unreachable = scene.webhook({
+    const unreachable = fixture.webhook({
       name: "fail-closed.example.com",
       path: "/configmaps",
       resource: "configmaps",
       isTrusted: false,
       more: { failurePolicy: "Fail", namespaceSelector },
     });
-    await scene.register("validating", "c", [unreachable]);
+    await fixture.register("validating", "c", [unreachable]);
     const closed = "/api/v1/namespaces/closed/configmaps";
-    const { status, object } = await scene.send("POST", closed, { metadata: { name: "foo" } });
+    const { status, object } = await fixture.send("POST", closed, { metadata: { name: "foo" } });
     assert.deepEqual([status, object.reason], [500, "InternalError"]);
-    await scene.must("POST", configMaps, { metadata: { name: "foo" } });
+    await fixture.expectSuccess("POST", configMaps, { metadata: { name: "foo" } });
   });
 
   it("neither the deletion of configurations of webhooks nor does one change them", async () => {
@@ -97,7 +97,7 @@ describe("a webhook denies", () => {
     const kinds = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"] as const;
     const on = (path: string, operation: string) =>
       kinds.map((resource, at) =>
-        scene.webhook({
+        fixture.webhook({
           name: `own-${at}.example.com`,
           path,
           group,
@@ -105,23 +105,26 @@ describe("a webhook denies", () => {
           operations: [operation],
         }),
       );
-    await scene.register("validating", "blocking", on("/always-deny", "DELETE"));
-    await scene.register("mutating", "changing", on("/add-label", "CREATE"));
-    const dummy = scene.webhook({
+    await fixture.register("validating", "blocking", on("/always-deny", "DELETE"));
+    await fixture.register("mutating", "changing", on("/add-label", "CREATE"));
+    const dummy = fixture.webhook({
       name: "dummy.example.com",
       path: "/",
       resource: "invalid",
       more: { failurePolicy: "Ignore" },
     });
     for (const kind of ["validating", "mutating"] as const) {
-      const path = await scene.register(kind, "dummy", [dummy]);
-      const { metadata } = await scene.must("GET", path);
+      const path = await fixture.register(kind, "dummy", [dummy]);
+      const { metadata } = await fixture.expectSuccess("GET", path);
       assert.equal(metadata.labels, undefined);
-      await scene.must("DELETE", path);
-      assert.equal((await scene.send("GET", path)).status, 404);
+      await fixture.expectSuccess("DELETE", path);
+      assert.equal((await fixture.send("GET", path)).status, 404);
     }
-    assert.deepEqual(scene.webhooks.asked, []);
-    assert.equal((await scene.must("GET", configurations("validating"))).items?.length, 1);
+    assert.deepEqual(fixture.webhooks.requests, []);
+    assert.equal(
+      (await fixture.expectSuccess("GET", configurations("validating"))).items?.length,
+      1,
+    );
   });
 });
 
@@ -180,26 +183,31 @@ describe("a webhook on Pods", () => {
         more: { failurePolicy: "Ignore" },
       }),
     ]);
-    const denied = await east.refused(/unwanted label/, "POST", pods, pod("bad", deniedName.value));
+    const denied = await east.expectError(
+      /unwanted label/,
+      "POST",
+      pods,
+      pod("bad", deniedName.value),
+    );
     assert.match(denied.object.message ?? "", /the pod contains unwanted container name/);
-    const hanging = await east.refused(/webhook/, "POST", pods, pod("slow", "wait-forever"));
+    const hanging = await east.expectError(/webhook/, "POST", pods, pod("slow", "wait-forever"));
     assert.match(hanging.object.message ?? "", /deadline/);
     assert.equal((await east.send("GET", `${pods}/slow`)).status, 404);
     const says = /the configmap contains unwanted key and value/;
     const spoilt = { metadata: { name: "bad" }, data: bad };
-    await east.refused(says, "POST", configMaps, spoilt);
-    const created = await east.must("POST", configMaps, {
+    await east.expectError(says, "POST", configMaps, spoilt);
+    const created = await east.expectSuccess("POST", configMaps, {
       metadata: { name: "good" },
       data: { admit: "this" },
     });
     const data = { ...created.data, ...bad };
-    await east.refused(says, "PUT", `${configMaps}/good`, { ...created, data });
+    await east.expectError(says, "PUT", `${configMaps}/good`, { ...created, data });
     const strategic = "application/strategic-merge-patch+json";
-    await east.refused(says, "PATCH", `${configMaps}/good`, { data: bad }, strategic);
-    await east.must("POST", "/api/v1/namespaces", {
+    await east.expectError(says, "PATCH", `${configMaps}/good`, { data: bad }, strategic);
+    await east.expectSuccess("POST", "/api/v1/namespaces", {
       metadata: { name: "exempt", labels: { "skip-webhook": "yes" } },
     });
-    await east.must("POST", "/api/v1/namespaces/exempt/configmaps", spoilt);
+    await east.expectSuccess("POST", "/api/v1/namespaces/exempt/configmaps", spoilt);
   });
 });
 
@@ -220,10 +228,10 @@ describe("the time that a webhook has", () => {
       ]);
       const pending = slow.send("POST", configMaps, { metadata: { name } });
       await eventuallyPasses(async () => assert.equal(arrived.length, 1));
-      await clock.advanceAndSettle(seconds * 1000);
+      await clock.advanceAndFlush(seconds * 1000);
       arrived.pop()?.();
       const reply = await pending;
-      await slow.must("DELETE", path);
+      await slow.expectSuccess("DELETE", path);
       return reply;
     };
     const failed = await created("a", { timeoutSeconds: 1, failurePolicy: "Fail" }, 5);

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
-import { eventuallyPasses, thingDefinition, version, WebhookFixture } from "./scene.ts";
+import { eventuallyPasses, thingDefinition, version, WebhookFixture } from "./webhook-fixture.ts";
 import { initContainer, serveWebhooks } from "./webhooks.ts";
 
 let plane: TestControlPlane;
-let scene: WebhookFixture;
+let fixture: WebhookFixture;
 before(async () => {
   plane = await startTestControlPlane({ physicalClusters: false });
 });
@@ -15,10 +15,10 @@ after(() => plane.close());
 
 let tests = 0;
 beforeEach(async () => {
-  scene = await WebhookFixture.open(plane.client.transport, `/clusters/m${tests++}`);
-  serveWebhooks(scene.webhooks);
+  fixture = await WebhookFixture.open(plane.client.transport, `/clusters/m${tests++}`);
+  serveWebhooks(fixture.webhooks);
 });
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const group = "webhook.example.com";
@@ -36,32 +36,38 @@ const twoStages = {
 };
 const stages = (path: string, resource: string, more: object = {}, of = "") =>
   [1, 2].map((stage) =>
-    scene.webhook({ name: `stage-${stage}.example.com`, path, resource, group: of, more }),
+    fixture.webhook({ name: `stage-${stage}.example.com`, path, resource, group: of, more }),
   );
 
 describe("webhooks change", () => {
   it("a ConfigMap one after the other, the second seeing what the first has done", async () => {
-    await scene.register("mutating", "c", stages("/mutating-configmaps", "configmaps"));
+    await fixture.register("mutating", "c", stages("/mutating-configmaps", "configmaps"));
     const body = { metadata: { name: "to-be-mutated" }, data: { "mutation-start": "yes" } };
-    assert.deepEqual((await scene.must("POST", configMaps, body)).data, twoStages);
+    assert.deepEqual((await fixture.expectSuccess("POST", configMaps, body)).data, twoStages);
   });
 
   it("everything but what their conditions leave out", async () => {
     const matchConditions = [{ name: "skip", expression: "object.metadata.name != 'skip-me'" }];
     const [first] = stages("/mutating-configmaps", "configmaps", { matchConditions });
-    await scene.register("mutating", "c", [first as object]);
+    await fixture.register("mutating", "c", [first as object]);
     const data = { "mutation-start": "yes" };
-    const skipped = await scene.must("POST", configMaps, { metadata: { name: "skip-me" }, data });
+    const skipped = await fixture.expectSuccess("POST", configMaps, {
+      metadata: { name: "skip-me" },
+      data,
+    });
     assert.deepEqual(skipped.data, data);
-    const changed = await scene.must("POST", configMaps, { metadata: { name: "other" }, data });
+    const changed = await fixture.expectSuccess("POST", configMaps, {
+      metadata: { name: "other" },
+      data,
+    });
     assert.deepEqual(changed.data, { ...data, "mutation-stage-1": "yes" });
   });
 
   it("custom resources", async () => {
-    await scene.install(thingDefinition({ group, versions: [version("v1")] }));
+    await fixture.install(thingDefinition({ group, versions: [version("v1")] }));
     const both = stages("/mutating-custom-resource", "things", {}, group);
-    await scene.register("mutating", "c", both);
-    assert.deepEqual((await scene.must("POST", things(), thing("a"))).data, twoStages);
+    await fixture.register("mutating", "c", both);
+    assert.deepEqual((await fixture.expectSuccess("POST", things(), thing("a"))).data, twoStages);
   });
 
   it("custom resources, of which what the schema does not name is pruned", async () => {
@@ -75,24 +81,24 @@ describe("webhooks change", () => {
     };
     const schema = { openAPIV3Schema };
     const versions = [version("v1", { schema }), version("v2", { schema })];
-    await scene.install(thingDefinition({ group, versions }));
+    await fixture.install(thingDefinition({ group, versions }));
     const both = stages("/mutating-custom-resource", "things", {}, group);
-    await scene.register("mutating", "c", both);
-    const { data } = await scene.must("POST", things(), thing("a"));
+    await fixture.register("mutating", "c", both);
+    const { data } = await fixture.expectSuccess("POST", things(), thing("a"));
     assert.deepEqual(data, { "mutation-start": "yes", "mutation-stage-1": "yes" });
   });
 
   it("custom resources that are stored in another version by now", async () => {
     const versions = [version("v1"), version("v2")];
-    const definition = await scene.install(thingDefinition({ group, versions }));
-    await scene.must("POST", things(), {
+    const definition = await fixture.install(thingDefinition({ group, versions }));
+    await fixture.expectSuccess("POST", things(), {
       apiVersion: `${group}/v1`,
       kind: "Thing",
       metadata: { name: "a" },
       data: {},
     });
     const [first, second] = [1, 2].map((stage) =>
-      scene.webhook({
+      fixture.webhook({
         name: `stage-${stage}.example.com`,
         path: "/mutating-custom-resource",
         resource: "things",
@@ -100,16 +106,16 @@ describe("webhooks change", () => {
         operations: ["CREATE", "UPDATE"],
       }),
     );
-    await scene.register("mutating", "c", [first as object, second as object]);
+    await fixture.register("mutating", "c", [first as object, second as object]);
     const stored = versions.map((each, at) => ({ ...each, storage: at === 1 }));
-    await scene.merge(definition, { spec: { versions: stored } });
+    await fixture.merge(definition, { spec: { versions: stored } });
     await eventuallyPasses(async () => {
-      const { status } = await scene.must("GET", definition);
+      const { status } = await fixture.expectSuccess("GET", definition);
       assert.match(JSON.stringify(status), /"storedVersions":\["v1","v2"\]/);
     });
-    const patched = await scene.merge(`${things()}/a`, { data: { "mutation-start": "yes" } });
+    const patched = await fixture.merge(`${things()}/a`, { data: { "mutation-start": "yes" } });
     assert.deepEqual(patched.data, twoStages);
-    assert.deepEqual((await scene.must("GET", `${things("v2")}/a`)).data, twoStages);
+    assert.deepEqual((await fixture.expectSuccess("GET", `${things("v2")}/a`)).data, twoStages);
   });
 
   it("a Pod, and what they add is given its defaults", async (t) => {
@@ -121,7 +127,7 @@ describe("webhooks change", () => {
     await east.register("mutating", "c", [
       east.webhook({ name: "init.example.com", path: "/mutating-pods", resource: "pods" }),
     ]);
-    const { spec } = await east.must("POST", "/api/v1/namespaces/default/pods", {
+    const { spec } = await east.expectSuccess("POST", "/api/v1/namespaces/default/pods", {
       metadata: { name: "webhook-to-be-mutated" },
       spec: { containers: [{ name: "example", image: "pause:3" }] },
     });

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compareResponses } from "./compare.ts";
 import { corpus } from "./corpus/index.ts";
-import { expectedDifferences } from "./differences.ts";
-import type { CorpusAnswer } from "./exchange.ts";
-import { normalize } from "./normalise.ts";
+import type { CorpusResponse } from "./corpus-request.ts";
+import { expectedDifferences } from "./expected-differences.ts";
+import { normalize } from "./normalize.ts";
 
-const answer = (body: unknown, status = 200, headers = {}): CorpusAnswer => ({
+const answer = (body: unknown, status = 200, headers = {}): CorpusResponse => ({
   status,
   headers,
   body,
@@ -29,7 +29,7 @@ describe("the comparison", () => {
   it("sees headers that say something", () => {
     const [plain, warned] = [{}, { warning: "299 - x", date: "now" }].map((headers) =>
       normalize(answer("", 200, headers)),
-    ) as [CorpusAnswer, CorpusAnswer];
+    ) as [CorpusResponse, CorpusResponse];
     assert.deepEqual(
       compareResponses(plain, warned).map(({ at }) => at),
       ["headers.warning"],
@@ -71,14 +71,14 @@ describe("the comparison", () => {
 
 describe("the corpus", () => {
   it("is large, and its topics have names of their own", () => {
-    assert.ok(corpus.flatMap(({ exchanges }) => exchanges).length >= 300);
+    assert.ok(corpus.flatMap(({ requests }) => requests).length >= 300);
     assert.equal(new Set(corpus.map(({ name }) => name)).size, corpus.length);
   });
 
   it("has every exchange of which a difference is meant", () => {
-    for (const { topic, exchanges } of expectedDifferences) {
-      const names = corpus.find(({ name }) => name === topic)?.exchanges.map(({ name }) => name);
-      for (const name of exchanges) assert.ok(names?.includes(name), `${topic}: ${name}`);
+    for (const { topic, requests } of expectedDifferences) {
+      const names = corpus.find(({ name }) => name === topic)?.requests.map(({ name }) => name);
+      for (const name of requests) assert.ok(names?.includes(name), `${topic}: ${name}`);
     }
   });
 });

@@ -1,5 +1,5 @@
 /** Where two answers differ, place by place. */
-import { type CorpusAnswer, valueAt } from "./exchange.ts";
+import { type CorpusResponse, valueAt } from "./corpus-request.ts";
 
 export interface Difference {
   /** `status`, `headers.warning`, `body.metadata.labels.a`… */
@@ -8,7 +8,7 @@ export interface Difference {
   readonly actual: unknown;
 }
 
-export function compareResponses(expected: CorpusAnswer, actual: CorpusAnswer): Difference[] {
+export function compareResponses(expected: CorpusResponse, actual: CorpusResponse): Difference[] {
   // Of an answer of another status nothing more need be said.
   if (expected.status !== actual.status) {
     return [{ at: "status", expected: outcome(expected), actual: outcome(actual) }];
@@ -18,7 +18,7 @@ export function compareResponses(expected: CorpusAnswer, actual: CorpusAnswer): 
   return found;
 }
 
-function outcome({ status, body }: CorpusAnswer): string {
+function outcome({ status, body }: CorpusResponse): string {
   const message = valueAt(body, "message");
   return `${status}${typeof message === "string" ? ` ${message}` : ""}`;
 }

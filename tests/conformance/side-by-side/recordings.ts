@@ -1,14 +1,14 @@
 /** What a real kube-apiserver answered, kept as one line of JSON per exchange. */
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { CorpusAnswer, CorpusTopic } from "./exchange.ts";
+import type { CorpusResponse, CorpusTopic } from "./corpus-request.ts";
 import type { CorpusResponses } from "./run-topic.ts";
 
 export async function readRecording(topic: CorpusTopic): Promise<CorpusResponses> {
   const lines = (await readFile(fileOf(topic), "utf8")).split("\n").filter((line) => line !== "");
   return new Map(
     lines.map((line) => {
-      const { name, ...answer } = JSON.parse(line) as CorpusAnswer & { name: string };
+      const { name, ...answer } = JSON.parse(line) as CorpusResponse & { name: string };
       return [name, answer];
     }),
   );

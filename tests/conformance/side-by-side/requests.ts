@@ -1,5 +1,5 @@
 /** Short forms for writing the corpus. */
-import { type CorpusAnswer, type CorpusRequest, valueAt } from "./exchange.ts";
+import { type CorpusRequest, type CorpusResponse, valueAt } from "./corpus-request.ts";
 
 type Rest = Omit<CorpusRequest, "name" | "method" | "path" | "body">;
 
@@ -99,7 +99,7 @@ export const asMetadataList = accept(
 );
 
 /** A definition whose conditions say that it is served. */
-export const established = ({ body }: CorpusAnswer): boolean => {
+export const established = ({ body }: CorpusResponse): boolean => {
   const conditions = valueAt(body, "status.conditions");
   return (
     Array.isArray(conditions) &&
@@ -107,8 +107,8 @@ export const established = ({ body }: CorpusAnswer): boolean => {
   );
 };
 
-export const found = ({ status }: CorpusAnswer): boolean => status === 200;
-export const isNotFound = ({ status }: CorpusAnswer): boolean => status === 404;
+export const found = ({ status }: CorpusResponse): boolean => status === 200;
+export const isNotFound = ({ status }: CorpusResponse): boolean => status === 404;
 
 /** The real server tells them in the order of a map, which is another each time. */
 export function sortedCauses(body: unknown): unknown {

@@ -1,19 +1,24 @@
 /** Plays a topic against one server, in order, and tells the answers as they are compared. */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { type CorpusAnswer, type CorpusRequest, type CorpusTopic, valueAt } from "./exchange.ts";
-import { normalize } from "./normalise.ts";
+import {
+  type CorpusRequest,
+  type CorpusResponse,
+  type CorpusTopic,
+  valueAt,
+} from "./corpus-request.ts";
+import { normalize } from "./normalize.ts";
 import type { Sender } from "./send.ts";
 
-export type CorpusResponses = ReadonlyMap<string, CorpusAnswer>;
+export type CorpusResponses = ReadonlyMap<string, CorpusResponse>;
 
 export async function runTopic(
-  { exchanges }: CorpusTopic,
+  { requests }: CorpusTopic,
   sender: Sender,
   given: ReadonlyMap<string, string>,
 ): Promise<CorpusResponses> {
   const words = new Map(given);
-  const answers = new Map<string, CorpusAnswer>();
-  for (const exchange of exchanges) {
+  const answers = new Map<string, CorpusResponse>();
+  for (const exchange of requests) {
     if (answers.has(exchange.name)) throw new Error(`two exchanges named ${exchange.name}`);
     const answer = await sendUntil(exchange, sender, words);
     for (const [word, path] of Object.entries(exchange.save ?? {})) {
@@ -29,13 +34,13 @@ export async function runTopic(
 }
 
 async function sendUntil(
-  exchange: CorpusRequest,
+  corpusRequest: CorpusRequest,
   sender: Sender,
   words: ReadonlyMap<string, string>,
-): Promise<CorpusAnswer> {
-  const { until = () => true } = exchange;
+): Promise<CorpusResponse> {
+  const { until = () => true } = corpusRequest;
   for (let waitedMs = 0; ; waitedMs += pollMs) {
-    const answer = await sender.send(exchange, words);
+    const answer = await sender.send(corpusRequest, words);
     // One that never comes is told as it is: the comparison shows it.
     if (until(answer) || waitedMs > withinMs) return answer;
     await sleep(systemClock, pollMs);

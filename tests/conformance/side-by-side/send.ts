@@ -1,7 +1,7 @@
 /** Sends one exchange to a server over HTTPS and reads the answer; an endless one only as far as the exchange asks. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
-import type { CorpusAnswer, CorpusRequest } from "./exchange.ts";
+import type { CorpusRequest, CorpusResponse } from "./corpus-request.ts";
 
 export interface Target {
   /** Without a path. */
@@ -24,28 +24,30 @@ export class Sender {
     this.#agent.destroy();
   }
 
-  send(exchange: CorpusRequest, words: ReadonlyMap<string, string>): Promise<CorpusAnswer> {
-    const body = bodyOf(exchange, words);
+  send(corpusRequest: CorpusRequest, words: ReadonlyMap<string, string>): Promise<CorpusResponse> {
+    const body = bodyOf(corpusRequest, words);
     return new Promise((resolve, reject) => {
       const outgoing = request(
-        `${this.#target.url}${fill(exchange.path, words, encodeURIComponent)}`,
+        `${this.#target.url}${fill(corpusRequest.path, words, encodeURIComponent)}`,
         {
-          method: exchange.method,
+          method: corpusRequest.method,
           agent: this.#agent,
           headers: {
             authorization: `Bearer ${this.#target.token}`,
             "user-agent": "corpus/1",
             ...(body === undefined ? {} : bodyHeaders(body)),
-            ...exchange.headers,
+            ...corpusRequest.headers,
           },
           timeout: answerWithinMs,
         },
         (incoming) => {
-          read(incoming, exchange.events).then(resolve, reject);
+          read(incoming, corpusRequest.events).then(resolve, reject);
         },
       );
-      outgoing.once("timeout", () => outgoing.destroy(new Error(`${exchange.name}: no answer`)));
-      outgoing.once("error", (error) => reject(new Error(exchange.name, { cause: error })));
+      outgoing.once("timeout", () =>
+        outgoing.destroy(new Error(`${corpusRequest.name}: no answer`)),
+      );
+      outgoing.once("error", (error) => reject(new Error(corpusRequest.name, { cause: error })));
       outgoing.end(body);
     });
   }
@@ -75,7 +77,10 @@ function fill(
   });
 }
 
-async function read(incoming: IncomingMessage, events: number | undefined): Promise<CorpusAnswer> {
+async function read(
+  incoming: IncomingMessage,
+  events: number | undefined,
+): Promise<CorpusResponse> {
   const status = incoming.statusCode ?? 0;
   const headers = Object.fromEntries(
     Object.entries(incoming.headers).map(([name, value]) => [name, [value].flat().join(", ")]),

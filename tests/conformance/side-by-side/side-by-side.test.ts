@@ -9,8 +9,8 @@ import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { compareResponses, type Difference, describeDifference } from "./compare.ts";
 import { corpus } from "./corpus/index.ts";
-import { type ExpectedDifference, expectedDifferences } from "./differences.ts";
-import type { CorpusTopic } from "./exchange.ts";
+import type { CorpusTopic } from "./corpus-request.ts";
+import { type ExpectedDifference, expectedDifferences } from "./expected-differences.ts";
 import { type KubeApiserver, kubeApiserverMissing, startKubeApiserver } from "./kube-apiserver.ts";
 import { readRecording, writeRecording } from "./recordings.ts";
 import { type CorpusResponses, runTopic } from "./run-topic.ts";
@@ -40,7 +40,7 @@ describe("our server beside the recorded answers of a kube-apiserver", () => {
       report(
         topic,
         await readRecording(topic),
-        await runTopic(topic, sender, webhook.words),
+        await runTopic(topic, sender, webhook.placeholders),
         meant,
       );
     });
@@ -64,7 +64,7 @@ describe("the recorded answers", { skip: kubeApiserverMissing() ?? false }, () =
 
   for (const topic of corpus) {
     it(`are what the real server answers: ${topic.name}`, async () => {
-      const answers = await runTopic(topic, sender, webhook.words);
+      const answers = await runTopic(topic, sender, webhook.placeholders);
       if (process.env["SIDE_BY_SIDE"] === "record") await writeRecording(topic, answers);
       report(topic, await readRecording(topic), answers, []);
     });
@@ -79,12 +79,12 @@ function report(
 ): void {
   assert.deepEqual([...actual.keys()], [...expected.keys()], "recorded for another corpus");
   const unused = new Set(
-    meant.flatMap((one) => one.exchanges.map((name) => `${name} at ${one.at}`)),
+    meant.flatMap((one) => one.requests.map((name) => `${name} at ${one.at}`)),
   );
   const lines: string[] = [];
-  for (const { name, method, path } of topic.exchanges) {
+  for (const { name, method, path } of topic.requests) {
     const differences = differencesOf(expected, actual, name).filter(({ at }) => {
-      const reasons = meant.filter((one) => one.exchanges.includes(name) && at.startsWith(one.at));
+      const reasons = meant.filter((one) => one.requests.includes(name) && at.startsWith(one.at));
       for (const one of reasons) unused.delete(`${name} at ${one.at}`);
       return reasons.length === 0;
     });

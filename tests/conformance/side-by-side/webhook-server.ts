@@ -9,11 +9,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestAuthority } from "@kcp-ts/testkit";
-import { type WebhookReply, webhookReplies } from "./webhook-answers.ts";
+import { type WebhookReply, webhookReplies } from "./webhook-replies.ts";
 
 export interface CorpusWebhook {
   /** What exchanges may say of it: `${hook}`, and `${authority}` for its caBundle. */
-  readonly words: ReadonlyMap<string, string>;
+  readonly placeholders: ReadonlyMap<string, string>;
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export async function startWebhook(): Promise<CorpusWebhook> {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    words: new Map([
+    placeholders: new Map([
       ["hook", `https://127.0.0.1:${port}`],
       ["authority", Buffer.from(authority.ca).toString("base64")],
     ]),

@@ -20,8 +20,8 @@ import {
 } from "@kcp-ts/sdk";
 import { AcceleratedClock, FaultProxy, SeededRandom } from "@kcp-ts/testkit";
 import { clientOver, servers, throughProxy } from "./faulty-network.ts";
+import { InformerChecker } from "./informer-checker.ts";
 import type { SoakServer } from "./soak-server.ts";
-import { InformerChecker } from "./witness.ts";
 
 const configMaps = defineResource<DynamicObject>({
   group: "",
@@ -170,7 +170,7 @@ async function mishap(server: SoakServer, proxy: FaultProxy, random: SeededRando
   if (dice < 50) proxy.setFaults({});
   else if (dice < 60) proxy.dropConnections();
   else if (dice < 68) proxy.stallConnections();
-  else if (dice < 74) proxy.setFaults({ swallow: true });
+  else if (dice < 74) proxy.setFaults({ blackhole: true });
   else if (dice < 80) proxy.setFaults({ refuse: true });
   else if (dice < 86) proxy.setFaults({ latencyMs: random.integer(40) });
   else if (dice < 90) proxy.setFaults({ bytesPerSecond: 5_000 + random.integer(50_000) });
@@ -192,7 +192,11 @@ async function compare(server: SoakServer, witness: InformerChecker): Promise<vo
   const { state, lastError } = witness.informer.health;
   const where = `${name}, ${state} after ${String(lastError)}`;
   assert.deepEqual(witness.stored(), expected, `${where}: the store is not the server's state`);
-  assert.deepEqual(witness.heard(), expected, `${name}: what handlers heard is not the store`);
+  assert.deepEqual(
+    witness.receivedEvents(),
+    expected,
+    `${name}: what handlers heard is not the store`,
+  );
   assert.deepEqual(contradictions, [], `${name}: handlers heard what cannot follow each other`);
 }
 

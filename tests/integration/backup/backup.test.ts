@@ -16,7 +16,7 @@ import {
   startControlPlaneForBackup,
   temporaryFolder,
   withoutLog,
-} from "./test-planes.ts";
+} from "./test-control-planes.ts";
 
 const embedded: StorageOptions = { kind: "embedded" };
 const clusters = ["root", "team-a", "team-b"];
@@ -222,11 +222,11 @@ async function readAll(file: string): Promise<unknown[]> {
 }
 
 describe("who may take a backup", () => {
-  it("is nobody but members of system:masters", async (t) => {
+  it("only members of system:masters may take a backup", async (t) => {
     const folder = await temporaryFolder(t);
     const tokenAuthFile = join(folder, "tokens.csv");
     await writeFile(tokenAuthFile, 'alice-token,alice,1,"developers"\n', { mode: 0o600 });
-    const { plane, connection } = await startControlPlaneForBackup(t, folder, embedded, {
+    const { controlPlane, connection } = await startControlPlaneForBackup(t, folder, embedded, {
       tokenAuthFile,
     });
     const statusOf = async (context: string, path: string, headers = {}) => {
@@ -243,15 +243,15 @@ describe("who may take a backup", () => {
       ["Bearer wrong", 401],
       [undefined, 403],
     ] as const) {
-      assert.equal(await anyoneAsks(plane.url, authorization), expected, authorization);
+      assert.equal(await anyoneAsks(controlPlane.url, authorization), expected, authorization);
     }
   });
 
   it("is said in the error of the command", async (t) => {
     const folder = await temporaryFolder(t);
-    const { plane } = await startControlPlaneForBackup(t, folder);
+    const { controlPlane } = await startControlPlaneForBackup(t, folder);
     const options = { file: join(folder, "b"), rootDirectory: folder, storage: embedded };
-    const { kubeconfigPath } = plane;
+    const { kubeconfigPath } = controlPlane;
     await assert.rejects(
       backup({ ...options, kubeconfigPath, context: "root" }, withoutLog()),
       /User "kcp-admin" cannot get path "\/backup".*use the shard-admin/,
@@ -302,7 +302,7 @@ describe("moving to etcd and back", { skip: etcdMissing() ?? false }, () => {
     const back = join(folder, "back");
     const taken = await backup({ file: back, rootDirectory: second, storage: etcd }, withoutLog());
     const through = { file: `${back}-2`, rootDirectory: second, storage: etcd };
-    const { kubeconfigPath } = onEtcd.plane;
+    const { kubeconfigPath } = onEtcd.controlPlane;
     const asked = await backup({ ...through, kubeconfigPath }, withoutLog());
     assert.deepEqual([taken.source, asked.source], ["etcd", "server"]);
     assert.deepEqual([taken.entries, taken.revision], [asked.entries, asked.revision]);

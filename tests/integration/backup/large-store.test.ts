@@ -7,7 +7,7 @@ import { encodeBackup } from "@kcp-ts/apiserver";
 import type { Entry, Revision, StorageKey } from "@kcp-ts/apiserver/storage";
 import { backup, restore } from "@kcp-ts/controlplane";
 import { writeBackupFile } from "@kcp-ts/controlplane/internal";
-import { temporaryFolder, withoutLog } from "./test-planes.ts";
+import { temporaryFolder, withoutLog } from "./test-control-planes.ts";
 
 const entryCount = 35_000;
 const valueBytes = 8 << 10;

@@ -1,4 +1,7 @@
-/** Goal: a command whose output nobody reads any more ends as other programs do, and files that are not there are told of in words. */
+/**
+ * Goal: a command whose output pipe is closed ends as other programs do, and missing files are
+ * reported in words.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -42,7 +45,7 @@ async function run(
   return { code, signal, ...said };
 }
 
-describe("a command whose reader has gone", () => {
+describe("a command whose output pipe is closed", () => {
   for (const name of binaries) {
     it(`${name} ends without a word when its output is closed`, async () => {
       const { code, stderr } = await run(name, ["--help"], ["stdout"]);
@@ -55,7 +58,7 @@ describe("a command whose reader has gone", () => {
     });
   }
 
-  it("kcp start stops in good order when nobody reads its log", async () => {
+  it("kcp start shuts down gracefully when the reader of its log closes the pipe", async () => {
     const root = join(folder, "root");
     const args = ["start", "--root-directory", root, "--secure-port", "0"];
     const { code, stdout } = await run("kcp", args, ["stderr"]);
@@ -89,7 +92,7 @@ describe("a file that is not there", () => {
       assert.doesNotMatch(stderr, /ENOENT|\n\s+at /);
     });
 
-  it("one that is no directory is told of in words, too", async () => {
+  it("a path through a file that is no directory is reported in words, too", async () => {
     await writeFile(join(folder, "plain"), "");
     const { stderr } = await run("kcp", ["compat", join(folder, "plain", "x"), "y"]);
     assert.match(stderr, /plain\/x: not a directory/);

@@ -1,5 +1,4 @@
 /** kubectl and custom resources: define, wait, use, look at, scale, change, delete. */
-
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -123,7 +122,7 @@ describe("kubectl with custom resources", { skip: kubectlMissing() ?? false }, (
     assert.match(explained, /cronSpec\s+<string> -required-/);
   });
 
-  it("is told what is wrong", async () => {
+  it("gets an error that names the invalid field", async () => {
     const bad = { ...object(11), metadata: { name: "bad" } };
     await assert.rejects(
       kubectl.feed(JSON.stringify(bad), "create", "-f", "-"),

@@ -1,5 +1,4 @@
 /** The demo as users run it, to its end; then kubectl on what it leaves running: the whole behaves like any Deployment. */
-
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,7 +9,7 @@ import { temporaryFolder } from "./kcp-process.ts";
 import { Kubectl } from "./kubectl.ts";
 
 describe("kcp demo", () => {
-  it("plays through by itself, stays when told to, and leaves nothing behind", async (t) => {
+  it("plays through by itself, keeps running with --keep, and leaves nothing behind", async (t) => {
     const demo = spawnKcp("demo", "--auto", "--keep");
     t.after(() => demo.kill());
     const text = await untilPrinted(demo, "It goes on until Ctrl-C");
@@ -47,5 +46,5 @@ async function useKubectl(kubectl: Kubectl): Promise<void> {
   assert.match(rows, /my-deployment--us-east1 +2\/2/);
   assert.match(rows, /my-deployment--us-west1 +2\/2/);
   assert.match(await kubectl.run("get", "clusters"), /us-east1 +True/);
-  assert.match(await kubectl.run("describe", whole), /Normal +Split/);
+  assert.match(await kubectl.run("describe", whole), /Normal +ScaledCluster/);
 }

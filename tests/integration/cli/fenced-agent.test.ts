@@ -13,7 +13,7 @@ import {
   eventually,
   type RunningAgent,
   syncTargets,
-} from "./agent-stage.ts";
+} from "./agent-fixture.ts";
 
 const pods = defineResource<DynamicObject>({
   group: "",
@@ -86,7 +86,7 @@ interface Case {
 }
 
 async function open(t: TestContext): Promise<Omit<Case, "client">> {
-  const stage = await AgentFixture.open("--lost-cluster-toleration", "1s");
+  const stage = await AgentFixture.open("--default-unreachable-toleration", "1s");
   t.after(() => stage.close());
   const clusters = await Promise.all(names.map((name) => stage.cluster(name)));
   const agents = new Map(
@@ -118,7 +118,7 @@ async function tenantOf({ client }: AgentFixture): Promise<Client> {
 
 async function failsOver(t: TestContext, { client, clusters, agents }: Case) {
   const labels = { app: "db" };
-  const annotations = { "workloads.kcp.io/at-most-one": "true" };
+  const annotations = { "workload.kcp.io/failover-strategy": "StopBeforeStart" };
   const containers = [{ name: "db", image: "postgres" }];
   await client.resource(deployments).create({
     metadata: { name: "db", namespace: "default", annotations },

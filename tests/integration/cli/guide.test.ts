@@ -1,5 +1,4 @@
 /** Guides, typed in as they stand. */
-
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
@@ -65,9 +64,9 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /deployment "kuard" successfully rolled out\nNAME +READY .*\nkuard +1\/1 .*\nkuard--us-east1-[a-z0-9]{10} +1\/1 /,
     /\nkcp-[a-z0-9]{20} +kuard--us-east1-[a-z0-9-]+ +1\/1 +Running /,
     /kuard: \nkuard--us-east1-[a-z0-9]{10}: us-east1\.[a-z0-9]{10}\n/,
-    /asks for 1, by Placement everywhere \(of the workspace\)\n\nCLUSTER .*\nus-east1\.[a-z0-9]{10} +1 +1 +1 +- +it takes its share\n/,
+    /asks for 1, by Placement everywhere \(of the workspace\)\n\nCLUSTER .*\nus-east1\.[a-z0-9]{10} +1 +1\/1 +- +Scheduled\n/,
     /deployment\.apps\/kuard moves to us-east1\n(.*\n)*deployment\.apps\/kuard moved to us-east1: us-east1\.[a-z0-9]{10} 1\/1\n/,
-    /default \(elsewhere\) +deployment\/kuard +us-east1 1 +nowhere\s*\n/,
+    /default \(other tenant\) +deployment\/kuard +us-east1 1 +none\s*\n/,
     /\nkuard--us-east1-[a-z0-9-]+ +1\/1 +Running .*\nsimulated container kuard-amd64 of image .*\nkuard--us-east1-[a-z0-9-]+\nNAME +CPU\(cores\) +MEMORY\(bytes\) *\nkuard--us-east1-[a-z0-9-]+ +1m +8Mi/,
     /apibinding\.apis\.kcp\.io "kubernetes-[a-z0-9]{8}" deleted/,
   ],
@@ -76,7 +75,7 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /^\{.*"pods":/m,
     /us-west1 cordoned\nus-west1 already cordoned\n/,
     /us-west1 keeps 3\nus-west1 uncordoned\n/,
-    /deployment\.apps\/web moves to us-west1\n(.*\n)*deployment\.apps\/web moved to us-west1: us-west1 9\/9\nworkloads\.kcp\.io\/cluster=us-west1\n/,
+    /deployment\.apps\/web moves to us-west1\n(.*\n)*deployment\.apps\/web moved to us-west1: us-west1 9\/9\nworkload\.kcp\.io\/cluster=us-west1\n/,
     /deployment\.apps\/web moves to wherever there is room\n/,
     /NAMESPACE +WORKLOAD +FROM +TO\s*\ndefault +deployment\/web +us-east1 \d+, us-west1 \d+ +us-west1 9\s*\n/,
     /us-east1 draining\n(us-east1: .*\n)*us-east1 drained\n\{.*"remaining":0,/,
@@ -93,13 +92,13 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
   "placement.md": [
     /default +synctargets +2 +2/,
     /asks for 4, by no policy: all clusters, evenly/,
-    /us-east1 +2 +2 +2 +\d+ +it takes its share/,
+    /us-east1 +2 +2\/2 +\d+ +Scheduled/,
     /default +deployment\/web +eu-west1 2, us-east1 2 +eu-west1 4\n\n2 replicas of 1 workload would move/,
     /web +Bound +eu +True +True/,
-    /eu-west1 +0 .* it is not in Location us of Placement web/,
-    /2 of 8 replicas have no cluster to go to: .*us-east1: 0 of 6 pods is reserved by others/,
+    /eu-west1 +0 .* not in Location us of Placement web/,
+    /6\/8 replicas scheduled: .*pod limit reached: 6\/6 \(SyncTarget us-east1\)/,
     /deployment\/web +us-east1 6 +us-east1 4, us-east2 4/,
-    /8 of deployment\/web in namespace default would have no place/,
+    /8 replicas of deployment\/web in namespace default would be unschedulable/,
   ],
   "traffic.md": [
     /web-[a-z0-9]+.* us-west1/,

@@ -53,7 +53,7 @@ export interface KcpProcess {
   /** The exit code when it has ended. */
   exited(): Promise<number | null>;
   /** Resolves when it has logged this. */
-  said(message: string): Promise<void>;
+  output(message: string): Promise<void>;
 }
 
 export async function startKcp(
@@ -82,7 +82,7 @@ export async function startKcp(
     signal: (signal) => child.kill(signal),
     exitCode: () => child.exitCode,
     exited: () => closed.then(() => child.exitCode),
-    said: (message) => untilOutput(child, message),
+    output: (message) => untilOutput(child, message),
   };
 }
 

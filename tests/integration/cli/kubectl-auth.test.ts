@@ -1,8 +1,7 @@
 /**
- * Authorization as people meet it: `kubectl auth can-i`, `whoami` and `reconcile`, by an administrator and by somebody who was given
- * little.
+ * Authorization for users of kubectl: `kubectl auth can-i`, `whoami` and `reconcile`, by an
+ * administrator and by a user with few permissions.
  */
-
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -40,7 +39,7 @@ describe("kubectl auth", { skip: kubectlMissing() ?? false }, () => {
     ];
     alice = new Kubectl(binary, join(folder, "cache-alice"), aliceFlags);
     await admin.run("create", "namespace", "dev");
-    // Nobody looks into a logical cluster who may not enter it.
+    // A user who may not enter a logical cluster may not read it either.
     const enter = "--clusterrole=system:kcp:workspace:access";
     await admin.run("create", "clusterrolebinding", "enter", enter, "--user=alice");
   });
@@ -153,7 +152,7 @@ rules:
     assert.match(await admin.run("get", "clusterrole", "gathers", "-o", "yaml"), /- configmaps$/m);
   });
 
-  it("nobody gives what they do not have", async () => {
+  it("a user cannot grant permissions that the user does not have", async () => {
     await admin.run(
       "create",
       "rolebinding",

@@ -1,5 +1,6 @@
-/** kubectl's ways to be somebody: tokens of service accounts, acting as others, certificates that were approved. */
-
+/**
+ * kubectl's ways to authenticate: tokens of service accounts, impersonation, approved certificates.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFile, stat, writeFile } from "node:fs/promises";
@@ -85,7 +86,7 @@ describe("kubectl authenticates", { skip: kubectlMissing() ?? false }, () => {
     );
   });
 
-  it("as somebody else, with --as and its companions", async () => {
+  it("as another user, with --as and the flags that go with it", async () => {
     assert.equal(await refusedUser(kubectl.with("--as", "alice")), "alice");
     const accountName = "system:serviceaccount:default:default";
     assert.equal(await refusedUser(kubectl.with("--as", accountName)), accountName);

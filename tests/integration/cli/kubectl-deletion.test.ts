@@ -1,5 +1,4 @@
 /** kubectl deletes namespaces and owners, and waits until they are gone: it would wait forever for loops that do not run. */
-
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";
@@ -71,7 +70,7 @@ describe("deletion by kubectl", { skip: kubectlMissing() ?? false }, () => {
     }
   });
 
-  it("what an owner owned stays when it is told to", async () => {
+  it("--cascade=orphan keeps the dependents of a deleted owner", async () => {
     await createOwned("orphan");
     await kubectl.run("delete", "configmap", "orphan-owner", "--cascade=orphan", "--timeout=150s");
     const owners = await kubectl.run(

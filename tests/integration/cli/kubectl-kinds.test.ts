@@ -3,7 +3,6 @@
  *
  * By the kubectl at hand and, when there are any, by other releases: old ones know nothing but OpenAPI v2 as protobuf.
  */
-
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";

@@ -1,5 +1,4 @@
 /** kubectl against a simulated cluster: what one does with workloads, as one would type it. */
-
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";

@@ -229,7 +229,7 @@ function describeWrites(server: () => Server): void {
     await kubectl.run("delete", "cm", "patched");
   });
 
-  it("labels, annotates, and refuses to overwrite without being told", async () => {
+  it("labels, annotates, and rejects overwriting without --overwrite", async () => {
     const { kubectl } = server();
     await kubectl.run("create", "cm", "marked");
     await kubectl.run("label", "cm", "marked", "a=1", "b=2");
@@ -244,7 +244,7 @@ function describeWrites(server: () => Server): void {
     assert.equal((await kubectl.try("get", "cm", "marked")).code, 1);
   });
 
-  it("is told what is wrong with an object", async () => {
+  it("gets an error that names the invalid fields of an object", async () => {
     const { kubectl } = server();
     const invalid = await kubectl.try("create", "cm", "Not_A_Name");
     assert.notEqual(invalid.code, 0);

@@ -5,7 +5,7 @@ import { connect, loadKubeconfig } from "@kcp-ts/sdk";
 import { startKcp, temporaryFolder } from "./kcp-process.ts";
 
 describe("the command kcp", () => {
-  it("takes a configuration of 200 KiB that is sent as YAML, and stops when it is told to", async (t) => {
+  it("accepts a configuration of 200 KiB that is sent as YAML, and stops on a signal", async (t) => {
     const kcp = await startKcp(await temporaryFolder(t));
     t.after(() => kcp.stop());
     const { client, close } = connect(await loadKubeconfig({ path: kcp.kubeconfig }));

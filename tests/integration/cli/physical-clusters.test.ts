@@ -32,7 +32,7 @@ describe("kcp crd-puller", () => {
 });
 
 describe("the list of controllers", () => {
-  it("does not take names that nobody has", async () => {
+  it("rejects names of unknown controllers", async () => {
     const { code, stderr } = await runKcp("start", "--controllers", "nonsense");
     assert.equal(code, 2);
     assert.match(stderr, /there is no controller nonsense/);

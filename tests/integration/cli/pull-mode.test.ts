@@ -116,7 +116,7 @@ describe("kubectl kcp workload", () => {
         assert.ok(types.includes(type), `${type} is not among ${types.join()}`);
       assert.match(target.status?.version ?? "", /^v1\./);
       assert.ok(target.status?.capacity?.["cpu"] !== undefined);
-      const labels = { app: "web", "workloads.kcp.io/cluster": "east" };
+      const labels = { app: "web", "workload.kcp.io/cluster": "east" };
       const containers = [{ name: "web", image: "nginx" }];
       await admin.client.resource(deployments).create({
         metadata: { name: "web", namespace: "default", labels },

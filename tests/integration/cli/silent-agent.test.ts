@@ -7,7 +7,7 @@ import type { ChildProcess } from "node:child_process";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { AgentFixture, deployments, eventually, services, syncTargets } from "./agent-stage.ts";
+import { AgentFixture, deployments, eventually, services, syncTargets } from "./agent-fixture.ts";
 
 const endpointSlices = defineResource<
   DynamicObject & {
@@ -87,7 +87,7 @@ class Web {
     await this.untilPublished({ east: 2, west: 0 }, 30_000);
     const tookMs = Math.round(systemClock.monotonic() - since.atMs);
     t.diagnostic(`withdrawn ${tookMs} ms after ${since.what}`);
-    assert.equal(await this.stage.readyOf("west"), "Unknown AgentSilent");
+    assert.equal(await this.stage.readyOf("west"), "Unknown AgentHeartbeatMissed");
   }
 }
 

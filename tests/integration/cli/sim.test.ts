@@ -11,7 +11,7 @@ import { runKcp, temporaryFolder } from "./kcp-process.ts";
 const kcp = fileURLToPath(new URL("../../../../packages/cli/bin/kcp.mjs", import.meta.url));
 
 describe("kcp sim", () => {
-  it("writes a kubeconfig for each cluster, says what to type, and ends when it is told to", async (t) => {
+  it("writes a kubeconfig for each cluster, prints the next commands to type, and ends on a signal", async (t) => {
     const folder = await temporaryFolder(t);
     const child = await startSim(t, folder, "ready");
     for (const name of ["east", "west"]) {
@@ -23,7 +23,7 @@ describe("kcp sim", () => {
     assert.equal(await terminate(child), 0);
   });
 
-  it("ends in good order when it is told to in the middle of its start", async (t) => {
+  it("shuts down gracefully on a signal in the middle of its start", async (t) => {
     const child = await startSim(t, await temporaryFolder(t), "east serves");
     assert.equal(await terminate(child), 0);
   });

@@ -59,7 +59,7 @@ describe("a start that cannot succeed", () => {
     assert.equal(await kcp.stop(), 0, "and leaves nothing behind that holds the data");
   });
 
-  it("takes kcp's flags, and refuses gates and authorizers that nobody knows", async (t) => {
+  it("accepts kcp's flags, and rejects unknown feature gates and authorizers", async (t) => {
     const root = await temporaryFolder(t);
     const gates = ["--feature-gates", "WorkspaceMounts=true,Nonsense=true"];
     await fails(start(root, ...gates), 1, /unrecognized feature gate: Nonsense/);

@@ -27,7 +27,7 @@ async function unfinishedWrite({ url, kubeconfig }: KcpProcess) {
 }
 
 describe("a server that is stopped", () => {
-  it("waits for what is under way after the first signal, and for nothing after the second", async (t) => {
+  it("waits for requests in flight after the first signal, and for nothing after the second", async (t) => {
     for (const [first, second] of [
       ["SIGTERM", "SIGTERM"],
       ["SIGINT", "SIGTERM"],
@@ -39,7 +39,7 @@ describe("a server that is stopped", () => {
         isAnswered = true;
       });
       kcp.signal(first);
-      await kcp.said("stopping; a second signal stops at once");
+      await kcp.output("stopping; a second signal stops at once");
       assert.equal(kcp.exitCode(), null, "it waits");
       assert.equal(isAnswered, false, "and so does the write");
       kcp.signal(second);
@@ -48,11 +48,11 @@ describe("a server that is stopped", () => {
     }
   });
 
-  it("ends in good order after one signal, when what is under way is done", async (t) => {
+  it("shuts down gracefully after one signal, when the requests in flight have ended", async (t) => {
     const kcp = await startKcp(await temporaryFolder(t));
     const write = await unfinishedWrite(kcp);
     kcp.signal("SIGTERM");
-    await kcp.said("stopping; a second signal stops at once");
+    await kcp.output("stopping; a second signal stops at once");
     const body = JSON.stringify({ metadata: { name: "late" } });
     write.end(body.padEnd(1000));
     const [answer] = await once(write, "response");

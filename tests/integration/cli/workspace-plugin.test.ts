@@ -1,5 +1,4 @@
 /** Goal: kubectl finds the plugins on its path, and they say and write into the kubeconfig what kcp's do. */
-
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -127,7 +126,7 @@ describe("kubectl plugins", { skip: kubectlMissing() ?? false }, () => {
     assert.equal(stdout, "logicalcluster.core.kcp.io/cluster\n");
   });
 
-  it("go home, and say so when nobody asked for it by name", async () => {
+  it("switch to the home workspace, and say so when it was not requested by name", async () => {
     const { stdout, stderr, code } = await kubectl("ws");
     assert.equal(code, 0);
     assert.match(stdout, /^Current workspace is '[0-9a-z]+'\.\n$/);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { OwnerReference } from "@kcp-ts/sdk";
-import { ControllersFixture, eventually, ownedBy, type Tenant } from "./plane.ts";
+import { ControllersFixture, eventually, ownedBy, type Tenant } from "./controllers-fixture.ts";
 
 const count = Number(process.env["BENCH_OBJECTS"] ?? 10_000);
 const writersAtOnce = 64;
@@ -22,13 +22,13 @@ try {
   await rm(directory, { recursive: true });
 }
 
-async function measure(store: string, plane: ControllersFixture): Promise<void> {
-  const [tenant, bystander] = [plane.in("busy"), plane.in("bystander")];
+async function measure(store: string, fixture: ControllersFixture): Promise<void> {
+  const [tenant, bystander] = [fixture.in("busy"), fixture.in("bystander")];
   await bystander.configMap("one");
   await report(`${store}: a second of nothing`, bystander, sleep(systemClock, 1000));
   await tenant.namespace("unwatched");
   await report(`${store}: ${count} creates without loops`, bystander, fill(tenant, "unwatched"));
-  plane.startControllers();
+  fixture.startControllers();
   await tenant.namespace("full");
   await sleep(systemClock, 500);
   await report(`${store}: ${count} creates with loops`, bystander, fill(tenant, "full"));
@@ -49,8 +49,8 @@ async function measure(store: string, plane: ControllersFixture): Promise<void> 
     return items.length <= 1;
   });
   await report(`${store}: ${count} dependents are gone`, bystander, areGone);
-  for (const complaint of plane.complaints.slice(0, 5)) console.log(complaint);
-  await plane.close();
+  for (const complaint of fixture.errors.slice(0, 5)) console.log(complaint);
+  await fixture.close();
 }
 
 async function fill(

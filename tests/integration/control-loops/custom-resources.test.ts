@@ -7,20 +7,20 @@ import {
   observationPeriod,
   ownedBy,
   type Tenant,
-} from "./plane.ts";
+} from "./controllers-fixture.ts";
 
 const namespace = "default";
 
 describe("control loops and custom resources", () => {
-  let plane: ControllersFixture;
+  let fixture: ControllersFixture;
   let tenant: Tenant;
   beforeEach(async () => {
-    plane = await ControllersFixture.start();
-    tenant = plane.in("a");
-    plane.startControllers();
+    fixture = await ControllersFixture.start();
+    tenant = fixture.in("a");
+    fixture.startControllers();
     await tenant.namespace("other");
   });
-  afterEach(() => plane.close());
+  afterEach(() => fixture.close());
 
   const widget = (name: string, metadata: object = {}) =>
     tenant.widgets.create({ metadata: { namespace, ...metadata, name } });
@@ -63,7 +63,7 @@ describe("control loops and custom resources", () => {
 
   it("owners of the same kind in another cluster do not count", async () => {
     await tenant.defineWidgets();
-    const other = plane.in("b");
+    const other = fixture.in("b");
     await other.defineWidgets();
     const foreign = await other.widgets.create({ metadata: { namespace, name: "owner" } });
     await tenant.configMap("child", { ownerReferences: [ownedBy(foreign)] });
@@ -85,11 +85,11 @@ describe("control loops and custom resources", () => {
   });
 
   it("loops that start later know of definitions from before", async () => {
-    await plane.stopControllers();
+    await fixture.stopControllers();
     await tenant.defineWidgets();
     const owner = await widget("owner");
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
-    plane.startControllers();
+    fixture.startControllers();
     await observationPeriod();
     await tenant.widgets.delete({ namespace, name: "owner" });
     await eventually(async () => (await tenant.configMapNames(namespace)).length === 0);

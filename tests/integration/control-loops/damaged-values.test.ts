@@ -10,7 +10,7 @@ import { GarbageCollector } from "@kcp-ts/controllers";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
-import { ControllersFixture, eventually, ownedBy, type Tenant } from "./plane.ts";
+import { ControllersFixture, eventually, ownedBy, type Tenant } from "./controllers-fixture.ts";
 
 const namespace = "default";
 const { signal } = new AbortController();
@@ -87,14 +87,14 @@ describe("values that are damaged", () => {
         .sort(),
       ["a stays", "b stays"],
     );
-    assert.deepEqual(plane.complaints, []);
+    assert.deepEqual(plane.errors, []);
 
-    await plane.leave();
+    await plane.stopAll();
     await damage(storage, "earlier");
     plane = await ControllersFixture.start(storage);
     plane.startControllers();
     for (const tenant of tenants()) await isAlive(tenant);
-    assert.deepEqual(plane.complaints, []);
+    assert.deepEqual(plane.errors, []);
     await plane.close();
   });
 

@@ -7,16 +7,16 @@ import {
   observationPeriod,
   type Tenant,
   testCaPem,
-} from "./plane.ts";
+} from "./controllers-fixture.ts";
 
 const name = "kube-root-ca.crt";
 
 describe("default objects", () => {
-  let plane: ControllersFixture;
+  let fixture: ControllersFixture;
   beforeEach(async () => {
-    plane = await ControllersFixture.start();
+    fixture = await ControllersFixture.start();
   });
-  afterEach(() => plane.close());
+  afterEach(() => fixture.close());
 
   const caOf = async (tenant: Tenant, namespace: string) =>
     (await tenant.configMaps.find({ namespace, name }))?.["data"];
@@ -25,23 +25,23 @@ describe("default objects", () => {
     testCaPem;
 
   it("a new namespace gets the certificate of the server, in every cluster", async () => {
-    plane.startControllers();
-    for (const cluster of ["a", "b"]) await plane.in(cluster).namespace("new");
+    fixture.startControllers();
+    for (const cluster of ["a", "b"]) await fixture.in(cluster).namespace("new");
     for (const cluster of ["a", "b"]) {
-      await eventually(hasCa(plane.in(cluster), "new"));
-      assert.deepEqual(await caOf(plane.in(cluster), "new"), { "ca.crt": testCaPem });
+      await eventually(hasCa(fixture.in(cluster), "new"));
+      assert.deepEqual(await caOf(fixture.in(cluster), "new"), { "ca.crt": testCaPem });
     }
   });
 
   it("a namespace from before the start gets it too", async () => {
-    await plane.in("a").namespace("old");
-    plane.startControllers();
-    await eventually(hasCa(plane.in("a"), "old"));
+    await fixture.in("a").namespace("old");
+    fixture.startControllers();
+    await eventually(hasCa(fixture.in("a"), "old"));
   });
 
   it("it comes back when it is deleted, and is mended when it is changed", async () => {
-    plane.startControllers();
-    const tenant = plane.in("a");
+    fixture.startControllers();
+    const tenant = fixture.in("a");
     await tenant.namespace("new");
     await eventually(hasCa(tenant, "new"));
     await tenant.configMaps.delete({ namespace: "new", name });
@@ -62,32 +62,32 @@ describe("default objects", () => {
   });
 
   it("one that can no longer be changed is replaced", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await tenant.namespace("new");
     await tenant.configMaps.create({
       metadata: { namespace: "new", name },
       data: { "ca.crt": "another" },
       immutable: true,
     });
-    plane.startControllers();
+    fixture.startControllers();
     await eventually(hasCa(tenant, "new"));
   });
 
   it("a namespace that is being deleted gets nothing", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await tenant.namespaces.create({ metadata: { name: "doomed", finalizers: ["example.com/x"] } });
     await tenant.namespaces.delete({ name: "doomed" });
-    plane.startControllers();
+    fixture.startControllers();
     await tenant.namespace("living");
     await eventually(hasCa(tenant, "living"));
     await observationPeriod();
     assert.equal(await caOf(tenant, "doomed"), undefined);
-    assert.deepEqual(plane.complaints, []);
+    assert.deepEqual(fixture.errors, []);
   });
 
   it("a namespace has a service account `default`, and gets it back", async () => {
-    plane.startControllers();
-    const tenant = plane.in("a");
+    fixture.startControllers();
+    const tenant = fixture.in("a");
     await tenant.namespace("new");
     const target = { namespace: "new", name: "default" };
     const account = async () => (await tenant.serviceAccounts.find(target))?.metadata.uid;
@@ -97,11 +97,11 @@ describe("default objects", () => {
     await eventually(async () => ![undefined, uid].includes(await account()));
   });
 
-  it("a cluster that nobody writes to stores nothing", async () => {
-    plane.startControllers();
-    await plane.in("used").namespace("new");
-    await eventually(hasCa(plane.in("used"), "new"));
-    const unused = plane.in("unused");
+  it("a cluster without writes stores nothing", async () => {
+    fixture.startControllers();
+    await fixture.in("used").namespace("new");
+    await eventually(hasCa(fixture.in("used"), "new"));
+    const unused = fixture.in("unused");
     assert.deepEqual((await unused.namespaces.list()).items, []);
     assert.deepEqual((await unused.configMaps.list()).items, []);
   });

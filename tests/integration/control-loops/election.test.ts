@@ -12,7 +12,7 @@ import { controlLoopsLease } from "@kcp-ts/controlplane/internal";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { type EtcdCluster, etcdMissing, FaultProxy, startEtcd } from "@kcp-ts/testkit";
-import { eventually, kinds } from "./plane.ts";
+import { eventually, kinds } from "./controllers-fixture.ts";
 
 const leases = defineResource<DynamicObject>({
   group: "coordination.k8s.io",

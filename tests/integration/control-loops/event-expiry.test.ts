@@ -39,15 +39,15 @@ describe("event expiry", () => {
       const lists = await Promise.all([a, b].map((one) => one.resource(coreEvents).list()));
       return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
     };
-    await plane.clock.advanceAndSettle(hourMs / 2);
+    await plane.clock.advanceAndFlush(hourMs / 2);
     await a
       .resource(coreEvents)
       .patch({ namespace, name: "counted" }, { type: "merge", patch: { count: 2 } });
-    await plane.clock.advanceAndSettle(hourMs / 2 - 60_000);
+    await plane.clock.advanceAndFlush(hourMs / 2 - 60_000);
     assert.deepEqual(await names(), ["counted", "old", "new-group"]);
-    await plane.clock.advanceAndSettle(hourMs / 10);
+    await plane.clock.advanceAndFlush(hourMs / 10);
     assert.deepEqual(await names(), ["counted"]);
-    await plane.clock.advanceAndSettle(hourMs / 2);
+    await plane.clock.advanceAndFlush(hourMs / 2);
     assert.deepEqual(await names(), []);
   });
 });

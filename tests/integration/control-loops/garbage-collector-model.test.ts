@@ -7,8 +7,13 @@ import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import type { DynamicObject, OwnerReference } from "@kcp-ts/sdk";
 import { SeededRandom } from "@kcp-ts/testkit";
+import {
+  ControllersFixture,
+  eventually,
+  observationPeriod,
+  ownedBy,
+} from "./controllers-fixture.ts";
 import { line, OwnershipModel } from "./ownership-model.ts";
-import { ControllersFixture, eventually, observationPeriod, ownedBy } from "./plane.ts";
 
 const places = ["a/one", "a/two", "b/one"] as const;
 const policies = ["Background", "Foreground", "Orphan"] as const;
@@ -70,8 +75,8 @@ class History {
   readonly #orphaning = new Set<string>();
   readonly #made: { readonly place: string; readonly object: DynamicObject }[] = [];
 
-  constructor(plane: ControllersFixture, random: SeededRandom) {
-    this.#plane = plane;
+  constructor(fixture: ControllersFixture, random: SeededRandom) {
+    this.#plane = fixture;
     this.#random = random;
   }
 
@@ -93,7 +98,7 @@ class History {
       );
     });
     assert.deepEqual(actual, expected, context);
-    assert.deepEqual(this.#plane.complaints, [], context);
+    assert.deepEqual(this.#plane.errors, [], context);
   }
 
   async #create(): Promise<void> {
@@ -106,22 +111,22 @@ class History {
       .configMap(name, { namespace, ownerReferences: references });
     const { uid = "" } = object.metadata;
     this.#made.push({ place, object });
-    this.#model.put({ place, name, uid, owners: references.map((one) => one.uid) });
+    this.#model.put({ namespace: place, name, uid, owners: references.map((one) => one.uid) });
   }
 
   async #changeOwners(): Promise<void> {
-    const { place, name, uid } = this.#pick(this.#model.objects);
+    const { namespace: place, name, uid } = this.#pick(this.#model.objects);
     const ownerReferences = this.#references(place).filter((one) => one.uid !== uid);
     const [cluster, namespace] = split(place);
     await this.#plane.in(cluster).configMaps.modify({ namespace, name }, (current) => ({
       ...current,
       metadata: { ...current.metadata, ownerReferences },
     }));
-    this.#model.put({ place, name, uid, owners: ownerReferences.map((one) => one.uid) });
+    this.#model.put({ namespace: place, name, uid, owners: ownerReferences.map((one) => one.uid) });
   }
 
   async #delete({ isWaiting }: StepOptions): Promise<void> {
-    const { place, name, uid } = this.#pick(this.#model.objects);
+    const { namespace: place, name, uid } = this.#pick(this.#model.objects);
     const mayOrphan = isWaiting || this.#isOnlyOwnerOfAll(uid);
     const propagationPolicy = this.#pick(policies.filter((one) => one !== "Orphan" || mayOrphan));
     const [cluster, namespace] = split(place);
@@ -174,7 +179,7 @@ class History {
       for (const { metadata } of items) {
         if (metadata.name === "kube-root-ca.crt") continue;
         const owners = (metadata.ownerReferences ?? []).map(({ uid }) => uid);
-        lines.push(line({ place, name: metadata.name, owners }));
+        lines.push(line({ namespace: place, name: metadata.name, owners }));
       }
     }
     return lines.sort();

@@ -8,20 +8,20 @@ import {
   observationPeriod,
   ownedBy,
   type Tenant,
-} from "./plane.ts";
+} from "./controllers-fixture.ts";
 
 const namespace = "default";
 const blocking = { blockOwnerDeletion: true };
 
 describe("garbage collector", () => {
-  let plane: ControllersFixture;
+  let fixture: ControllersFixture;
   let tenant: Tenant;
   beforeEach(async () => {
-    plane = await ControllersFixture.start();
-    tenant = plane.in("a");
-    plane.startControllers();
+    fixture = await ControllersFixture.start();
+    tenant = fixture.in("a");
+    fixture.startControllers();
   });
-  afterEach(() => plane.close());
+  afterEach(() => fixture.close());
 
   const names = () => tenant.configMapNames(namespace);
   const become = (expected: string[]) =>
@@ -36,16 +36,16 @@ describe("garbage collector", () => {
     assert.deepEqual(await names(), ["child", "grandchild", "owner", "stranger"]);
     await tenant.configMaps.delete({ namespace, name: "owner" });
     await become(["stranger"]);
-    assert.deepEqual(plane.complaints, []);
+    assert.deepEqual(fixture.errors, []);
   });
 
   it("an owner that was replaced by one of the same name is gone", async () => {
     const owner = await tenant.configMap("owner");
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
-    await plane.stopControllers();
+    await fixture.stopControllers();
     await tenant.configMaps.delete({ namespace, name: "owner" });
     await tenant.configMap("owner");
-    plane.startControllers();
+    fixture.startControllers();
     await become(["owner"]);
   });
 
@@ -122,27 +122,27 @@ describe("garbage collector", () => {
     assert.deepEqual(metadata.ownerReferences, [ownedBy(other)]);
   });
 
-  it("a dependent that the watches have not told of yet is orphaned all the same", async () => {
+  it("a dependent that the watches have not delivered yet is orphaned all the same", async () => {
     // The loops are at work.
     await tenant.configMap("stray", { ownerReferences: [ownedBy(await tenant.configMap("gone"))] });
     await tenant.configMaps.delete({ namespace, name: "gone" });
     await become([]);
     const owner = await tenant.configMap("owner");
     const early = await tenant.configMap("early", { ownerReferences: [ownedBy(owner)] });
-    plane.withheld = (target) => target.includes("/secrets?watch");
+    fixture.isWatchBlocked = (target) => target.includes("/secrets?watch");
     await tenant.secrets.create({
       metadata: { namespace, name: "late", ownerReferences: [ownedBy(owner)] },
     });
     await tenant.configMaps.delete({ namespace, name: "owner" }, { propagationPolicy: "Orphan" });
     await become([early.metadata.name]);
-    plane.withheld = () => false;
+    fixture.isWatchBlocked = () => false;
     await observationPeriod();
     const late = await tenant.secrets.get({ namespace, name: "late" });
     assert.deepEqual(late.metadata.ownerReferences ?? [], []);
   });
 
   it("owners in another cluster or namespace do not count, and are not hurt", async () => {
-    const other = plane.in("b");
+    const other = fixture.in("b");
     const foreign = await other.configMap("owner");
     await tenant.namespace("elsewhere");
     const distant = await tenant.configMap("owner", { namespace: "elsewhere" });
@@ -154,10 +154,10 @@ describe("garbage collector", () => {
   });
 
   it("the deletion of an owner in one cluster does not touch its namesakes in another", async () => {
-    const other = plane.in("b");
+    const other = fixture.in("b");
     const mine = await tenant.configMap("owner");
     const theirs = await other.configMap("owner");
-    // Somebody in b also claims an owner by the uid of a's.
+    // A tenant in b also claims an owner by the uid of a's.
     await other.configMap("child", { ownerReferences: [ownedBy(mine), ownedBy(theirs)] });
     await tenant.configMap("child", { ownerReferences: [ownedBy(mine)] });
     await tenant.configMaps.delete({ namespace, name: "owner" });
@@ -205,7 +205,7 @@ describe("garbage collector", () => {
     assert.deepEqual(told, [["cluster-wide", "Warning", "OwnerRefInvalidNamespace"]]);
   });
 
-  it("references to owners in another namespace are told of in events, whatever they say of these", async () => {
+  it("references to owners in another namespace are reported in Events, whatever kind and uid they name", async () => {
     await tenant.namespace("elsewhere");
     const parent = await tenant.configMap("parent", { namespace: "elsewhere" });
     const alone = await tenant.configMap("alone", { namespace: "elsewhere" });
@@ -246,7 +246,7 @@ describe("garbage collector", () => {
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
     await observationPeriod();
     let asked = 0;
-    plane.onRequest = (method, target) => {
+    fixture.onRequest = (method, target) => {
       if (method === "GET" && target.includes("/api/v1/namespaces?")) asked++;
     };
     await tenant.configMaps.delete({ namespace, name: "owner" });
@@ -255,28 +255,28 @@ describe("garbage collector", () => {
   });
 
   it("an owner that the server cannot be asked about is not taken for absent", async () => {
-    await plane.stopControllers();
+    await fixture.stopControllers();
     const owner = await tenant.configMap("owner");
     await tenant.secrets.create({
       metadata: { namespace, name: "child", ownerReferences: [ownedBy(owner)] },
     });
-    plane.onRequest = (_, target) => {
+    fixture.onRequest = (_, target) => {
       if (target.endsWith("/configmaps/owner")) throw new Error("no answer");
     };
-    plane.startControllers();
-    await eventually(() => plane.complaints.some((one) => one.includes("no answer")));
+    fixture.startControllers();
+    await eventually(() => fixture.errors.some((one) => one.includes("no answer")));
     await observationPeriod();
     assert.ok(await tenant.secrets.find({ namespace, name: "child" }));
   });
 
   it("a dependent that finds another owner in the last moment stays", async () => {
-    await plane.stopControllers();
+    await fixture.stopControllers();
     const owner = await tenant.configMap("owner");
     const saviour = await tenant.configMap("saviour");
     await tenant.configMap("child", { ownerReferences: [ownedBy(owner)] });
     await tenant.configMaps.delete({ namespace, name: "owner" });
     let hasMoved = false;
-    plane.onRequest = async (method, target) => {
+    fixture.onRequest = async (method, target) => {
       if (hasMoved || method !== "DELETE" || !target.endsWith("/child")) return;
       hasMoved = true;
       await tenant.configMaps.modify({ namespace, name: "child" }, (current) => ({
@@ -284,7 +284,7 @@ describe("garbage collector", () => {
         metadata: { ...current.metadata, ownerReferences: [ownedBy(saviour)] },
       }));
     };
-    plane.startControllers();
+    fixture.startControllers();
     await eventually(() => hasMoved);
     await observationPeriod();
     assert.deepEqual(await names(), ["child", "saviour"]);

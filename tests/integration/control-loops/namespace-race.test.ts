@@ -10,7 +10,7 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { ControllersFixture, eventually, observationPeriod } from "./plane.ts";
+import { ControllersFixture, eventually, observationPeriod } from "./controllers-fixture.ts";
 
 const writers = 8;
 
@@ -32,11 +32,11 @@ describe("creates that race with the deletion of their namespace", () => {
 });
 
 async function race(
-  plane: ControllersFixture,
+  fixture: ControllersFixture,
   random: SeededRandom,
   namespace: string,
 ): Promise<void> {
-  const tenant = plane.in("a");
+  const tenant = fixture.in("a");
   await tenant.namespace(namespace);
   let isOver = false;
   const write = async (writer: number) => {

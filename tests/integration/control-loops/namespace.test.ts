@@ -2,14 +2,19 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Condition } from "@kcp-ts/sdk";
-import { ControllersFixture, eventually, observationPeriod, type Tenant } from "./plane.ts";
+import {
+  ControllersFixture,
+  eventually,
+  observationPeriod,
+  type Tenant,
+} from "./controllers-fixture.ts";
 
 describe("namespace controller", () => {
-  let plane: ControllersFixture;
+  let fixture: ControllersFixture;
   beforeEach(async () => {
-    plane = await ControllersFixture.start();
+    fixture = await ControllersFixture.start();
   });
-  afterEach(() => plane.close());
+  afterEach(() => fixture.close());
 
   const isGone = (tenant: Tenant, name: string) => async () =>
     (await tenant.namespaces.find({ name })) === undefined;
@@ -20,8 +25,8 @@ describe("namespace controller", () => {
     };
 
   it("a deleted namespace goes with everything in it, and nothing else does", async () => {
-    plane.startControllers();
-    const [a, b] = [plane.in("a"), plane.in("b")];
+    fixture.startControllers();
+    const [a, b] = [fixture.in("a"), fixture.in("b")];
     for (const tenant of [a, b]) {
       await tenant.namespace("doomed");
       await tenant.namespace("other");
@@ -39,12 +44,12 @@ describe("namespace controller", () => {
     assert.deepEqual(await b.configMapNames("doomed"), ["one"]);
     assert.equal((await b.secrets.list({ namespace: "doomed" })).items.length, 1);
     assert.equal((await statusOf(b, "doomed")).phase, "Active");
-    assert.deepEqual(plane.complaints, []);
+    assert.deepEqual(fixture.errors, []);
   });
 
-  it("what finalizers hold back is told in the conditions, and awaited", async () => {
-    plane.startControllers();
-    const tenant = plane.in("a");
+  it("content with finalizers is reported in the conditions, and awaited", async () => {
+    fixture.startControllers();
+    const tenant = fixture.in("a");
     await tenant.namespace("doomed");
     await tenant.configMap("held", { namespace: "doomed", finalizers: ["example.com/hold"] });
     await tenant.configMap("free", { namespace: "doomed" });
@@ -100,8 +105,8 @@ describe("namespace controller", () => {
   });
 
   it("a namespace with finalizers of its own is emptied and stays until they are gone", async () => {
-    plane.startControllers();
-    const tenant = plane.in("a");
+    fixture.startControllers();
+    const tenant = fixture.in("a");
     await tenant.namespaces.create({
       metadata: { name: "doomed", finalizers: ["example.com/hold"] },
     });
@@ -122,45 +127,45 @@ describe("namespace controller", () => {
     await eventually(isGone(tenant, "doomed"));
   });
 
-  it("namespaces that were deleted while nobody looked are emptied at the start", async () => {
-    const tenant = plane.in("a");
+  it("namespaces that were deleted while no controller ran are emptied at the start", async () => {
+    const tenant = fixture.in("a");
     await tenant.namespace("doomed");
     for (let i = 0; i < 1203; i++) await tenant.configMap(`c${i}`, { namespace: "doomed" });
     await tenant.namespaces.delete({ name: "doomed" });
-    plane.startControllers();
+    fixture.startControllers();
     await eventually(isGone(tenant, "doomed"));
     assert.deepEqual(await tenant.configMapNames("doomed"), []);
   });
 
   it("a controller that stops half-way is followed by one that finishes", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await tenant.namespace("doomed");
     for (let i = 0; i < 300; i++) await tenant.configMap(`c${i}`, { namespace: "doomed" });
     let deletions = 0;
-    plane.onRequest = (method) => {
+    fixture.onRequest = (method) => {
       if (method === "DELETE" && ++deletions > 100) throw new Error("the process is dead");
     };
-    plane.startControllers();
+    fixture.startControllers();
     await tenant.namespaces.delete({ name: "doomed" });
     await eventually(() => deletions > 100);
-    await plane.stopControllers();
+    await fixture.stopControllers();
     assert.ok((await tenant.configMapNames("doomed")).length >= 200);
 
-    plane.onRequest = () => {};
-    plane.startControllers();
+    fixture.onRequest = () => {};
+    fixture.startControllers();
     await eventually(isGone(tenant, "doomed"));
     assert.deepEqual(await tenant.configMapNames("doomed"), []);
   });
 
-  it("content that cannot be deleted is told in the conditions and tried again", async () => {
-    const tenant = plane.in("a");
+  it("content that cannot be deleted is reported in the conditions and retried", async () => {
+    const tenant = fixture.in("a");
     await tenant.namespace("doomed");
     await tenant.configMap("stubborn", { namespace: "doomed" });
     let isBroken = true;
-    plane.onRequest = (method, target) => {
+    fixture.onRequest = (method, target) => {
       if (isBroken && method === "DELETE" && target.includes("stubborn")) throw new Error("no");
     };
-    plane.startControllers();
+    fixture.startControllers();
     await tenant.namespaces.delete({ name: "doomed" });
     await eventually(
       async () => (await statusOf(tenant, "doomed")).conditions?.some(isTrue) === true,
@@ -175,16 +180,16 @@ describe("namespace controller", () => {
   });
 
   it("a namespace is not let go while the server cannot say what it serves", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await tenant.namespace("doomed");
     let isBroken = true;
-    plane.onRequest = (_, target) => {
+    fixture.onRequest = (_, target) => {
       if (isBroken && /^\/clusters\/a\/apis?(\/|$)/.test(target) && !target.includes("namespaces"))
         throw new Error("no discovery");
     };
-    plane.startControllers();
+    fixture.startControllers();
     await tenant.namespaces.delete({ name: "doomed" });
-    await eventually(() => plane.complaints.some((one) => one.includes("no discovery")));
+    await eventually(() => fixture.errors.some((one) => one.includes("no discovery")));
     await observationPeriod();
     assert.equal((await statusOf(tenant, "doomed")).phase, "Terminating");
     isBroken = false;

@@ -5,7 +5,7 @@
  * keeps those. How an owner was deleted makes no difference to what is left, unless it was to leave its dependents behind.
  */
 export interface ModelObject {
-  readonly place: string;
+  readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly owners: readonly string[];
@@ -28,7 +28,7 @@ export class OwnershipModel {
     this.#objects.delete(uid);
     if (dependents === "orphan") {
       for (const one of this.objects) {
-        if (one.place !== gone?.place || !one.owners.includes(uid)) continue;
+        if (one.namespace !== gone?.namespace || !one.owners.includes(uid)) continue;
         const owners = one.owners.filter((owner) => owner !== uid);
         this.#objects.set(one.uid, { ...one, owners });
       }
@@ -45,7 +45,9 @@ export class OwnershipModel {
     for (let isChanged = true; isChanged; ) {
       isChanged = false;
       for (const one of this.objects) {
-        const owners = one.owners.filter((uid) => this.#objects.get(uid)?.place === one.place);
+        const owners = one.owners.filter(
+          (uid) => this.#objects.get(uid)?.namespace === one.namespace,
+        );
         if (owners.length === one.owners.length) continue;
         isChanged = true;
         if (owners.length === 0) this.#objects.delete(one.uid);
@@ -55,6 +57,6 @@ export class OwnershipModel {
   }
 }
 
-export function line({ place, name, owners }: Omit<ModelObject, "uid">): string {
-  return `${place}/${name} owned by [${[...owners].sort().join(" ")}]`;
+export function line({ namespace, name, owners }: Omit<ModelObject, "uid">): string {
+  return `${namespace}/${name} owned by [${[...owners].sort().join(" ")}]`;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
-import { ControllersFixture, eventually, kinds, type Tenant } from "./plane.ts";
+import { ControllersFixture, eventually, kinds, type Tenant } from "./controllers-fixture.ts";
 
 const quotas = defineResource<DynamicObject>({
   group: "",
@@ -13,14 +13,14 @@ const quotas = defineResource<DynamicObject>({
 });
 
 describe("resource quotas", () => {
-  let plane: ControllersFixture;
+  let fixture: ControllersFixture;
   beforeEach(async () => {
-    plane = await ControllersFixture.start();
-    plane.startControllers();
+    fixture = await ControllersFixture.start();
+    fixture.startControllers();
   });
-  afterEach(() => plane.close());
+  afterEach(() => fixture.close());
 
-  const client = (tenant: string) => plane.client.inCluster(tenant);
+  const client = (tenant: string) => fixture.client.inCluster(tenant);
   const namespace = "n";
 
   async function quota(
@@ -52,7 +52,7 @@ describe("resource quotas", () => {
   }
 
   it("a quota counts what is there, and refuses what does not fit", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await filled(tenant);
     await quota("a", { configmaps: "2", "count/secrets": "5", "requests.cpu": "1", pods: "3" });
     assert.deepEqual(await statusOf("a"), {
@@ -68,11 +68,11 @@ describe("resource quotas", () => {
     await tenant.configMaps.delete({ namespace, name: "one" });
     await used("a", "configmaps", "1");
     await tenant.configMap("two", { namespace });
-    assert.deepEqual(plane.complaints, []);
+    assert.deepEqual(fixture.errors, []);
   });
 
   it("many at once never take more than there is", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await filled(tenant);
     await quota("a", { configmaps: "11" });
     const tries = Array.from({ length: 50 }, (_, i) => tenant.configMap(`c${i}`, { namespace }));
@@ -83,7 +83,7 @@ describe("resource quotas", () => {
   });
 
   it("a creation that fails for another reason uses nothing up", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await filled(tenant);
     await quota("a", { configmaps: "3" });
     await tenant.configMap("one", { namespace });
@@ -94,7 +94,7 @@ describe("resource quotas", () => {
   });
 
   it("custom resources count, too", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await filled(tenant);
     await client("a").resource(kinds.definitions).create(widgetDefinition);
     const widget = (name: string) =>
@@ -117,7 +117,7 @@ describe("resource quotas", () => {
   });
 
   it("a quota on what is defined later holds from the first object on, and hears of those that go", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await filled(tenant);
     await quota("a", { "count/widgets.example.com": "2" });
     assert.deepEqual((await statusOf("a")).used, { "count/widgets.example.com": "0" });
@@ -136,11 +136,11 @@ describe("resource quotas", () => {
     await widgets.delete({ namespace, name: "one" });
     await used("a", "count/widgets.example.com", "1");
     await make("three");
-    assert.deepEqual(plane.complaints, []);
+    assert.deepEqual(fixture.errors, []);
   });
 
   it("a quota of the whole logical cluster counts in all namespaces of it", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await filled(tenant);
     await tenant.namespace("other");
     const annotations = { "experimental.quota.kcp.io/cluster-scoped": "true" };
@@ -156,7 +156,7 @@ describe("resource quotas", () => {
   });
 
   it("limits of one logical cluster mean nothing in another", async () => {
-    const [a, b] = [plane.in("a"), plane.in("b")];
+    const [a, b] = [fixture.in("a"), fixture.in("b")];
     await filled(a);
     await filled(b);
     await quota("a", { configmaps: "1" });
@@ -167,7 +167,7 @@ describe("resource quotas", () => {
   });
 
   it("new limits come into force, and a quota that is gone limits nothing", async () => {
-    const tenant = plane.in("a");
+    const tenant = fixture.in("a");
     await filled(tenant);
     await quota("a", { configmaps: "1" });
     await assert.rejects(tenant.configMap("one", { namespace }), /exceeded quota/);

@@ -50,7 +50,7 @@ describe("secrets for tokens of service accounts", () => {
     });
     return Buffer.from(token, "base64").toString("utf8");
   };
-  /** Discovery is open to everybody who is somebody. */
+  /** Discovery is open to every authenticated user. */
   const statusWith = async (cluster: string, token: string): Promise<number> => {
     const { status } = await plane.server.handle({
       method: "GET",

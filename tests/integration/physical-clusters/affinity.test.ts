@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { placements } from "@kcp-ts/multicluster";
 import { deployments, eventually } from "./fixture.ts";
-import { PlacementFixture, type PlacementFixtureOptions } from "./placement-stage.ts";
+import { PlacementFixture, type PlacementFixtureOptions } from "./placement-fixture.ts";
 
 const namespace = "default";
 
@@ -12,7 +12,7 @@ async function stageWith(
   t: TestContext,
   options: PlacementFixtureOptions,
 ): Promise<PlacementFixture> {
-  const stage = await PlacementFixture.set(t, options);
+  const stage = await PlacementFixture.start(t, options);
   await stage.client.resource(placements).create({
     metadata: { name: "near" },
     spec: {
@@ -27,7 +27,7 @@ async function stageWith(
 }
 
 async function weigh(stage: PlacementFixture, name: string, weights: string | null): Promise<void> {
-  const annotations = { "workloads.kcp.io/cluster-weights": weights };
+  const annotations = { "workload.kcp.io/cluster-weights": weights };
   await eventually(() =>
     stage.client
       .resource(deployments)
@@ -92,7 +92,7 @@ describe("a workload that must be near another", () => {
   });
 
   it("goes where that one is started anew when its cluster is lost", async (t) => {
-    const stage = await stageWith(t, { clusters, labels, graceMs: 1000 });
+    const stage = await stageWith(t, { clusters, labels, unreachableAfterMs: 1000 });
     await stage.apply("db", 1);
     await weigh(stage, "db", "north=1,east=0,west=0");
     await stage.untilShares("db", { north: 1 });

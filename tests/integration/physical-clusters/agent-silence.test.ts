@@ -21,8 +21,8 @@ import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { type FakeClock, flushEventLoop } from "@kcp-ts/testkit";
 import { eventually } from "./fixture.ts";
-import { createUpsyncedSlice, defineTrafficKinds } from "./traffic-clock-stage.ts";
-import { namespace, readyBySource, services } from "./traffic-stage.ts";
+import { createUpsyncedSlice, defineTrafficKinds } from "./traffic-clock-fixture.ts";
+import { namespace, readyBySource, services } from "./traffic-fixture.ts";
 
 const names = ["east", "west"] as const;
 type Name = (typeof names)[number];
@@ -96,9 +96,15 @@ class Stage {
     const server = () => identity;
     const presence = new AgentPresence({ client: () => system, server, clock, onError });
     const stop = new AbortController();
-    const parts = new Set(["cluster-controller", "traffic"] as const);
-    const isServerThere = async (one: string) => this.servers.has(one);
-    const options = { client: system, clock, parts, isServerThere, onError };
+    const controllers = new Set(["cluster-controller", "traffic"] as const);
+    const isServerAlive = async (one: string) => this.servers.has(one);
+    const options = {
+      client: system,
+      clock,
+      controllers,
+      isServerAlive,
+      onError,
+    };
     const running = runMulticluster(options, stop.signal);
     return { presence, tunnels: new Tunnels({ clock, presence }), stop, running };
   }
@@ -211,7 +217,7 @@ class Stage {
 
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 100) {
-      await this.clock.advanceAndSettle(Math.min(left, 100));
+      await this.clock.advanceAndFlush(Math.min(left, 100));
       if (!this.#isAway) for (const name of this.beating) await this.#beatWhenDue(name);
     }
     await flushEventLoop(4);
@@ -276,7 +282,7 @@ describe("endpoints of a cluster with an agent", () => {
     const stage = await Stage.open(t);
     stage.freeze("west");
     await withdrawnInTime(t, stage, "west");
-    assert.equal(await stage.ready("west"), "Unknown AgentSilent");
+    assert.equal(await stage.ready("west"), "Unknown AgentHeartbeatMissed");
     assert.equal(await stage.ready("east"), "True ClusterReady");
     stage.beating.add("west");
     stage.dial("west");
@@ -304,11 +310,11 @@ describe("endpoints of a cluster with an agent", () => {
 
   it("are withdrawn by heartbeats alone where there is no tunnel, as soon as with one, whatever the lease", async (t) => {
     for (const [leaseSeconds, ready] of [
-      [60, "Unknown AgentSilent"],
-      [600, "Unknown AgentSilent"],
+      [60, "Unknown AgentHeartbeatMissed"],
+      [600, "Unknown AgentHeartbeatMissed"],
       // Those are over by then, too.
       [5, "Unknown HeartbeatLate"],
-      [3, "False ErrorHeartbeat"],
+      [3, "False AgentHeartbeatMissed"],
     ] as const) {
       const stage = await Stage.open(t, { ...withoutTunnels, leaseSeconds });
       stage.beating.delete("west");
@@ -344,7 +350,7 @@ describe("endpoints of a cluster with an agent", () => {
       const stage = await Stage.open(t, agents);
       await stage.restart({ meanwhile: () => stage.kill("west") });
       await withdrawnInTime(t, stage, "west");
-      assert.equal(await stage.ready("west"), "Unknown AgentSilent");
+      assert.equal(await stage.ready("west"), "Unknown AgentHeartbeatMissed");
       assert.deepEqual(await readyBySource(stage.client), { east: 1, west: 0 });
       assert.equal(await stage.ready("east"), "True ClusterReady");
     }

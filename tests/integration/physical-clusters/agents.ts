@@ -43,7 +43,7 @@ export interface Agent {
   readonly view: Client;
 }
 
-/** A SyncTarget in Pull mode, and whoever has its token. */
+/** A SyncTarget in Pull mode, and a client with its agent's token. */
 export async function registerPullTarget(
   t: TestContext,
   plane: TestControlPlane,
@@ -62,7 +62,7 @@ export async function registerPullTarget(
   return { target, token, client: view.withBasePath(""), view };
 }
 
-/** Of whoever has this token, in the view of the SyncTarget. */
+/** A client with this token, in the virtual workspace of the SyncTarget. */
 export async function clientWith(
   t: TestContext,
   plane: TestControlPlane,

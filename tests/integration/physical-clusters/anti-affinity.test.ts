@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { placements } from "@kcp-ts/multicluster";
 import { deployments, eventually, untilSynced } from "./fixture.ts";
-import { PlacementFixture } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-fixture.ts";
 
 const names = ["a", "b", "c", "d"] as const;
 const clusters = { north: undefined, east: undefined, south: undefined, west: undefined };
 const alone = { group: "alone" };
-const history = "scheduling.kcp.io/placement-history";
+const history = "workload.kcp.io/placement-history";
 
 async function keepApart(stage: PlacementFixture): Promise<void> {
   await stage.client.resource(placements).create({
@@ -39,7 +39,7 @@ async function untilApart(stage: PlacementFixture): Promise<void> {
 
 describe("workloads that must be apart", () => {
   it("are never decided to be together, though all of them are made at once", async (t) => {
-    const stage = await PlacementFixture.set(t, { clusters });
+    const stage = await PlacementFixture.start(t, { clusters });
     for (const name of Object.keys(clusters))
       await untilSynced(stage.client, name, ["deployments.apps"]);
     await keepApart(stage);
@@ -64,7 +64,7 @@ describe("workloads that must be apart", () => {
     const specs = Object.fromEntries(
       ["east", "south", "west"].map((name) => [name, { unschedulable: true }]),
     );
-    const stage = await PlacementFixture.set(t, { clusters, specs });
+    const stage = await PlacementFixture.start(t, { clusters, specs });
     for (const name of names) {
       await stage.apply(name, 1, { labels: alone });
       await stage.untilShares(name, { north: 1 });

@@ -18,7 +18,7 @@ import {
 } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { secrets, startTestControlPlane } from "@kcp-ts/testing/internal";
-import { accounts, tokenOf } from "./api-access-stage.ts";
+import { accounts, tokenOf } from "./api-access-fixture.ts";
 import { deployment, deployments, eventually } from "./fixture.ts";
 
 const definitions = defineResource<DynamicObject>({
@@ -55,7 +55,7 @@ async function start(t: TestContext, tokenSeconds?: number) {
   }).run(stop.signal);
   t.after(async () => {
     stop.abort();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     await running;
     await plane.close();
   });
@@ -81,7 +81,7 @@ async function start(t: TestContext, tokenSeconds?: number) {
       return found;
     });
     // What its own writes lead to is done, too.
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     return token;
   };
   const told = async (text: string) =>
@@ -140,9 +140,9 @@ describe("the Secret by which Pods have access", () => {
     const { clock, client, make, filled } = await start(t, seconds);
     await make("east");
     const first = await filled("east");
-    await clock.advanceAndSettle((seconds / 2 - 1) * 1000);
+    await clock.advanceAndFlush((seconds / 2 - 1) * 1000);
     assert.equal(await tokenOf(client, secretOf("east")), first);
-    await clock.advanceAndSettle(2000);
+    await clock.advanceAndFlush(2000);
     const second = await eventually(async () => {
       const found = await tokenOf(client, secretOf("east"));
       assert.notEqual(found, first);
@@ -165,7 +165,7 @@ describe("the Secret by which Pods have access", () => {
     assert.ok((await secret("west")) !== undefined);
   });
 
-  it("is put right when somebody else changes it, and goes to no other cluster", async (t) => {
+  it("is restored when another client changes it, and is copied to no other cluster", async (t) => {
     const { client, make, filled, secret } = await start(t);
     await make("east");
     const token = await filled("east");
@@ -221,7 +221,7 @@ describe("the Secret by which Pods have access", () => {
     const found = await client.resource(secrets).get({ namespace, name });
     assert.equal(found.metadata.resourceVersion, metadata.resourceVersion);
     await client.resource(secrets).delete({ namespace, name });
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     await filled("east");
   });
 
@@ -233,7 +233,7 @@ describe("the Secret by which Pods have access", () => {
     await told("the control plane has no address");
     assert.equal(await secret("east"), undefined);
     where.server = { ...server, url: "https://[fd00::1]" };
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     await filled("east");
     const { host = "", port = "" } = (await secret("east"))?.data ?? {};
     const texts = [host, port].map((text) => Buffer.from(text, "base64").toString());

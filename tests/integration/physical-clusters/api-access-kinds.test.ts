@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import { apiAccessLabel, apiAccessResources } from "@kcp-ts/multicluster";
 import type { Client, DynamicObject } from "@kcp-ts/sdk";
 import { PodClient, type PodSpec } from "@kcp-ts/testing/internal";
-import { accessSecrets } from "./api-access-stage.ts";
+import { accessSecrets } from "./api-access-fixture.ts";
 import { deployment, deployments, eventually, register, startPhysicalCluster } from "./fixture.ts";
 import {
   bind,
@@ -14,7 +14,13 @@ import {
   untilComputeExported,
   untilReady,
 } from "./tenants.ts";
-import { type Kind, podSpec, startWorkloadFixture, template, workload } from "./workload-stage.ts";
+import {
+  type Kind,
+  podSpec,
+  startWorkloadFixture,
+  template,
+  workload,
+} from "./workload-fixture.ts";
 
 const namespace = "default";
 const never = { restartPolicy: "Never", ...podSpec };

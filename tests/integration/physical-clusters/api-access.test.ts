@@ -21,7 +21,7 @@ import {
   operatorIn,
   queues,
   tokenOf,
-} from "./api-access-stage.ts";
+} from "./api-access-fixture.ts";
 import {
   deployments,
   eventually,
@@ -50,12 +50,12 @@ async function startPlane(t: TestContext, clock: Clock = systemClock): Promise<T
     clock,
     physicalClusters: {
       ...fastProbes,
-      patience: { settleMs: 0 },
+      gracePeriods: { recoveryMs: 0 },
       apiAccessTokenSeconds: tokenSeconds,
     },
   });
   t.after(() => plane.close());
-  // Pods are told where it is.
+  // Pods have the server's address in their environment.
   await plane.listen();
   return plane;
 }
@@ -243,7 +243,7 @@ describe("a Pod of a workload that asks for it", () => {
       const headers = { "x-kubernetes-cluster": header };
       assert.equal(await statusOf(client.json({ method: "GET", path, headers })), 403, header);
     }
-    // Nobody finds a token in a cluster or namespace that its workload is not in.
+    // A token is in no cluster or namespace in which its workload is not.
     const found = await accessSecrets(east);
     assert.equal(found.length, 1);
     const { items: there } = await east
@@ -327,7 +327,7 @@ describe("access of Pods", () => {
     };
     assert.equal(await lists(), 200);
 
-    // Whoever deletes the Secret takes back the token in it.
+    // A client that deletes the Secret revokes its token.
     const first = await tokenOf(east, secret);
     await acme.resource(secrets).delete({ namespace, name: secret });
     await renewed(first);
@@ -348,7 +348,7 @@ describe("access of Pods", () => {
     await renewed(second);
   });
 
-  it("is for who asks, and goes when nobody asks any more", async (t) => {
+  it("is granted to workloads with the label, and is withdrawn when the label is removed", async (t) => {
     const plane = await startPlane(t);
     const acme = plane.clientFor("acme");
     const east = await pushed(t, acme, "east");
@@ -392,7 +392,7 @@ async function weigh(client: Client, weights: Readonly<Record<string, number>>):
   const text = Object.entries(weights)
     .map(([name, weight]) => `${name}=${weight}`)
     .join();
-  const patch = { metadata: { annotations: { "workloads.kcp.io/cluster-weights": text } } };
+  const patch = { metadata: { annotations: { "workload.kcp.io/cluster-weights": text } } };
   await client.resource(deployments).patch(operator, { type: "merge", patch });
 }
 

@@ -1,4 +1,7 @@
-/** Goal: who has the clusters keeps the books of all who use them, empties and removes clusters without seeing what is in them, and takes away from nobody else. */
+/**
+ * Goal: the owner of clusters sees the usage of all tenants, drains and removes clusters without
+ * seeing their content, and affects no other tenant.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { clusterLabel, computeExportName, syncTargets } from "@kcp-ts/multicluster";
@@ -61,11 +64,11 @@ async function placesOf(client: Client): Promise<readonly string[]> {
 describe("who has the clusters that others use", () => {
   it("sees what all of them have reserved, and bounds it", async (t) => {
     const { compute, tenants } = await offered(t);
-    const bounds = { cpu: "2" };
+    const resourceLimits = { cpu: "2" };
     for (const name of ["east", "west"])
       await compute
         .resource(syncTargets)
-        .patch({ name }, { type: "merge", patch: { spec: { bounds } } });
+        .patch({ name }, { type: "merge", patch: { spec: { resourceLimits } } });
     const [one, two] = [...tenants.values()] as [Client, Client];
     await one.resource(deployments).create(asking(4));
     await untilReplicas(one, "web", 4);
@@ -82,11 +85,15 @@ describe("who has the clusters that others use", () => {
       const found = (await two.resource(deployments).get(at)) as {
         status?: { conditions?: never };
       };
-      const condition = findCondition(found.status?.conditions, "Placed");
-      assert.equal(condition?.reason, "NoCapacity", JSON.stringify(condition));
+      const condition = findCondition(found.status?.conditions, "Scheduled");
+      assert.equal(condition?.reason, "PartiallyScheduled", JSON.stringify(condition));
       return condition;
     });
-    // It says how much is taken, and not by whom.
+    // It says what is short, and not by whom it is taken.
+    assert.equal(
+      placed?.message,
+      "4/6 replicas scheduled: 0/2 clusters are available: 2 Insufficient cpu",
+    );
     assert.doesNotMatch(placed?.message ?? "", /\bone\b/);
     await one.resource(deployments).delete(at);
     await untilReplicas(two, "web", 6);
@@ -140,7 +147,7 @@ describe("who has the clusters that others use", () => {
     }
   });
 
-  it("is left by one that unbinds: nothing of it stays, and nobody else notices", async (t) => {
+  it("loses all objects of a tenant that unbinds, and other tenants keep theirs", async (t) => {
     const { clusters, tenants } = await offered(t);
     for (const client of tenants.values()) {
       await client.resource(deployments).create(asking(2));
@@ -161,7 +168,7 @@ describe("who has the clusters that others use", () => {
     await untilReplicas(two, "web", 2);
   });
 
-  it("is left by a workspace that is deleted: nothing of it stays, and nobody else notices", async (t) => {
+  it("loses all objects of a workspace that is deleted, and other tenants keep theirs", async (t) => {
     const { plane, clusters, tenants } = await offered(t);
     const root = plane.clientFor("root").resource(workspaces);
     const { spec } = await root.create({ metadata: { name: "team" } });

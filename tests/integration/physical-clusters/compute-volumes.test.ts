@@ -1,4 +1,7 @@
-/** Goal: volumes of workspaces that use the clusters of another one move as those of its own do; nobody gets another's, and nobody sees PersistentVolumes but who has the clusters. */
+/**
+ * Goal: volumes of workspaces that use the clusters of another one move as those of its own do; no
+ * tenant gets another tenant's volume, and only the owner of the clusters sees PersistentVolumes.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
@@ -12,7 +15,7 @@ import {
   startSharedCompute,
   untilReplicas,
 } from "./tenants.ts";
-import { claims, data, type StoredObject, volumes } from "./volume-stage.ts";
+import { claims, data, type StoredObject, volumes } from "./volume-fixture.ts";
 
 const resources = [
   "deployments.apps",
@@ -59,12 +62,12 @@ async function handlesOf(
 
 async function said(client: Client, target: string): Promise<{ reason?: string }> {
   const { metadata } = await client.resource(claims).get(data);
-  return JSON.parse(metadata.annotations?.["workloads.kcp.io/volumes"] ?? "{}")[target] ?? {};
+  return JSON.parse(metadata.annotations?.["workload.kcp.io/volumes"] ?? "{}")[target] ?? {};
 }
 
 async function homeOf(client: Client): Promise<string> {
   const { metadata } = await client.resource(claims).get(data);
-  return metadata.annotations?.["workloads.kcp.io/volumes-in"] ?? "";
+  return metadata.annotations?.["workload.kcp.io/volume-cluster"] ?? "";
 }
 
 describe("volumes of workspaces that use the clusters of another one", () => {
@@ -73,7 +76,7 @@ describe("volumes of workspaces that use the clusters of another one", () => {
     const [free, tied] = [plane.clientFor("free"), plane.clientFor("tied")];
     for (const client of [free, tied]) await bind(client, "compute");
     const [home, other] = ["east", "west"] as const;
-    await apply(free, { "workloads.kcp.io/volume-move": "detach" });
+    await apply(free, { "workload.kcp.io/volume-migration": "detach" });
     await apply(tied, {});
     for (const client of [free, tied])
       assert.equal(await homeOf(client), sharedNameOf("compute", home));
@@ -91,7 +94,10 @@ describe("volumes of workspaces that use the clusters of another one", () => {
         [home]: undefined,
         [other]: mine[home],
       });
-      assert.equal((await said(tied, sharedNameOf("compute", other))).reason, "AccessMode");
+      assert.equal(
+        (await said(tied, sharedNameOf("compute", other))).reason,
+        "IncompatibleAccessMode",
+      );
     });
     await untilReplicas(free, "web", 2);
     await untilReplicas(tied, "web", 2);

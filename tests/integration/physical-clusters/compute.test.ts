@@ -164,7 +164,7 @@ describe("a workspace that uses the clusters of another one", () => {
     await eventually(async () => {
       assert.equal(await tenant.resource(apiBindings).find({ name: computeExportName }), undefined);
       assert.deepEqual(await inCluster("tenant"), [0, false]);
-      // What was only lent stays with its owner, and nobody holds it.
+      // An object that was only shared stays with its owner, without a finalizer.
       const at = { namespace: "default", name: "settings" };
       const { metadata } = await tenant.resource(configMaps).get(at);
       assert.deepEqual(metadata.finalizers ?? [], []);
@@ -173,8 +173,8 @@ describe("a workspace that uses the clusters of another one", () => {
   });
 });
 
-describe("what a compute workspace offers", () => {
-  it("is nothing until somebody says so", async (t) => {
+describe("the APIs that a compute workspace exports", () => {
+  it("are none until the APIExport is configured to list negotiated APIs", async (t) => {
     const plane = await startControlPlaneForTenants(t);
     const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
@@ -182,7 +182,7 @@ describe("what a compute workspace offers", () => {
     const exported = await plane.client.resource(apiExports).find({ name: computeExportName });
     assert.equal(exported, undefined);
     await plane.client.resource(apiExports).create({ metadata: { name: computeExportName } });
-    // Another export by that name is somebody else's affair.
+    // An export of that name in another workspace has no effect.
     await exportCompute(plane.clientFor("elsewhere"));
     await eventually(async () => {
       const negotiated = await plane.client.resource(negotiatedApiResources).list();

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deployments } from "./fixture.ts";
-import { PlacementFixture } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-fixture.ts";
 
 describe("a cordoned cluster", () => {
   it("keeps what it has when another one takes work again, and gives up of it when less is asked for", async (t) => {
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: undefined, west: undefined },
       specs: { west: { unschedulable: true } },
     });
@@ -25,10 +25,10 @@ describe("a cordoned cluster", () => {
     await scale(6);
     await stage.untilShares("web", { east: 4, west: 2 });
     await stage.untilReady("web", 6);
-    await stage.untilPlaced("web", { reason: "Split" });
+    await stage.untilScheduled("web", { reason: "AllReplicasScheduled" });
     assert.deepEqual(await stage.shares("web"), { east: 4, west: 2 });
     await scale(2);
     await stage.untilReady("web", 2);
-    await stage.untilPlaced("web", { reason: "Split" });
+    await stage.untilScheduled("web", { reason: "AllReplicasScheduled" });
   });
 });

@@ -22,7 +22,7 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-/** Controllers beside a control plane, with somebody who works in the clusters. */
+/** Controllers beside a control plane, with a controller that works in the clusters. */
 async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number) {
   const plane = await startTestControlPlane({ physicalClusters: false });
   const key = new SealingKey(() => plane.client);
@@ -31,7 +31,7 @@ async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number
   const told: string[] = [];
   targets.subscribe({
     connected: ({ name }) => told.push(`connected ${name}`),
-    gone: ({ name }) => told.push(`gone ${name}`),
+    disconnected: ({ name }) => told.push(`gone ${name}`),
   });
   const stopping = new AbortController();
   const running = runMulticluster(
@@ -41,7 +41,7 @@ async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number
       drainTimeoutMs,
       link: { probeMs: 200 },
       resources: [],
-      openSealed: (sealed, place) => key.unseal(sealed, place),
+      unseal: (sealed, place) => key.unseal(sealed, place),
       onError: () => {},
     },
     stopping.signal,
@@ -55,7 +55,7 @@ async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number
 }
 
 describe("a SyncTarget that is deleted", () => {
-  it("goes when whoever works in the cluster is done, who has the connection until then", async (t) => {
+  it("is removed when the controllers of its cluster have finished, and they have the connection until then", async (t) => {
     let isDone = false;
     let asked = 0;
     const { client, told } = await started(t, async (_target, { connection }) => {
@@ -77,10 +77,10 @@ describe("a SyncTarget that is deleted", () => {
     assert.deepEqual(told, ["connected east", "gone east"]);
   });
 
-  it("goes at once when it is told to leave everything behind", async (t) => {
+  it("is removed at once with the annotation that orphans its content", async (t) => {
     const { client } = await started(t, async () => "pending");
     await register(client, "east", { mode: "None" });
-    await untilCondition(client, "east", { status: "False" });
+    await untilCondition(client, "east", { status: "Unknown" });
     await client.resource(syncTargets).delete({ name: "east" });
     await untilCondition(client, "east", { status: "False", reason: "Terminating" });
     const patch = { metadata: { annotations: { [orphanAnnotation]: "true" } } };
@@ -93,7 +93,7 @@ describe("a SyncTarget that is deleted", () => {
   it("goes when the cluster cannot be emptied in time", async (t) => {
     const { client } = await started(t, async () => "pending", 1);
     await register(client, "east", { mode: "None" });
-    await untilCondition(client, "east", { status: "False" });
+    await untilCondition(client, "east", { status: "Unknown" });
     await client.resource(syncTargets).delete({ name: "east" });
     await eventually(async () =>
       assert.equal(await client.resource(syncTargets).find({ name: "east" }), undefined),

@@ -1,6 +1,7 @@
 /**
- * Goal: a Deployment is split over clusters and looks like one to whoever made it. Method: real SyncTargets and imported APIs; where the syncer would
- * report, the test does, so that it decides what a cluster says and when.
+ * Goal: a Deployment is spread over clusters and looks like one Deployment to its author. Method:
+ * real SyncTargets and imported APIs; the test reports statuses in place of the syncer, so that it
+ * decides what a cluster reports and when.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -40,7 +41,7 @@ interface Deployment extends KubernetesObject {
   };
 }
 
-const patience = { graceMs: 1000, settleMs: 0 };
+const gracePeriods = { unreachableAfterMs: 1000, recoveryMs: 0 };
 const namespace = "default";
 const web = { namespace, name: "web" };
 
@@ -114,8 +115,11 @@ class Stage {
 }
 
 async function stageWith(t: TestContext, ...names: string[]) {
-  const parts = multiclusterControllers.filter((part) => part !== "syncer");
-  const plane = await startControlPlaneWithClusters(t, { patience, parts });
+  const controllers = multiclusterControllers.filter((part) => part !== "syncer");
+  const plane = await startControlPlaneWithClusters(t, {
+    gracePeriods,
+    controllers,
+  });
   const stage = new Stage(plane.client);
   const clusters = new Map(
     await Promise.all(
@@ -138,8 +142,8 @@ describe("the Deployment splitter", () => {
     await stage.apply(15);
     await stage.untilShares({ east: 8, west: 7 });
     const part = await stage.deployments.get({ namespace, name: "web--east" });
-    assert.equal(part.metadata.labels?.["workloads.kcp.io/cluster"], "east");
-    assert.equal(part.metadata.labels?.["kcp.io/owned-by"], "web");
+    assert.equal(part.metadata.labels?.["workload.kcp.io/cluster"], "east");
+    assert.equal(part.metadata.labels?.["workload.kcp.io/owned-by"], "web");
     assert.equal(part.metadata.ownerReferences?.[0]?.uid, (await stage.whole()).metadata.uid);
 
     await stage.report("east", 1);
@@ -195,9 +199,7 @@ describe("the Deployment splitter", () => {
       .resource(syncTargets)
       .patch({ name: "east" }, { type: "merge", patch: { spec: { unschedulable: true } } });
     await stage.apply(3);
-    await eventually(async () =>
-      assert.equal(await stage.reason("Progressing"), "NoReadyClusters"),
-    );
+    await eventually(async () => assert.equal(await stage.reason("Progressing"), "Unschedulable"));
     assert.deepEqual(await stage.shares(), {});
     await plane.client
       .resource(syncTargets)
@@ -238,7 +240,7 @@ describe("the Deployment splitter", () => {
     await stage.untilStatus(({ readyReplicas }) => assert.equal(readyReplicas, 15));
     const { items } = await plane.client.resource(events).list({ namespace });
     assert.ok(
-      items.some(({ reason, message }) => reason === "ClusterLost" && /west/.test(message)),
+      items.some(({ reason, message }) => reason === "ClusterUnreachable" && /west/.test(message)),
     );
     await clusters.get("west")?.faults.heal();
     await untilCondition(plane.client, "west", { status: "True" });
@@ -261,7 +263,7 @@ describe("the Deployment splitter", () => {
     await stage.untilShares({ east: 4 });
   });
 
-  it("puts back what somebody does to a part, unless the part says hands off", async (t) => {
+  it("reverts changes of a per-cluster object, unless the object is unmanaged", async (t) => {
     const { stage, join } = await stageWith(t, "east", "west");
     await join("east");
     await join("west");
@@ -275,7 +277,7 @@ describe("the Deployment splitter", () => {
     await stage.report("east");
     await stage.untilShares({ east: 2, west: 2 });
     const patch = {
-      metadata: { annotations: { [managedAnnotation]: "true" } },
+      metadata: { annotations: { [managedAnnotation]: "false" } },
       spec: { replicas: 3 },
     };
     await stage.deployments.patch(east, { type: "merge", patch });
@@ -292,7 +294,7 @@ describe("the Deployment splitter", () => {
     await stage.untilShares({ east: 6, west: 2 });
     const patch = { metadata: { annotations: { [weightsAnnotation]: "east=many" } } };
     await stage.deployments.patch(web, { type: "merge", patch });
-    await eventually(async () => assert.equal(await stage.reason("Placed"), "InvalidPlacement"));
+    await eventually(async () => assert.equal(await stage.reason("Scheduled"), "InvalidPlacement"));
     assert.deepEqual(await stage.shares(), { east: 6, west: 2 });
   });
 
@@ -300,12 +302,12 @@ describe("the Deployment splitter", () => {
     const { stage, join } = await stageWith(t, "east");
     await join("east");
     const { metadata, spec } = deployment("web--east");
-    const labels = { "workloads.kcp.io/cluster": "elsewhere" };
+    const labels = { "workload.kcp.io/cluster": "elsewhere" };
     await eventually(() =>
       stage.deployments.create({ metadata: { ...metadata, labels }, spec } as never),
     );
     await stage.apply(3);
-    await eventually(async () => assert.equal(await stage.reason("Progressing"), "NameTaken"));
+    await eventually(async () => assert.equal(await stage.reason("Progressing"), "NameConflict"));
     const other = await stage.deployments.get({ namespace, name: "web--east" });
     assert.equal(other.metadata.ownerReferences, undefined);
     assert.equal(other.spec.replicas, 2);

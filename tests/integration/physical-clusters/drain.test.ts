@@ -16,7 +16,7 @@ import {
 } from "./fixture.ts";
 
 const kubelet = { startDelayMs: { min: 5, max: 50 }, stopDelayMs: 10, runMs: 100 };
-const patience = { graceMs: 60_000, settleMs: 0 };
+const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
 /** A machine may be slow: a cluster that answers late is not lost. */
 const link = { probeMs: 500, probeTimeoutMs: 20_000, failuresMax: 10, inventoryMs: 1000 };
 const namespace = "default";
@@ -33,7 +33,7 @@ class Stage {
   }
 
   static async open(t: TestContext, clusters: readonly string[]): Promise<Stage> {
-    const plane = await startControlPlaneWithClusters(t, { patience, link });
+    const plane = await startControlPlaneWithClusters(t, { gracePeriods, link });
     for (const name of clusters) {
       const { kubeconfig } = await startPhysicalCluster(t, { name, kubelet });
       await register(plane.client, name, { kubeconfig });
@@ -69,7 +69,7 @@ class Stage {
         const found = await this.client.resource(deployments).get({ namespace, name });
         const { status } = found as { status?: { readyReplicas?: number; conditions?: [] } };
         assert.equal(status?.readyReplicas, 4);
-        assert.ok(isConditionTrue(status?.conditions, "Placed"));
+        assert.ok(isConditionTrue(status?.conditions, "Scheduled"));
       }
     });
   }
@@ -115,7 +115,7 @@ describe("a drain", () => {
     const { status } = await stage.until("east", ({ status }) => {
       assert.deepEqual(
         status?.drain?.blocked?.map(({ name, reason }) => `${name} ${reason}`),
-        ["one--east Held"],
+        ["one--east DisruptionBlocked"],
       );
     });
     assert.equal(status?.drain?.total, 3);
@@ -143,7 +143,7 @@ describe("a drain", () => {
     await stage.untilParts("web--east 2", "web--west 2");
     await stage.untilPlaced("web");
     // Only now: what is paused is not evened out when the other cluster is found to take it, too.
-    const patch = { metadata: { annotations: { "workloads.kcp.io/paused": "true" } } };
+    const patch = { metadata: { annotations: { "workload.kcp.io/paused": "true" } } };
     await stage.client
       .resource(deployments)
       .patch({ namespace, name: "web" }, { type: "merge", patch });
@@ -152,13 +152,13 @@ describe("a drain", () => {
       assert.equal(status?.drain?.blocked?.[0]?.reason, "Paused"),
     );
     const partOf = () => stage.client.resource(deployments).get({ namespace, name: "web--east" });
-    assert.equal((await partOf()).metadata.annotations?.["workloads.kcp.io/evict"], "true");
+    assert.equal((await partOf()).metadata.annotations?.["workload.kcp.io/evict"], "true");
     await stage.set("east", { drain: null });
     await stage.until("east", (target) => {
       assert.equal(target.status?.drain, undefined);
       assert.equal(drainedOf(target), undefined);
     });
-    assert.equal((await partOf()).metadata.annotations?.["workloads.kcp.io/evict"], undefined);
+    assert.equal((await partOf()).metadata.annotations?.["workload.kcp.io/evict"], undefined);
     await stage.untilParts("web--east 2", "web--west 2");
   });
 
@@ -166,9 +166,9 @@ describe("a drain", () => {
     const stage = await Stage.open(t, ["east"]);
     await stage.deploy("web");
     await stage.untilPlaced("web");
-    await stage.set("east", { drain: { decommission: true } });
+    await stage.set("east", { drain: { deleteAfterDrain: true } });
     await stage.until("east", ({ status }) =>
-      assert.equal(status?.drain?.blocked?.[0]?.reason, "NoReadyClusters"),
+      assert.equal(status?.drain?.blocked?.[0]?.reason, "NoFeasibleCluster"),
     );
     await stage.untilParts("web--east 4");
     const { kubeconfig } = await startPhysicalCluster(t, { name: "west", kubelet });
@@ -181,7 +181,7 @@ describe("a drain", () => {
   });
 
   it("counts and moves what is in its own logical cluster, and nothing of another's of the same names", async (t) => {
-    const plane = await startControlPlaneWithClusters(t, { patience, link });
+    const plane = await startControlPlaneWithClusters(t, { gracePeriods, link });
     const east = await startPhysicalCluster(t, { name: "east", kubelet });
     const west = await startPhysicalCluster(t, { name: "west", kubelet });
     const stages: Stage[] = [];

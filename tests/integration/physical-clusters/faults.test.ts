@@ -38,7 +38,7 @@ async function untilEvent(client: Client, name: string, reason: string): Promise
 }
 
 describe("a fault of a cluster", () => {
-  it("that nobody answers is in an Event, too", async (t) => {
+  it("an unreachable cluster is reported in an Event, too", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
@@ -49,7 +49,7 @@ describe("a fault of a cluster", () => {
     assert.match(await untilEvent(plane.client, "east", reason), /check that the cluster runs/);
   });
 
-  it("an expired serving certificate is told from one that nobody trusts", async (t) => {
+  it("an expired serving certificate is distinguished from an untrusted one", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const now = systemClock.now() - 40 * dayMs;
     const authority = createCertificateAuthority({ commonName: "old-ca", now });
@@ -121,19 +121,22 @@ describe("a fault of a cluster", () => {
     assert.match(await untilEvent(plane.client, "east", "ClockSkew"), wanted);
   });
 
-  it("two control planes that claim it are both told of each other, and both go on", async (t) => {
+  it("two control planes that register the same cluster each report the other, and both keep working", async (t) => {
     const east = await startPhysicalCluster(t, { name: "east" });
     const planes = [await working(t, east.kubeconfig), await working(t, east.kubeconfig)];
     for (const [at, { client, uid }] of planes.entries()) {
       const other = planes[1 - at]?.uid ?? "";
-      const wanted = { type: "Exclusive", status: "False", reason: "ClaimedByOthers" };
+      const wanted = { type: "SharedOwnership", status: "True", reason: "OtherSyncTargets" };
       const target = await untilCondition(client, "east", wanted);
-      const message = messageOf(target, "Exclusive");
+      const message = messageOf(target, "SharedOwnership");
       assert.ok(message.includes(`SyncTarget east (uid ${other})`), message);
       assert.ok(!message.includes(uid));
-      assert.match(message, /If one of them should not, delete that SyncTarget/);
+      assert.match(
+        message,
+        /^also registered as .*capacity is counted twice. If one of them .*, delete that SyncTarget/,
+      );
       await untilCondition(client, "east", { status: "True" });
-      await untilEvent(client, "east", "ClaimedByOthers");
+      await untilEvent(client, "east", "OtherSyncTargets");
       await eventually(async () => {
         const web = await client.resource(deployments).get({ namespace: "default", name: "web" });
         assert.equal((web as { status?: { readyReplicas?: number } }).status?.readyReplicas, 2);

@@ -11,7 +11,7 @@ import {
   startWorkloadFixture,
   type WorkloadFixture,
   workload,
-} from "./workload-stage.ts";
+} from "./workload-fixture.ts";
 
 const namespaces = defineResource<KubernetesObject>({
   group: "",
@@ -40,33 +40,33 @@ const web = (name: string, replicas: number, annotations: object = {}) => {
 
 /** What workloads bring along; clusters have ConfigMaps and Secrets of their own. */
 async function carried(
-  stage: WorkloadFixture,
+  fixture: WorkloadFixture,
   kind: Kind,
   cluster: string,
 ): Promise<readonly string[]> {
-  const { items } = await stage.at(kind, stage.cluster(cluster).client).list({
+  const { items } = await fixture.at(kind, fixture.cluster(cluster).client).list({
     labelSelector: "internal.workload.kcp.io/cluster",
   });
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
-async function makeNeeded(stage: WorkloadFixture, client = stage.client): Promise<void> {
+async function makeNeeded(fixture: WorkloadFixture, client = fixture.client): Promise<void> {
   const metadata = (name: string) => ({ name, namespace });
   const data = { from: "default" };
-  await stage.make("configMaps", { metadata: metadata("settings"), data }, client);
-  await stage.make("configMaps", { metadata: metadata("unused"), data }, client);
-  await stage.make("secrets", { metadata: metadata("key"), stringData: data }, client);
-  await stage.make("secrets", { metadata: metadata("pull"), stringData: data }, client);
-  await stage.make("secrets", { metadata: metadata("other-key"), stringData: data }, client);
+  await fixture.make("configMaps", { metadata: metadata("settings"), data }, client);
+  await fixture.make("configMaps", { metadata: metadata("unused"), data }, client);
+  await fixture.make("secrets", { metadata: metadata("key"), stringData: data }, client);
+  await fixture.make("secrets", { metadata: metadata("pull"), stringData: data }, client);
+  await fixture.make("secrets", { metadata: metadata("other-key"), stringData: data }, client);
   const imagePullSecrets = [{ name: "pull" }];
-  await stage.make("accounts", { metadata: metadata("robot"), imagePullSecrets }, client);
+  await fixture.make("accounts", { metadata: metadata("robot"), imagePullSecrets }, client);
 }
 
 describe("what workloads need", () => {
   it("goes along with them, leaves with them, and nothing else does", async (t) => {
     const stage = await startWorkloadFixture(t, "east", "west");
     await makeNeeded(stage);
-    const only = { "workloads.kcp.io/cluster-weights": "west=0" };
+    const only = { "workload.kcp.io/cluster-weights": "west=0" };
     await stage.make("deployments", web("web", 2, only));
     await stage.untilStatus("deployments", "web", (status) =>
       assert.equal(status["readyReplicas"], 2),
@@ -80,7 +80,7 @@ describe("what workloads need", () => {
     assert.deepEqual(await carried(stage, "configMaps", "west"), []);
 
     // Moved: it is in the new place, and then no more in the old one.
-    const annotations = { "workloads.kcp.io/cluster-weights": "east=0" };
+    const annotations = { "workload.kcp.io/cluster-weights": "east=0" };
     const at = { namespace, name: "web" };
     await stage
       .at("deployments")

@@ -15,8 +15,8 @@ import {
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { flushEventLoop } from "@kcp-ts/testkit";
 import { eventually } from "./fixture.ts";
-import { createUpsyncedSlice, defineKinds, defineTrafficKinds } from "./traffic-clock-stage.ts";
-import { namespace, services } from "./traffic-stage.ts";
+import { createUpsyncedSlice, defineKinds, defineTrafficKinds } from "./traffic-clock-fixture.ts";
+import { namespace, services } from "./traffic-fixture.ts";
 
 const claims = defineResource<DynamicObject>({
   group: "",
@@ -51,7 +51,7 @@ async function started(t: TestContext) {
   });
   t.after(async () => {
     stop.abort();
-    while (!isOver) await clock.advanceAndSettle(100);
+    while (!isOver) await clock.advanceAndFlush(100);
     await running;
     await plane.close();
   });
@@ -85,7 +85,7 @@ describe("a heartbeat", () => {
     await eventually(() => client.resource(claims).create(made.claims));
     await eventually(() => createUpsyncedSlice(client, "east"));
     for (let seconds = 0; seconds < 30; seconds++) {
-      await clock.advanceAndSettle(1000);
+      await clock.advanceAndFlush(1000);
       await beat(clock.now());
     }
     const isKnown = (part: string) => asked.some((one) => one.includes(part));

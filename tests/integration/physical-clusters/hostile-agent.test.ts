@@ -1,4 +1,7 @@
-/** Goal: whoever has an agent's token decides nothing outside of its cluster: what it writes is run nowhere else, and brings it nothing. */
+/**
+ * Goal: a client with an agent's token decides nothing outside of its cluster: its objects run in
+ * no other cluster, and gain it no permissions.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {
@@ -40,7 +43,7 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 interface Stage {
   readonly plane: TestControlPlane;
   readonly agent: Agent;
-  /** The status of an answer to whoever has the agent's token, in its view. */
+  /** The status of a response to a client with the agent's token, in its virtual workspace. */
   readonly ask: (
     method: Method,
     path: string,
@@ -130,7 +133,7 @@ describe("an agent's token", () => {
     assert.deepEqual((await plane.client.resource(deployments).list()).items, []);
   });
 
-  it("makes copies that say so for as long as they are there, to whoever writes them", async (t) => {
+  it("creates copies that keep the label of their cluster as long as they exist, whichever client writes them", async (t) => {
     const at = await stage(t);
     const { ask, plane } = at;
     await letDeploymentsComeUp(at);
@@ -154,7 +157,7 @@ describe("an agent's token", () => {
     for (const metadata of [
       { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "x", uid: "1" }] },
       { finalizers: [syncerFinalizer("east")] },
-      { annotations: { "workloads.kcp.io/follows": "east" } },
+      { annotations: { "workload.kcp.io/propagated-to": "east" } },
     ]) {
       const all = {
         ...labelled("other", upsync),
@@ -178,7 +181,8 @@ describe("an agent's token", () => {
     const found = () =>
       plane.client.resource(deployments).get({ namespace: "default", name: "planted" });
     assert.equal((await found()).metadata.labels?.[stateLabel("mine")], "Upsync");
-    // The owner of the workspace does not take the label off either: nobody would know who wrote the rest.
+    // The owner of the workspace cannot remove the label either: the origin of the object would be
+    // lost.
     for (const patch of [gone, { metadata: { labels: { [clusterLabel]: "east" } } }]) {
       const name = { namespace: "default", name: "planted" };
       const answer = plane.client.resource(deployments).patch(name, { type: "merge", patch });
@@ -253,7 +257,10 @@ describe("an agent's token", () => {
       [`${apps}/own`, { metadata: { finalizers: ["example.com/mine"] } }],
       [`${apps}/own`, { metadata: { finalizers: [syncerFinalizer("east")] } }],
       [`${apps}/own`, { metadata: { annotations: { note: "x" } } }],
-      [`${apps}/own`, { metadata: { annotations: { "workloads.kcp.io/refers-to": "secrets/x" } } }],
+      [
+        `${apps}/own`,
+        { metadata: { annotations: { "workload.kcp.io/dependencies": "secrets/x" } } },
+      ],
       [`${apps}/own`, { metadata: { annotations: { "finalizers.workload.kcp.io/mine": "x" } } }],
       [
         `${apps}/own`,
@@ -291,7 +298,7 @@ describe("an agent's token", () => {
       ],
       [
         `${inCore}/configmaps/settings`,
-        { metadata: { annotations: { "synced.workload.kcp.io/mine": "{}" } } },
+        { metadata: { annotations: { "sync-error.workload.kcp.io/mine": "{}" } } },
       ],
       [`${apps}/own/status`, { status: { replicas: 7 } }],
     ];

@@ -1,4 +1,7 @@
-/** Goal: a cluster that answers with too much of anything costs others nothing, and its owner is told. */
+/**
+ * Goal: a cluster with oversized responses costs other tenants nothing, and its SyncTarget reports
+ * the error.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";

@@ -1,4 +1,7 @@
-/** Goal: whoever rules a physical cluster puts no address behind Services that it does not run, and nothing into namespaces that it was given nothing of. */
+/**
+ * Goal: an administrator of a physical cluster can add no address to Services that the cluster does
+ * not run, and nothing to namespaces of which it has no objects.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { rootCluster } from "@kcp-ts/machinery/names";
@@ -25,7 +28,7 @@ import {
   service,
   services,
   TrafficFixture,
-} from "./traffic-stage.ts";
+} from "./traffic-fixture.ts";
 
 const core = { group: "", version: "v1" };
 const namespaces = defineResource<KubernetesObject>({
@@ -95,7 +98,7 @@ describe("a physical cluster that lies", () => {
           [namespaceLocatorAnnotation]: JSON.stringify({
             ...{ syncTarget: target, cluster: "root", namespace },
           }),
-          "internal.workload.kcp.io/namespace-proof": "A".repeat(43),
+          "workload.kcp.io/namespace-signature": "A".repeat(43),
         },
       },
     });

@@ -4,27 +4,32 @@ import { describe, it } from "node:test";
 import { locations, placements } from "@kcp-ts/multicluster";
 import { type Client, findCondition } from "@kcp-ts/sdk";
 import { deployment, deployments, eventually } from "./fixture.ts";
-import { PlacementFixture } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-fixture.ts";
 import { bind, startSharedCompute, untilReplicas } from "./tenants.ts";
 
-async function allow(client: Client, name: string, bounds: object | null): Promise<void> {
-  const patch = { spec: { bounds } } as never;
+async function allow(client: Client, name: string, resourceLimits: object | null): Promise<void> {
+  const patch = { spec: { resourceLimits } } as never;
   await eventually(() => client.resource(locations).patch({ name }, { type: "merge", patch }));
 }
 
 function asking(name: string, replicas: number, selector?: string) {
   const { spec, metadata, ...rest } = deployment(name);
   const annotations =
-    selector === undefined ? {} : { "workloads.kcp.io/cluster-selector": selector };
+    selector === undefined ? {} : { "workload.kcp.io/cluster-selector": selector };
   return { ...rest, metadata: { ...metadata, annotations }, spec: { ...spec, replicas } };
 }
 
-async function untilHeld(client: Client, name: string, message: RegExp): Promise<void> {
+async function untilHeld(
+  client: Client,
+  name: string,
+  message: RegExp,
+  reason = "PartiallyScheduled",
+): Promise<void> {
   await eventually(async () => {
     const found = await client.resource(deployments).get({ namespace: "default", name });
     const { status } = found as { status?: { conditions?: never } };
-    const placed = findCondition(status?.conditions, "Placed");
-    assert.equal(placed?.reason, "NoCapacity", JSON.stringify(placed));
+    const placed = findCondition(status?.conditions, "Scheduled");
+    assert.equal(placed?.reason, reason, JSON.stringify(placed));
     assert.match(placed?.message ?? "", message);
   });
 }
@@ -41,24 +46,28 @@ async function untilGiven(client: Client, replicas: number): Promise<void> {
 
 describe("the bounds of a Location", () => {
   it("hold without any Placement, and let in more when they grow", async (t) => {
-    const stage = await PlacementFixture.set(t, { clusters: { east: undefined, west: undefined } });
+    const stage = await PlacementFixture.start(t, {
+      clusters: { east: undefined, west: undefined },
+    });
     await allow(stage.client, "default", { pods: 2 });
     await stage.apply("web", 8);
     await untilHeld(
       stage.client,
       "web",
-      /^6 of 8 replicas .*: Location default: 0 of 2 pods is reserved by others/,
+      /^2\/8 replicas scheduled: pod limit reached: 2\/2 \(Location default\)$/,
     );
     await stage.untilShares("web", { east: 1, west: 1 });
     await allow(stage.client, "default", { pods: 5 });
     await stage.untilReady("web", 5);
     await allow(stage.client, "default", null);
     await stage.untilReady("web", 8);
-    await stage.untilPlaced("web", { reason: "Split" });
+    await stage.untilScheduled("web", { reason: "AllReplicasScheduled" });
   });
 
   it("do not keep what is there from moving, and a move leaves no more than is allowed", async (t) => {
-    const stage = await PlacementFixture.set(t, { clusters: { east: undefined, west: undefined } });
+    const stage = await PlacementFixture.start(t, {
+      clusters: { east: undefined, west: undefined },
+    });
     await allow(stage.client, "default", { pods: 4 });
     await stage.apply("web", 8);
     await stage.untilShares("web", { east: 2, west: 2 });
@@ -73,24 +82,28 @@ describe("the bounds of a Location", () => {
     await stage.patchTarget("west", { spec: { unschedulable: true, drain: {} } });
     await stage.untilShares("web", { east: 4 });
     await stage.untilReady("web", 4);
-    await untilHeld(stage.client, "web", /^4 of 8 .*: Location default: /);
+    await untilHeld(
+      stage.client,
+      "web",
+      /^4\/8 replicas scheduled: pod limit reached: 4\/1 \(Location default\)$/,
+    );
   });
 
   it("hold for what selects clusters by itself, each of another one", async (t) => {
     const clusters = { east: undefined, west: undefined, north: undefined };
-    const stage = await PlacementFixture.set(t, { clusters });
+    const stage = await PlacementFixture.start(t, { clusters });
     await allow(stage.client, "default", { pods: 2 });
     for (const name of Object.keys(clusters)) {
-      const whole = asking(`in-${name}`, 2, `workloads.kcp.io/cluster=${name}`);
+      const whole = asking(`in-${name}`, 2, `workload.kcp.io/cluster=${name}`);
       await eventually(() => stage.client.resource(deployments).create(whole));
     }
     await eventually(async () => {
       const { items } = await stage.client.resource(deployments).list({ namespace: "default" });
       const reasons = items.map((one) => {
         const { status } = one as { status?: { conditions?: never } };
-        return findCondition(status?.conditions, "Placed")?.reason;
+        return findCondition(status?.conditions, "Scheduled")?.reason;
       });
-      assert.equal(reasons.filter((reason) => reason === "NoCapacity").length, 2);
+      assert.equal(reasons.filter((reason) => reason === "Unschedulable").length, 2);
     });
     await untilGiven(stage.client, 2);
   });
@@ -98,11 +111,11 @@ describe("the bounds of a Location", () => {
   it("hold for some of the clusters, while others take what they like", async (t) => {
     const labels = { east: { tier: "small" }, west: { tier: "small" } };
     const clusters = { east: undefined, west: undefined, north: undefined };
-    const stage = await PlacementFixture.set(t, { clusters, labels });
+    const stage = await PlacementFixture.start(t, { clusters, labels });
     const instanceSelector = { matchLabels: { tier: "small" } };
     await stage.client.resource(locations).create({
       metadata: { name: "small" },
-      spec: { instanceSelector, bounds: { pods: 2 } },
+      spec: { instanceSelector, resourceLimits: { pods: 2 } },
     } as never);
     await stage.apply("web", 9);
     // Which of the two takes how many depends on what the scheduler saw first: Location or Deployment.
@@ -124,12 +137,17 @@ describe("the bounds of a Location", () => {
     } as never);
     for (const tenant of [one, two]) {
       await tenant.resource(deployments).create(asking("web", 8));
-      await untilHeld(tenant, "web", /^6 of 8 .*: Location default: 0 of 2 pods/);
+      await untilHeld(
+        tenant,
+        "web",
+        /^2\/8 replicas scheduled: pod limit reached: 2\/2 \(Location default\)$/,
+      );
       await untilReplicas(tenant, "web", 2);
     }
     await two.resource(placements).delete({ name: "everywhere" });
     await two.resource(deployments).create(asking("more", 1));
-    await untilHeld(two, "more", /^1 of 1 .*: Location default: 2 of 2 pods/);
+    const full = /^0\/1 replicas scheduled: .*pod limit reached: 2\/2 \(Location default\)/;
+    await untilHeld(two, "more", full, "Unschedulable");
     for (const tenant of [one, two]) await untilGiven(tenant, 2);
     await allow(compute, "default", { pods: 4 });
     await untilReplicas(one, "web", 4);

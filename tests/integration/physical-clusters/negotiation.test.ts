@@ -68,7 +68,7 @@ describe("negotiation among clusters of two generations", () => {
     assert.equal(await client.resource(apiResourceImports).find({ name: west }), undefined);
   });
 
-  it("narrows what is not published yet, whoever comes first", async (t) => {
+  it("narrows a schema that is not published yet, whichever cluster comes first", async (t) => {
     const options = { resourcesToSync: ["deployments.apps"], autoPublishApis: false };
     const plane = await startControlPlaneWithClusters(t, options);
     const newer = await startPhysicalCluster(t, { name: "us-east1" });
@@ -207,7 +207,7 @@ describe("what was published", () => {
 });
 
 describe("the imports of a cluster", () => {
-  it("come back when somebody deletes one, and go when the cluster no longer serves an API", async (t) => {
+  it("are created again after a deletion, and are deleted when the cluster no longer serves an API", async (t) => {
     const { client } = await startControlPlaneWithClusters(t, {
       resourcesToSync: ["widgets.example.io"],
     });

@@ -54,18 +54,18 @@ describe("Locations, Placements and what SyncTargets say for them", () => {
     await refused({ locationResource: elsewhere }, /Unsupported value/);
   });
 
-  it("bounds are quantities, and taints are known by key and effect", async () => {
+  it("resourceLimits are quantities, and taints are known by key and effect", async () => {
     const target = (spec: object) =>
       client.resource(syncTargets).create({ metadata: { name: "east" }, spec } as never);
     const wrong = /must be quantities of zero or more/;
-    await assert.rejects(target({ bounds: { cpu: "much" } }), wrong);
-    await assert.rejects(target({ bounds: { pods: -1 } }), wrong);
+    await assert.rejects(target({ resourceLimits: { cpu: "much" } }), wrong);
+    await assert.rejects(target({ resourceLimits: { pods: -1 } }), wrong);
     const taint = { key: "dedicated", value: "gpu", effect: "NoSchedule" };
     await assert.rejects(target({ taints: [taint, taint] }), /Duplicate value/);
     await assert.rejects(target({ taints: [{ ...taint, effect: "Sometimes" }] }), /Unsupported/);
-    const bounds = { cpu: "40", memory: "64Gi", pods: 500, workloads: 20 };
-    const made = await target({ bounds, taints: [taint] });
-    assert.deepEqual([made.spec?.bounds, made.spec?.taints], [bounds, [taint]]);
+    const resourceLimits = { cpu: "40", memory: "64Gi", pods: 500, workloads: 20 };
+    const made = await target({ resourceLimits, taints: [taint] });
+    assert.deepEqual([made.spec?.resourceLimits, made.spec?.taints], [resourceLimits, [taint]]);
   });
 
   it("belong to their own logical cluster", async () => {

@@ -6,7 +6,7 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import { type PlacementReviewSpec, placementReviews, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { deployment, deployments, eventually } from "./fixture.ts";
-import { PlacementFixture } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-fixture.ts";
 import { bind, configMaps, sharedNameOf, startSharedCompute, untilReplicas } from "./tenants.ts";
 
 const names = ["east", "west"].map((name) => sharedNameOf("compute", name));
@@ -48,7 +48,7 @@ async function forbids(asking: Promise<unknown>): Promise<void> {
 }
 
 describe("placement reviews where clusters are used from other workspaces", () => {
-  it("tell a tenant of the clusters that it uses, and whoever has them what would leave them", async (t) => {
+  it("show a tenant the clusters that it uses, and show the compute workspace the workloads that would leave them", async (t) => {
     const { plane, compute } = await startSharedCompute(t, { resources: ["deployments.apps"] });
     const [one, two] = [plane.clientFor("one"), plane.clientFor("two")];
     for (const tenant of [one, two]) {
@@ -57,32 +57,32 @@ describe("placement reviews where clusters are used from other workspaces", () =
       await untilReplicas(tenant, "web", 4);
       await eventually(async () => {
         const { explanation } = await ask(tenant, { explain: web });
-        const shares = explanation?.clusters.map(({ name, share, available }) => ({
+        const shares = explanation?.clusters.map(({ name, desired: share, available }) => ({
           ...{ name, share, available },
         }));
         assert.deepEqual(
           shares,
           names.map((name) => ({ name, share: 2, available: 2 })),
         );
-        assert.equal(explanation?.unplaced, 0);
+        assert.equal(explanation?.unscheduled, 0);
       });
     }
     const { explanation } = await ask(one, { explain: web });
     // How much else is in the clusters is not said.
-    for (const { room, reasons } of explanation?.clusters ?? []) {
+    for (const { capacity: room, reasons } of explanation?.clusters ?? []) {
       assert.equal(room, undefined);
-      assert.deepEqual(reasons, ["it takes its share"]);
+      assert.deepEqual(reasons, ["Scheduled"]);
     }
     assert.deepEqual((await ask(one, { clusters: {} })).clusters, names);
-    const selector = `workloads.kcp.io/cluster=${names[1]}`;
+    const selector = `workload.kcp.io/cluster=${names[1]}`;
     assert.deepEqual((await ask(one, { clusters: { selector } })).clusters, [names[1]]);
 
     const { plan } = await ask(compute, { plan: { drain: "east" } });
-    const move = { kind: "Deployment", namespace: "default", name: "web", unplaced: 0 };
-    const told = { ...move, because: [], refused: [], isOfOthers: true };
+    const move = { kind: "Deployment", namespace: "default", name: "web", unscheduled: 0 };
+    const told = { ...move, reasons: [], rejectedBy: [], ofOtherTenant: true };
     const expected = { ...told, from: { east: 2, west: 2 }, to: { west: 4 } };
     assert.deepEqual(plan?.moves, [expected, expected]);
-    assert.deepEqual([plan?.replicas, plan?.staying, plan?.hidden], [4, 0, 0]);
+    assert.deepEqual([plan?.replicas, plan?.unchanged, plan?.hiddenMoves], [4, 0, 0]);
     // What may not be told: whose they are.
     assert.doesNotMatch(JSON.stringify(plan), /\b(one|two)\b/);
     // It was a question.
@@ -91,7 +91,7 @@ describe("placement reviews where clusters are used from other workspaces", () =
     // A tenant asks about its own workloads only.
     const own = (await ask(one, { plan: { drain: names[0] as string } })).plan;
     assert.deepEqual(
-      own?.moves.map(({ isOfOthers, to }) => ({ isOfOthers, to })),
+      own?.moves.map(({ ofOtherTenant: isOfOthers, to }) => ({ isOfOthers, to })),
       [{ isOfOthers: undefined, to: { [names[1] as string]: 4 } }],
     );
     await assert.rejects(ask(one, { plan: { drain: "east" } }), /there is no SyncTarget east/);
@@ -126,13 +126,13 @@ describe("placement reviews where clusters are used from other workspaces", () =
     await forbids(ask(as("compute", bob), { plan: { drain: "east" } }));
     // Who sees clusters, and no workloads, is told that there are some.
     const seeing = (await ask(as("tenant", cid), drain)).plan;
-    assert.deepEqual([seeing?.moves, seeing?.hidden], [[], 1]);
+    assert.deepEqual([seeing?.moves, seeing?.hiddenMoves], [[], 1]);
     // An edit of what he sees himself may be planned by anybody; he is not told of others.
     const whole = await tenant.resource(deployments).get({ namespace: "default", name: "web" });
     const edited = { ...whole, spec: { ...whole.spec, replicas: 5 } };
     const objects = [{ ...edited, apiVersion: "apps/v1", kind: "Deployment" }];
     const byBob = (await ask(as("tenant", bob), { plan: { objects } })).plan;
-    assert.deepEqual([byBob?.moves, byBob?.hidden], [[], 1]);
+    assert.deepEqual([byBob?.moves, byBob?.hiddenMoves], [[], 1]);
     const byAnn = (await ask(as("tenant", ann), { plan: { objects } })).plan;
     assert.deepEqual(byAnn?.moves[0]?.name, "web");
   });
@@ -141,7 +141,7 @@ describe("placement reviews where clusters are used from other workspaces", () =
 describe("placement reviews in a workspace of its own clusters", () => {
   it("explain what follows workloads, and say what cannot be asked", async (t) => {
     const resources = ["deployments.apps", "configmaps"];
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: undefined, west: undefined },
       specs: { east: { resources }, west: { resources, unschedulable: true } },
     });
@@ -151,10 +151,10 @@ describe("placement reviews in a workspace of its own clusters", () => {
     await stage.apply("web", 2, { pod: { envFrom: [{ configMapRef: { name: "app" } }] } });
     const explain = { resource: "cm", namespace: "default", name: "app" };
     await eventually(async () => {
-      const { follower } = await ask(client, { explain });
+      const { dependency: follower } = await ask(client, { explain });
       assert.deepEqual(follower?.clusters, [
-        { name: "east", isThere: true, reasons: ["it follows deployment/web"] },
-        { name: "west", isThere: false, reasons: ["nothing that it follows is there"] },
+        { name: "east", present: true, reasons: ["it follows deployment/web"] },
+        { name: "west", present: false, reasons: ["nothing that it follows is there"] },
       ]);
     });
     await assert.rejects(ask(client, { explain: { ...explain, name: "none" } }), /not found/);

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { locations, placements, syncTargets } from "@kcp-ts/multicluster";
 import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { deployments, eventually } from "./fixture.ts";
-import { PlacementFixture } from "./placement-stage.ts";
+import { PlacementFixture } from "./placement-fixture.ts";
 
 interface Namespace extends KubernetesObject {
   readonly status?: { readonly conditions?: Parameters<typeof findCondition>[0] };
@@ -33,7 +33,7 @@ const selects = (name: string) => [{ matchLabels: { [region]: name } }];
 
 describe("Locations and Placements", () => {
   it("a workspace with clusters has a default Location, which counts them and comes back", async (t) => {
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -58,7 +58,7 @@ describe("Locations and Placements", () => {
   });
 
   it("a Placement for a namespace moves what is there when its selector is edited", async (t) => {
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -104,7 +104,7 @@ describe("Locations and Placements", () => {
       assert.equal(ready?.message, "No valid location is found");
     });
     // The last copy stays where it is when there is nowhere to go.
-    await stage.untilPlaced("web", { reason: "Split" });
+    await stage.untilScheduled("web", { reason: "AllReplicasScheduled" });
     assert.deepEqual(await stage.shares("web"), { west: 4 });
 
     await resource.delete({ name: "web" });
@@ -116,7 +116,7 @@ describe("Locations and Placements", () => {
   });
 
   it("the namespace's Placement goes before the workspace's, and that before root's", async (t) => {
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -154,7 +154,7 @@ describe("Locations and Placements", () => {
   });
 
   it("taints keep new work away, and NoExecute what is there", async (t) => {
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: undefined, west: undefined },
       labels,
     });
@@ -182,23 +182,23 @@ describe("capacity", () => {
 
   it("holds what does not fit, says so, and places it when there is more", async (t) => {
     const node = (name: string) => ({ name, capacity: { cpu: "2" } });
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: [node("east-1")], west: [node("west-1")] },
       labels,
     });
     await stage.apply("web", 6, { pod });
     await stage.untilShares("web", { east: 2, west: 2 });
     await stage.untilReady("web", 4);
-    await stage.untilPlaced("web", {
-      reason: "NoCapacity",
-      message: /^2 of 6 replicas have no cluster to go to: east: 0 of 2 cpu is reserved by others/,
+    await stage.untilScheduled("web", {
+      reason: "PartiallyScheduled",
+      message: /^4\/6 replicas scheduled: 0\/2 clusters are available: 2 Insufficient cpu$/,
     });
     await eventually(async () => {
       const { status } = await stage.client.resource(syncTargets).get({ name: "east" });
       assert.deepEqual(status?.reserved, { cpu: "2", pods: "2", workloads: "1" });
     });
     await stage.apply("late", 1, { pod });
-    await stage.untilPlaced("late", { reason: "NoCapacity" });
+    await stage.untilScheduled("late", { reason: "Unschedulable" });
     await stage.clusters.get("west")?.nodes.add(node("west-2"));
     await stage.untilShares("web", { east: 2, west: 4 });
     await stage.untilReady("web", 6);
@@ -208,32 +208,32 @@ describe("capacity", () => {
   });
 
   it("bounds of a SyncTarget and of a Location hold, and room that is given back is used", async (t) => {
-    const stage = await PlacementFixture.set(t, {
+    const stage = await PlacementFixture.start(t, {
       clusters: { east: undefined, west: undefined },
       labels,
-      specs: { east: { bounds: { pods: 3 } } },
+      specs: { east: { resourceLimits: { pods: 3 } } },
     });
     await stage.apply("web", 10);
     await stage.untilShares("web", { east: 3, west: 7 });
     const resource = stage.client.resource(locations);
     await resource.patch(
       { name: "default" },
-      { type: "merge", patch: { spec: { bounds: { pods: 12 } } } },
+      { type: "merge", patch: { spec: { resourceLimits: { pods: 12 } } } },
     );
     await stage.client.resource(placements).create({
       metadata: { name: "all" },
       spec: { namespaceSelector: {}, locationSelectors: [{}] },
     } as never);
     await stage.apply("api", 4);
-    await stage.untilPlaced("api", {
-      reason: "NoCapacity",
-      message: /2 of 4 replicas .* Location default: 10 of 12 pods is reserved by others/,
+    await stage.untilScheduled("api", {
+      reason: "PartiallyScheduled",
+      message: /^2\/4 replicas scheduled: pod limit reached: 12\/12 \(Location default\)$/,
     });
     const name = { namespace: "default", name: "web" };
     await stage.client
       .resource(deployments)
       .patch(name, { type: "merge", patch: { spec: { replicas: 4 } } });
     await stage.untilReady("api", 4);
-    await stage.untilPlaced("api", { reason: "Split" });
+    await stage.untilScheduled("api", { reason: "AllReplicasScheduled" });
   });
 });

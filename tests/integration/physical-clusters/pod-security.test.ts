@@ -1,4 +1,7 @@
-/** Goal: Pods of workspaces that use another's clusters stay in their containers, as far as the owner of the clusters says, and their owners are told why one does not run. */
+/**
+ * Goal: Pods of workspaces that use another workspace's clusters are confined to their containers,
+ * as far as the owner of the clusters requires, and their owners see why a Pod does not run.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { locations } from "@kcp-ts/multicluster";
@@ -43,7 +46,7 @@ const kubelet = { startDelayMs: { min: 10, max: 50 }, stopDelayMs: 20, runMs: 10
 /** A workspace with a cluster, and another one that uses it. */
 async function offeredTo(t: TestContext) {
   const plane = await startControlPlaneWithClusters(t, {
-    patience: { graceMs: 60_000, settleMs: 0 },
+    gracePeriods: { unreachableAfterMs: 60_000, recoveryMs: 0 },
   });
   const [home, team] = [plane.clientFor("compute"), plane.clientFor("team")];
   const physical = await startPhysicalCluster(t, { name: "east", kubelet });

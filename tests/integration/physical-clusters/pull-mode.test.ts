@@ -273,14 +273,14 @@ describe("the token of an agent", () => {
       onRenewed: (expiresAtMs) => renewed.push(expiresAtMs),
     });
     const { signal } = new AbortController();
-    await keeper.look(signal);
+    await keeper.renewIfDue(signal);
     assert.deepEqual(renewed, []);
     aheadMs = 500_000;
-    await keeper.look(signal);
+    await keeper.renewIfDue(signal);
     assert.equal(renewed.length, 1);
     // The file follows later: no further token is asked for in between.
     aheadMs = 0;
-    await keeper.look(signal);
+    await keeper.renewIfDue(signal);
     assert.equal(renewed.length, 1);
     const stored = await east.client.resource(secrets).get(secret);
     const token = Buffer.from(stored.data?.["token"] ?? "", "base64").toString();
@@ -334,7 +334,7 @@ describe("an agent", () => {
     assert.match(kubeconfig, /services\/syncer\/root\/east/);
     assert.equal(readToken(token)?.name, id);
     // Nobody but the agent works in the cluster: what is assigned waits for it.
-    await untilCondition(plane.client, "east", { status: "False", reason: "ErrorHeartbeat" });
+    await untilCondition(plane.client, "east", { status: "Unknown", reason: "WaitingForAgent" });
     const stop = await startInstalledAgent(t, { plane, target, downstream: east.client });
     await untilCondition(plane.client, "east", { status: "True" });
     const available = { compatible: "True", available: "True" };
@@ -388,7 +388,7 @@ describe("an agent", () => {
     });
   });
 
-  it("is not installed into a namespace that somebody else made, and that is said", async (t) => {
+  it("is not installed into a namespace that another client created, and the SyncTarget reports it", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     await plane.listen();
     const east = await startPhysicalCluster(t, { name: "east" });

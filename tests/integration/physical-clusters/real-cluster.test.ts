@@ -1,4 +1,7 @@
-/** Goal: a real Kubernetes cluster is registered in both modes, lends its APIs, and runs what it is given, with the rights that the agent's manifest asks for. */
+/**
+ * Goal: a real Kubernetes cluster is registered in both modes, has its APIs imported, and runs its
+ * workloads, with the permissions of the agent's manifest.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -133,7 +136,7 @@ describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, ()
     });
   };
 
-  it("in Push mode lends its APIs, reports its capacity, and runs a Deployment", async (t) => {
+  it("in Push mode has its APIs imported, reports its capacity, and runs a Deployment", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     await register(plane.client, "pushed", { kubeconfig: kubeconfigOf(real) });
     const target = await untilCondition(plane.client, "pushed", { status: "True" });

@@ -5,7 +5,7 @@ import { clusterLabel, downstreamLabel, syncTargets } from "@kcp-ts/multicluster
 import { type Client, type DynamicObject, defineResource, findCondition } from "@kcp-ts/sdk";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually as eventuallyWithin, kubeControllerManagerMissing } from "@kcp-ts/testkit";
-import { startRealCluster, type TestCluster } from "../../scenarios/grounds/index.ts";
+import { startRealCluster, type TestCluster } from "../../scenarios/test-environments/index.ts";
 import { deployment, deployments, fastProbes, register } from "./fixture.ts";
 
 const of = (group: string, version: string, resource: string, kind: string, namespaced = true) =>
@@ -132,7 +132,7 @@ describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?
   ): Promise<void> {
     await eventually(async () => {
       const { metadata } = await up.resource(resource).get({ namespace, name });
-      const text = metadata.annotations?.[`synced.workload.kcp.io/${target}`] ?? "{}";
+      const text = metadata.annotations?.[`sync-error.workload.kcp.io/${target}`] ?? "{}";
       const { reason: told, message = "" } = JSON.parse(text) as Told;
       assert.equal(told, reason, text);
       assert.match(message, words);
@@ -148,7 +148,7 @@ describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?
     await eventually(async () => {
       assert.ok((await down.resource(resource).find({ namespace: there, name })) !== undefined);
       const { metadata } = await up.resource(resource).get({ namespace, name });
-      assert.equal(metadata.annotations?.[`synced.workload.kcp.io/${target}`], undefined);
+      assert.equal(metadata.annotations?.[`sync-error.workload.kcp.io/${target}`], undefined);
     });
   }
 
@@ -202,7 +202,7 @@ describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?
     await isThere(configMaps, "red");
   });
 
-  it("a webhook that nobody answers for", async () => {
+  it("a webhook whose server is unreachable", async () => {
     const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"] };
     await down.resource(webhooks).create({
       metadata: { name: "broken" },

@@ -86,7 +86,7 @@ describe("a physical cluster", () => {
     await untilCondition(plane.client, "east", { status: "False", reason: "InvalidKubeConfig" });
   });
 
-  it("stays where it was registered when somebody changes its Secret, until that is confirmed", async (t) => {
+  it("keeps its registered connection when its Secret changes, until the change is confirmed", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "east" });
     const west = await startPhysicalCluster(t, { name: "west", generation: "1.28" });
@@ -132,12 +132,12 @@ describe("a physical cluster", () => {
 });
 
 describe("the mode of a SyncTarget", () => {
-  it("None: nobody works in the cluster from here, and a syncer that somebody runs makes it ready", async (t) => {
+  it("None: no controller of this server works in the cluster, and a syncer that runs elsewhere makes it ready", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;
     const { metadata } = await register(plane.client, "east", { mode: "None", kubeconfig });
-    await untilCondition(plane.client, "east", { status: "False", reason: "ErrorHeartbeat" });
+    await untilCondition(plane.client, "east", { status: "Unknown", reason: "WaitingForAgent" });
     assert.deepEqual((await plane.client.resource(apiResourceImports).list()).items, []);
     const stopping = new AbortController();
     const { signal } = stopping;
@@ -159,7 +159,7 @@ describe("the mode of a SyncTarget", () => {
     await untilImport(plane.client, "deployments.east.v1.apps", available);
   });
 
-  it("Push without a kubeconfig is told what it lacks", async (t) => {
+  it("Push without a kubeconfig is reported with the missing field", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     await register(plane.client, "east", {});
     const reason = "InvalidKubeConfig";
@@ -193,7 +193,7 @@ describe("the mode of a SyncTarget", () => {
 });
 
 describe("what is wrong with a cluster", () => {
-  it("is said when nobody answers, and is over when somebody does", async (t) => {
+  it("is reported while the cluster is unreachable, and the condition recovers with the cluster", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "east" });
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
@@ -310,7 +310,7 @@ describe("a kubeconfig that is written into a SyncTarget", () => {
     }
   });
 
-  it("is shown to nobody, however it is read", async (t) => {
+  it("is returned to no client, by no verb", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "east" });
     const { kubeconfig } = east;

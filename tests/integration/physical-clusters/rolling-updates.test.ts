@@ -14,7 +14,7 @@ import {
   template,
   type WorkloadFixture,
   workload,
-} from "./workload-stage.ts";
+} from "./workload-fixture.ts";
 
 const names = ["east", "north", "west"];
 const image = (text: string) => ({ containers: [{ name: "main", image: text }] });
@@ -35,7 +35,7 @@ describe("an edit of a workload in several clusters", () => {
     });
 
     await t.test("while it is paused no cluster gets the newest, and it says so", async () => {
-      await annotate(stage, "web", { "workloads.kcp.io/paused": "true" });
+      await annotate(stage, "web", { "workload.kcp.io/paused": "true" });
       await edit(stage, "deployments", "web", { template: template("web", image("app:3")) });
       await stage.untilStatus("deployments", "web", (status) => {
         assert.match(JSON.stringify(status["conditions"]), /DeploymentPaused/);
@@ -44,20 +44,20 @@ describe("an edit of a workload in several clusters", () => {
         assert.equal(status["readyReplicas"], 3);
       });
       assert.deepEqual(await images(stage, "web"), ["app:2", "app:2", "app:2"]);
-      await annotate(stage, "web", { "workloads.kcp.io/paused": null });
+      await annotate(stage, "web", { "workload.kcp.io/paused": null });
       await untilUpdated(stage, "deployments", "web", 3);
       assert.deepEqual(await images(stage, "web"), ["app:3", "app:3", "app:3"]);
     });
 
     await t.test("what does not become available in time is undone", async () => {
-      await annotate(stage, "web", { "workloads.kcp.io/progress-deadline-seconds": "2" });
+      await annotate(stage, "web", { "workload.kcp.io/progress-deadline-seconds": "2" });
       // Nothing has so much memory: it is not started anywhere.
       const resources = { requests: { memory: "9999Gi" } };
       const containers = [{ name: "main", image: "app:4", resources }];
       const counts = countWhile(stage, "web");
       await edit(stage, "deployments", "web", { template: template("web", { containers }) });
       await stage.untilStatus("deployments", "web", (status) => {
-        assert.match(JSON.stringify(status["conditions"]), /ProgressDeadlineExceeded.*is undone/);
+        assert.match(JSON.stringify(status["conditions"]), /ProgressDeadlineExceeded.*rolled back/);
         assert.equal(status["readyReplicas"], 3);
         assert.equal(status["updatedReplicas"], 0);
       });
@@ -86,28 +86,33 @@ describe("an edit of a workload in several clusters", () => {
   });
 });
 
-async function edit(stage: WorkloadFixture, kind: Kind, name: string, spec: object): Promise<void> {
-  await stage.at(kind).patch({ namespace, name }, { type: "merge", patch: { spec } as never });
+async function edit(
+  fixture: WorkloadFixture,
+  kind: Kind,
+  name: string,
+  spec: object,
+): Promise<void> {
+  await fixture.at(kind).patch({ namespace, name }, { type: "merge", patch: { spec } as never });
 }
 
 async function annotate(
-  stage: WorkloadFixture,
+  fixture: WorkloadFixture,
   name: string,
   annotations: Readonly<Record<string, string | null>>,
 ): Promise<void> {
   const patch = { metadata: { annotations } };
-  await stage.at("deployments").patch({ namespace, name }, { type: "merge", patch });
+  await fixture.at("deployments").patch({ namespace, name }, { type: "merge", patch });
 }
 
 /** As `kubectl rollout status` judges it. */
 async function untilUpdated(
-  stage: WorkloadFixture,
+  fixture: WorkloadFixture,
   kind: Kind,
   name: string,
   count: number,
 ): Promise<void> {
   await eventually(async () => {
-    const { metadata, status = {} } = await stage.at(kind).get({ namespace, name });
+    const { metadata, status = {} } = await fixture.at(kind).get({ namespace, name });
     assert.equal(status["observedGeneration"], metadata.generation);
     assert.equal(status["updatedReplicas"], count);
     assert.equal(status["readyReplicas"], count);
@@ -123,11 +128,11 @@ interface FoundPod {
   readonly version: string;
 }
 
-async function podsOf(stage: WorkloadFixture, app: string): Promise<FoundPod[]> {
+async function podsOf(fixture: WorkloadFixture, app: string): Promise<FoundPod[]> {
   const found = await Promise.all(
     names.map(async (name) => {
-      const { items } = await stage
-        .at("pods", stage.cluster(name).client)
+      const { items } = await fixture
+        .at("pods", fixture.cluster(name).client)
         .list({ labelSelector: `app=${app}` });
       return items.map(({ metadata, spec, status }): FoundPod => {
         const { containers } = spec as { containers: readonly { readonly image: string }[] };
@@ -148,17 +153,17 @@ async function podsOf(stage: WorkloadFixture, app: string): Promise<FoundPod[]> 
   return found.flat();
 }
 
-async function images(stage: WorkloadFixture, app: string): Promise<readonly string[]> {
-  return (await podsOf(stage, app)).map((one) => one.image).sort();
+async function images(fixture: WorkloadFixture, app: string): Promise<readonly string[]> {
+  return (await podsOf(fixture, app)).map((one) => one.image).sort();
 }
 
 /** Counts what is ready until it is asked for the least. */
-function countWhile(stage: WorkloadFixture, app: string): { least(): Promise<number> } {
+function countWhile(fixture: WorkloadFixture, app: string): { least(): Promise<number> } {
   let isOver = false;
   const counting = (async () => {
     let least = Number.POSITIVE_INFINITY;
     while (!isOver) {
-      const [first, second] = [await podsOf(stage, app), await podsOf(stage, app)];
+      const [first, second] = [await podsOf(fixture, app), await podsOf(fixture, app)];
       const isSame = JSON.stringify(first) === JSON.stringify(second);
       // Whoever else is at work in this process has a turn.
       await setImmediate();

@@ -77,13 +77,13 @@ export interface SharedComputeOptions {
   readonly cordoned?: "east" | "west";
 }
 
-/** A control plane with a workspace that offers two clusters, which lend `resources`. */
+/** A control plane with a compute workspace that exports two clusters, which serve `resources`. */
 export async function startSharedCompute(
   t: TestContext,
   { resources, awaited = resources, cordoned }: SharedComputeOptions,
 ) {
   const plane = await startControlPlaneWithClusters(t, {
-    patience: { graceMs: 60_000, settleMs: 0 },
+    gracePeriods: { unreachableAfterMs: 60_000, recoveryMs: 0 },
   });
   const compute = plane.clientFor("compute");
   const clusters = new Map<string, SimulatedCluster>();

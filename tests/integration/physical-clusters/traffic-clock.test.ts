@@ -9,8 +9,8 @@ import { type Client, timestamp } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { flushEventLoop } from "@kcp-ts/testkit";
 import { eventually } from "./fixture.ts";
-import { createUpsyncedSlice, defineTrafficKinds } from "./traffic-clock-stage.ts";
-import { namespace, readyBySource, services } from "./traffic-stage.ts";
+import { createUpsyncedSlice, defineTrafficKinds } from "./traffic-clock-fixture.ts";
+import { namespace, readyBySource, services } from "./traffic-fixture.ts";
 
 async function startTraffic(t: TestContext) {
   const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });
@@ -22,7 +22,7 @@ async function startTraffic(t: TestContext) {
   const running = traffic({ client: plane.clientFor("*"), clock, onError }).run(stop.signal);
   t.after(async () => {
     stop.abort();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     await running;
     await plane.close();
   });
@@ -53,7 +53,7 @@ describe("endpoints of a cluster that is not Ready", () => {
     await client.resource(serviceExports).create({ metadata: { name: "web", namespace } });
     const untilBoth = () =>
       eventually(async () => {
-        await clock.advanceAndSettle(1000);
+        await clock.advanceAndFlush(1000);
         assert.deepEqual(await readyBySource(client), { east: 1, west: 1 });
       });
     await untilBoth();
@@ -63,7 +63,7 @@ describe("endpoints of a cluster that is not Ready", () => {
     await flushEventLoop();
     let withdrawnAtMs: number | undefined;
     while (withdrawnAtMs === undefined && clock.now() < lostAtMs + 60_000) {
-      await clock.advanceAndSettle(100);
+      await clock.advanceAndFlush(100);
       const counts = await readyBySource(client);
       assert.equal(counts["east"], 1);
       if (counts["west"] === 0) withdrawnAtMs = clock.now();
@@ -77,10 +77,10 @@ describe("endpoints of a cluster that is not Ready", () => {
     await report(client, clock.now(), "west", "True");
     await untilBoth();
     await report(client, clock.now(), "west", "False");
-    await clock.advanceAndSettle(3000);
+    await clock.advanceAndFlush(3000);
     await report(client, clock.now(), "west", "True");
     for (let step = 0; step < 100; step++) {
-      await clock.advanceAndSettle(100);
+      await clock.advanceAndFlush(100);
       assert.deepEqual(await readyBySource(client), { east: 1, west: 1 });
     }
     assert.deepEqual(errors, []);

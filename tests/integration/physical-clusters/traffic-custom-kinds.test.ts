@@ -23,7 +23,7 @@ import {
   services,
   TrafficFixture,
   total,
-} from "./traffic-stage.ts";
+} from "./traffic-fixture.ts";
 
 interface Farm extends KubernetesObject {
   readonly spec: { readonly size: number; readonly pods: object };

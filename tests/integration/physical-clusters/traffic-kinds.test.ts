@@ -9,8 +9,8 @@ import {
   services,
   TrafficFixture,
   total,
-} from "./traffic-stage.ts";
-import { kinds } from "./workload-stage.ts";
+} from "./traffic-fixture.ts";
+import { kinds } from "./workload-fixture.ts";
 
 const { pods, jobs } = kinds;
 const both = ["us-east1", "us-west1"];

@@ -17,7 +17,7 @@ import { Client, timestamp } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { type FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
 import { deployments, eventually } from "./fixture.ts";
-import { defineTrafficKinds } from "./traffic-clock-stage.ts";
+import { defineTrafficKinds } from "./traffic-clock-fixture.ts";
 import {
   EndpointRecorder,
   endpointSlices,
@@ -25,7 +25,7 @@ import {
   readyBySource,
   services,
   total,
-} from "./traffic-stage.ts";
+} from "./traffic-fixture.ts";
 
 const first = Number(process.env["KCP_SEED"] ?? 2);
 const histories = Number(process.env["KCP_HISTORIES"] ?? 4);
@@ -83,13 +83,13 @@ class History {
     const stop = new AbortController();
     const all = slowed(plane.clientFor("*"), clock, random);
     // As short as can be: whoever is seen is trusted at once.
-    const shared = { client: all, clock, onError() {}, graceMs: 3_600_000 };
-    const running = [deploymentCoordinator({ ...shared, settleMs: 0 }), traffic(shared)].map(
+    const shared = { client: all, clock, onError() {}, unreachableAfterMs: 3_600_000 };
+    const running = [deploymentCoordinator({ ...shared, recoveryMs: 0 }), traffic(shared)].map(
       (one) => one.run(stop.signal),
     );
     t.after(async () => {
       stop.abort();
-      await clock.advanceAndSettle(60_000);
+      await clock.advanceAndFlush(60_000);
       await Promise.all(running);
       await plane.close();
     });
@@ -152,7 +152,7 @@ class History {
       if (this.#chance(0.4)) await this.#sayStatus(name, cluster);
       if (this.#chance(0.25)) await this.#sayEndpoints(name, cluster);
     }
-    await this.clock.advanceAndSettle(300 + 400 * this.#random.next());
+    await this.clock.advanceAndFlush(300 + 400 * this.#random.next());
     await flushEventLoop(4);
   }
 

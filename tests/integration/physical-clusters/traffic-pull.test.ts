@@ -14,7 +14,7 @@ import {
 } from "@kcp-ts/multicluster";
 import { connect, parseKubeconfig } from "@kcp-ts/sdk";
 import { eventually, register, untilCondition } from "./fixture.ts";
-import { readyBySource, services, TrafficFixture, total } from "./traffic-stage.ts";
+import { readyBySource, services, TrafficFixture, total } from "./traffic-fixture.ts";
 
 /** As it would run in a Pod of the cluster: with a token of its own, over the network. */
 async function joinByAgent(t: TestContext, stage: TrafficFixture, name: string): Promise<void> {

@@ -24,7 +24,7 @@ import {
   services,
   TrafficFixture,
   total,
-} from "./traffic-stage.ts";
+} from "./traffic-fixture.ts";
 
 interface Placed extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
@@ -101,7 +101,7 @@ describe("a Service over two clusters", () => {
     const annotate = (value: string | null) =>
       client.resource(services).patch(web, {
         type: "merge",
-        patch: { metadata: { annotations: { "workloads.kcp.io/clusterset": value } } },
+        patch: { metadata: { annotations: { "workload.kcp.io/clusterset": value } } },
       });
     await annotate("true");
     const derived = { namespace, name: "web-clusterset" };
@@ -172,7 +172,7 @@ describe("a Service over two clusters", () => {
     const members = service("members", { selector: { app: "web" }, clusterIP: "None" });
     await client.resource(services).create({
       ...members,
-      metadata: { ...members.metadata, annotations: { "workloads.kcp.io/clusterset": "true" } },
+      metadata: { ...members.metadata, annotations: { "workload.kcp.io/clusterset": "true" } },
     });
     const name = "members";
     const all = { "us-east1": 2, "us-west1": 2 };
@@ -216,7 +216,7 @@ describe("a Service over two clusters", () => {
     });
   });
 
-  it("loses those of a cluster that has fallen silent, without waiting for somebody to ask how it is", async (t) => {
+  it("loses the endpoints of an unresponsive cluster without waiting for the next probe", async (t) => {
     const never = { probeMs: 3_600_000, probeTimeoutMs: 5000, failuresMax: 3 };
     const stage = await TrafficFixture.start(t, both, { link: { ...never, inventoryMs: 400 } });
     const { client } = stage.plane;
@@ -234,7 +234,7 @@ describe("a Service over two clusters", () => {
     await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
     // Half-open: nothing is closed, and no byte gets through.
     const beganAtMs = performance.now();
-    proxy.setFaults({ swallow: true });
+    proxy.setFaults({ blackhole: true });
     const less = { "us-east1": 2, "us-west1": 0 };
     await eventually(async () => assert.deepEqual(await readyBySource(east), less));
     t.diagnostic(`withdrawn after ${Math.round(performance.now() - beganAtMs)} ms`);
@@ -310,7 +310,7 @@ describe("a Service over two clusters", () => {
     await client.resource(deployments).patch(web, { type: "merge", patch: move });
     await eventually(async () => {
       const { status } = (await client.resource(deployments).get(web)) as Placed;
-      assert.equal(findCondition(status?.conditions, "Placed")?.reason, "Held");
+      assert.equal(findCondition(status?.conditions, "Scheduled")?.reason, "DisruptionBlocked");
     });
     const east = await client.resource(deployments).get({ namespace, name: "web--us-east1" });
     assert.equal(east.spec?.replicas, 3);
@@ -345,7 +345,7 @@ describe("a Service over two clusters", () => {
     const { client } = stage.plane;
     await stage.deploy(2);
     await eventually(async () => assert.equal(total(await readyBySource(client)), 2));
-    const no = { metadata: { annotations: { "workloads.kcp.io/export": "false" } } };
+    const no = { metadata: { annotations: { "workload.kcp.io/export": "false" } } };
     await client.resource(services).patch(web, { type: "merge", patch: no });
     await eventually(async () => {
       assert.equal(await exportOf(client), undefined);
@@ -353,7 +353,7 @@ describe("a Service over two clusters", () => {
       assert.deepEqual(await readyBySource(client), {});
     });
     const pinned = service("pinned", { selector: { app: "web" } });
-    const labels = { "workloads.kcp.io/cluster": "us-west1" };
+    const labels = { "workload.kcp.io/cluster": "us-west1" };
     await client.resource(services).create({ ...pinned, metadata: { ...pinned.metadata, labels } });
     await eventually(async () => {
       const { items } = await stage.physical("us-west1").client.resource(services).list();

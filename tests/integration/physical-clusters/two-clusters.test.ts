@@ -27,13 +27,13 @@ interface Deployment extends KubernetesObject {
 const namespace = "default";
 const kubelet = { startDelayMs: { min: 10, max: 300 }, stopDelayMs: 20, runMs: 100 };
 /** Longer than a syncer takes to see a kind again that was negotiated anew: no cluster counts as lost for that. */
-const patience = { graceMs: 5000, settleMs: 0 };
+const gracePeriods = { unreachableAfterMs: 5000, recoveryMs: 0 };
 const web = { namespace, name: "web" };
 const slowly = { timeoutMs: 120_000, intervalMs: 20 };
 
 describe("a Deployment over two clusters", () => {
   it("runs in both, survives the loss of one, and never has fewer than it asks for", async (t) => {
-    const plane = await startControlPlaneWithClusters(t, { patience });
+    const plane = await startControlPlaneWithClusters(t, { gracePeriods });
     const east = await startPhysicalCluster(t, { name: "us-east1", kubelet });
     const west = await startPhysicalCluster(t, { name: "us-west1", kubelet });
     const deployments = plane.client.resource(resource) as unknown as ResourceClient<Deployment>;

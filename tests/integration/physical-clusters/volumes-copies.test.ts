@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually } from "./fixture.ts";
-import { claims, data, VolumeFixture, volumes } from "./volume-stage.ts";
+import { claims, data, VolumeFixture, volumes } from "./volume-fixture.ts";
 
 interface Asked {
   readonly id?: string;
@@ -11,47 +11,50 @@ interface Asked {
   readonly to?: string;
 }
 
-const hooked = { "workloads.kcp.io/volume-hook": "copier" };
+const hooked = { "workload.kcp.io/volume-copier": "copier" };
 
-async function asked(stage: VolumeFixture): Promise<Asked> {
-  const { annotations } = (await stage.claim()).metadata;
-  return JSON.parse(annotations?.["workloads.kcp.io/volume-copy"] ?? "{}");
+async function asked(fixture: VolumeFixture): Promise<Asked> {
+  const { annotations } = (await fixture.claim()).metadata;
+  return JSON.parse(annotations?.["workload.kcp.io/volume-copy-request"] ?? "{}");
 }
 
-function untilAsked(stage: VolumeFixture, to: string): Promise<Asked> {
+function untilAsked(fixture: VolumeFixture, to: string): Promise<Asked> {
   return eventually(async () => {
-    const found = await asked(stage);
+    const found = await asked(fixture);
     assert.equal(found.to, to);
     return found;
   });
 }
 
-async function makeCopy(stage: VolumeFixture, cluster: string, name: string): Promise<void> {
+async function makeCopy(fixture: VolumeFixture, cluster: string, name: string): Promise<void> {
   const spec = {
     capacity: { storage: "1Gi" },
     accessModes: ["ReadWriteOnce"],
     storageClassName: "sim",
     csi: { driver: "copies.example.com", volumeHandle: name },
   };
-  await stage.clusters.get(cluster)?.client.resource(volumes).create({ metadata: { name }, spec });
+  await fixture.clusters
+    .get(cluster)
+    ?.client.resource(volumes)
+    .create({ metadata: { name }, spec });
 }
 
-async function answer(stage: VolumeFixture, request: Asked, volume: string): Promise<void> {
+async function answer(fixture: VolumeFixture, request: Asked, volume: string): Promise<void> {
   const copied = JSON.stringify({ id: request.id, to: request.to, volume });
-  const patch = { metadata: { annotations: { "workloads.kcp.io/volume-copied": copied } } };
-  await stage.client.resource(claims).patch(data, { type: "merge", patch });
+  const patch = { metadata: { annotations: { "workload.kcp.io/volume-copy-result": copied } } };
+  await fixture.client.resource(claims).patch(data, { type: "merge", patch });
 }
 
-async function callOff(stage: VolumeFixture, cluster: string): Promise<void> {
+async function callOff(fixture: VolumeFixture, cluster: string): Promise<void> {
   const patch = { spec: { evictAfter: null } };
-  await stage.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
+  await fixture.client.resource(syncTargets).patch({ name: cluster }, { type: "merge", patch });
 }
 
 describe("copies of volumes", () => {
   it("that were made for a move that was called off are not taken for the next one", async (t) => {
     const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"], hooked, "sim");
-    const [home, other] = await stage.settled();
+    const [home, other] = await stage.untilBound();
     await stage.empty(home);
     const first = await untilAsked(stage, other);
     await callOff(stage, home);
@@ -73,13 +76,18 @@ describe("copies of volumes", () => {
   it("that are not in the cluster leave the data where it is, and the workload starts there again when the move is called off", async (t) => {
     const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"], hooked, "sim");
-    const [home, other] = await stage.settled();
+    const [home, other] = await stage.untilBound();
     const before = await stage.handles();
     await stage.empty(home);
     const request = await untilAsked(stage, other);
     await answer(stage, request, "no-such-volume");
-    await eventually(async () => assert.equal((await stage.said(other)).state, "binding"));
-    assert.equal((await stage.claim()).metadata.annotations?.["workloads.kcp.io/volumes-in"], home);
+    await eventually(async () =>
+      assert.equal((await stage.volumeStatusOf(other)).state, "binding"),
+    );
+    assert.equal(
+      (await stage.claim()).metadata.annotations?.["workload.kcp.io/volume-cluster"],
+      home,
+    );
     await callOff(stage, home);
     await stage.until({ web: "2/2", [`web--${home}`]: "2/2" });
     await eventually(async () => assert.deepEqual(await stage.handles(), before));

@@ -2,23 +2,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventually } from "./fixture.ts";
-import { claims, data, namespace, type StoredObject, VolumeFixture } from "./volume-stage.ts";
-import { kinds } from "./workload-stage.ts";
+import { claims, data, namespace, type StoredObject, VolumeFixture } from "./volume-fixture.ts";
+import { kinds } from "./workload-fixture.ts";
 
 const podSpec = {
   containers: [{ name: "main", image: "app:1" }],
   volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
 };
-const allowed = { "workloads.kcp.io/volume-move": "detach" };
+const allowed = { "workload.kcp.io/volume-migration": "detach" };
 const runsLong = { "sim.kcp.io/exit-after": "24h" };
 
 /** By cluster, what of a kind is there. */
 async function present(
-  stage: VolumeFixture,
+  fixture: VolumeFixture,
   kind: keyof typeof kinds,
 ): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
-  for (const [name, { client }] of stage.clusters) {
+  for (const [name, { client }] of fixture.clusters) {
     const { items } = await client.resource(kinds[kind]).list({});
     found[name] = items.filter(({ metadata }) => metadata.namespace?.startsWith("kcp-")).length;
   }
@@ -26,9 +26,9 @@ async function present(
 }
 
 /** The cluster that has the claim's volume, and the other one. */
-async function homeOf(stage: VolumeFixture): Promise<readonly [home: string, other: string]> {
+async function homeOf(fixture: VolumeFixture): Promise<readonly [home: string, other: string]> {
   return await eventually(async () => {
-    const handles = await stage.handles();
+    const handles = await fixture.handles();
     const homes = Object.keys(handles).filter((name) => handles[name]?.[0]?.startsWith("pvc-"));
     assert.equal(homes.length, 1, JSON.stringify(handles));
     return homes[0] === "east" ? ["east", "west"] : ["west", "east"];
@@ -48,7 +48,9 @@ describe("volumes of what is not replicated", () => {
     await eventually(async () => assert.deepEqual(await present(stage, "cronJobs"), in_(home)));
 
     await stage.empty(home);
-    await eventually(async () => assert.equal((await stage.said(other)).reason, "AccessMode"));
+    await eventually(async () =>
+      assert.equal((await stage.volumeStatusOf(other)).reason, "IncompatibleAccessMode"),
+    );
     const copies = await stage.clusters.get(home)?.client.resource(kinds.cronJobs).list({});
     assert.deepEqual(
       copies?.items.map((one) => one.spec?.["suspend"]),
@@ -64,7 +66,7 @@ describe("volumes of what is not replicated", () => {
     const [moved] =
       (await stage.clusters.get(other)?.client.resource(kinds.cronJobs).list({}))?.items ?? [];
     assert.equal(moved?.spec?.["suspend"], false);
-    assert.deepEqual(stage.together, []);
+    assert.deepEqual(stage.attachedTwice, []);
   });
 
   it("a DaemonSet is where its claim is, and leaves with it when that may go", async (t) => {
@@ -80,7 +82,9 @@ describe("volumes of what is not replicated", () => {
     await eventually(async () => assert.deepEqual(await present(stage, "daemonSets"), in_(home)));
 
     await stage.empty(home);
-    await eventually(async () => assert.equal((await stage.said(other)).reason, "AccessMode"));
+    await eventually(async () =>
+      assert.equal((await stage.volumeStatusOf(other)).reason, "IncompatibleAccessMode"),
+    );
     assert.deepEqual(await present(stage, "daemonSets"), in_(home));
 
     await stage.allow();
@@ -89,7 +93,7 @@ describe("volumes of what is not replicated", () => {
       const [handle] = (await stage.handles())[other] ?? [];
       assert.match(handle ?? "", /^pvc-/);
     });
-    assert.deepEqual(stage.together, []);
+    assert.deepEqual(stage.attachedTwice, []);
   });
 
   it("a bare Pod is stopped, and started again where its volume went", async (t) => {
@@ -112,7 +116,7 @@ describe("volumes of what is not replicated", () => {
       assert.equal(await isReady(), true);
       assert.deepEqual(await stage.handles(), { [home]: [], [other]: before[home] });
     });
-    assert.deepEqual(stage.together, []);
+    assert.deepEqual(stage.attachedTwice, []);
     // The same one all the time, for its owner.
     assert.ok(await stage.client.resource(kinds.pods).get({ name: "solo", namespace }));
   });
@@ -120,7 +124,7 @@ describe("volumes of what is not replicated", () => {
   it("a Job keeps the claim where it runs until it has ended, and nothing else of the claim's users is stopped", async (t) => {
     const stage = await VolumeFixture.start(t, ["jobs.batch"]);
     await stage.apply(["ReadWriteOnce"], allowed);
-    const [home, other] = await stage.settled();
+    const [home, other] = await stage.untilBound();
     const template = {
       metadata: { annotations: runsLong },
       spec: { ...podSpec, restartPolicy: "Never" },
@@ -137,12 +141,17 @@ describe("volumes of what is not replicated", () => {
       assert.ok(active?.includes(1), JSON.stringify(there?.items));
     });
     await stage.empty(home);
-    await eventually(async () => assert.equal((await stage.said(other)).reason, "Busy"));
+    await eventually(async () =>
+      assert.equal((await stage.volumeStatusOf(other)).reason, "VolumeInUse"),
+    );
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
-    assert.match((await stage.said(other)).message ?? "", /Job import runs to its end in/);
+    assert.match(
+      (await stage.volumeStatusOf(other)).message ?? "",
+      /Job import runs to its end in/,
+    );
     await stage.client.resource(kinds.jobs).delete({ name: "import", namespace });
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
-    assert.deepEqual(stage.together, []);
+    assert.deepEqual(stage.attachedTwice, []);
   });
 
   it("a Job that runs once its volume is there completes in one cluster, though it could be divided", async (t) => {

@@ -11,8 +11,8 @@ import {
   type StoredObject,
   VolumeFixture,
   volumes,
-} from "./volume-stage.ts";
-import { kinds } from "./workload-stage.ts";
+} from "./volume-fixture.ts";
+import { kinds } from "./workload-fixture.ts";
 
 const key = { namespace, name: "db" };
 
@@ -36,9 +36,9 @@ function database(
 }
 
 /** By number: the cluster that it runs in, and the handle of the volume that its claim has there. */
-async function numbers(stage: VolumeFixture): Promise<Record<string, string>> {
+async function numbers(fixture: VolumeFixture): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
-  for (const [name, { client }] of stage.clusters) {
+  for (const [name, { client }] of fixture.clusters) {
     const [pods, bound, known] = [
       (await client.resource(kinds.pods).list({})).items,
       (await client.resource(claims).list({})).items,
@@ -54,11 +54,11 @@ async function numbers(stage: VolumeFixture): Promise<Record<string, string>> {
   return found;
 }
 
-async function untilReady(stage: VolumeFixture, wanted: number): Promise<Record<string, string>> {
+async function untilReady(fixture: VolumeFixture, wanted: number): Promise<Record<string, string>> {
   return await eventually(async () => {
-    const { status, metadata } = await stage.client.resource(kinds.statefulSets).get(key);
+    const { status, metadata } = await fixture.client.resource(kinds.statefulSets).get(key);
     assert.equal(status?.["readyReplicas"] ?? 0, wanted, JSON.stringify([status, metadata]));
-    const found = await numbers(stage);
+    const found = await numbers(fixture);
     assert.equal(Object.keys(found).length, wanted, JSON.stringify(found));
     for (const place of Object.values(found)) assert.doesNotMatch(place, /none$/);
     return found;
@@ -91,14 +91,14 @@ describe("claims of the numbers of a StatefulSet", () => {
       const { metadata } = await stage.client
         .resource(claims)
         .get({ namespace, name: "data-db-1" });
-      const said = JSON.parse(metadata.annotations?.["workloads.kcp.io/volumes"] ?? "{}");
-      assert.equal(said["west"]?.reason, "AccessMode", JSON.stringify(said));
+      const said = JSON.parse(metadata.annotations?.["workload.kcp.io/volumes"] ?? "{}");
+      assert.equal(said["west"]?.reason, "IncompatibleAccessMode", JSON.stringify(said));
       return said["west"].message as string;
     });
-    assert.match(refused, /claim data-db-1 .* workloads\.kcp\.io\/volume-move=detach/);
+    assert.match(refused, /claim data-db-1 .* workload\.kcp\.io\/volume-migration=detach/);
     assert.deepEqual(await numbers(stage), first);
 
-    const annotations = { "workloads.kcp.io/volume-move": "detach" };
+    const annotations = { "workload.kcp.io/volume-migration": "detach" };
     for (const { metadata } of made) {
       const patch = { metadata: { annotations } };
       const at = { namespace, name: metadata.name };
@@ -111,7 +111,7 @@ describe("claims of the numbers of a StatefulSet", () => {
       return found;
     });
     assert.deepEqual(handles(moved), handles(first));
-    assert.deepEqual(stage.together, []);
+    assert.deepEqual(stage.attachedTwice, []);
     await eventually(async () => assert.deepEqual((await stage.handles())["east"], []));
 
     // More of them, and fewer: numbers have their claims before they start, and find them again.
@@ -180,7 +180,7 @@ describe("claims of the numbers of a StatefulSet", () => {
     await eventually(async () => {
       const at = { namespace, name: "data-db-1" };
       const { annotations } = (await stage.client.resource(claims).get(at)).metadata;
-      assert.ok(annotations?.["workloads.kcp.io/delete-when-scaled"] !== undefined);
+      assert.ok(annotations?.["workload.kcp.io/delete-when-scaled"] !== undefined);
     });
     await change({ replicas: 1 });
     await untilReady(stage, 1);
@@ -191,7 +191,7 @@ describe("claims of the numbers of a StatefulSet", () => {
     });
 
     // A number that leaves a cluster is not scaled away: what it has goes along.
-    const annotations = { "workloads.kcp.io/volume-move": "detach" };
+    const annotations = { "workload.kcp.io/volume-migration": "detach" };
     const patch = { metadata: { annotations } };
     await stage.client
       .resource(claims)

@@ -5,7 +5,13 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { planChange, readSnapshot, syncTargets, withDrainedTarget } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
-import { claims, data, VolumeFixture, type VolumeFixtureOptions, volumes } from "./volume-stage.ts";
+import {
+  claims,
+  data,
+  VolumeFixture,
+  type VolumeFixtureOptions,
+  volumes,
+} from "./volume-fixture.ts";
 
 const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
 const snapshots = defineResource<DynamicObject>({
@@ -31,8 +37,8 @@ const kinds = [
   "volumesnapshotclasses.snapshot.storage.k8s.io",
   "storageclasses.storage.k8s.io",
 ];
-const bySnapshot = { "workloads.kcp.io/volume-move": "snapshot" };
-const domain = { "workloads.kcp.io/snapshot-domains": "snap.sim.kcp.io=lab" };
+const bySnapshot = { "workload.kcp.io/volume-migration": "snapshot" };
+const domain = { "workload.kcp.io/snapshot-domains": "snap.sim.kcp.io=lab" };
 
 async function started(t: TestContext, ways: VolumeFixtureOptions = {}): Promise<VolumeFixture> {
   const stage = await VolumeFixture.start(t, kinds, { snapshots: true }, ways);
@@ -40,24 +46,24 @@ async function started(t: TestContext, ways: VolumeFixtureOptions = {}): Promise
   return stage;
 }
 
-async function declare(stage: VolumeFixture, annotations: object = domain): Promise<void> {
+async function declare(fixture: VolumeFixture, annotations: object = domain): Promise<void> {
   const patch = { metadata: { annotations: { ...annotations } } };
-  for (const name of stage.clusters.keys())
-    await stage.client.resource(syncTargets).patch({ name }, { type: "merge", patch });
+  for (const name of fixture.clusters.keys())
+    await fixture.client.resource(syncTargets).patch({ name }, { type: "merge", patch });
 }
 
-function physical(stage: VolumeFixture, cluster: string) {
-  return (stage.clusters.get(cluster) ?? assert.fail()).client;
+function physical(fixture: VolumeFixture, cluster: string) {
+  return (fixture.clusters.get(cluster) ?? assert.fail()).client;
 }
 
 /** In the order in which they come, each with the next way out. */
 async function untilRefused(
-  stage: VolumeFixture,
+  fixture: VolumeFixture,
   cluster: string,
   reason: string,
 ): Promise<string> {
   return eventually(async () => {
-    const said = await stage.said(cluster);
+    const said = await fixture.volumeStatusOf(cluster);
     assert.deepEqual([said.state, said.reason], ["refused", reason]);
     return said.message ?? "";
   });
@@ -66,33 +72,42 @@ async function untilRefused(
 describe("volumes that are snapshotted", () => {
   it("are refused before anything stops, then taken along as a snapshot that stays", async (t) => {
     const stage = await started(t);
-    const [home, other] = await stage.settled();
+    const [home, other] = await stage.untilBound();
     const [handle = ""] = (await stage.handles())[home] ?? [];
     const plan = async () => {
       const fleet = await readSnapshot({ client: stage.client });
-      const patience = { graceMs: 60_000, settleMs: 0 };
+      const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
       const { moves } = planChange(fleet, withDrainedTarget(home), {
-        patience,
+        gracePeriods,
         nowMs: systemClock.now(),
       });
-      return moves.flatMap(({ refused }) => refused.map(({ reason }) => reason));
+      return moves.flatMap(({ rejectedBy: refused }) => refused.map(({ reason }) => reason));
     };
     const there = physical(stage, other);
     await there.resource(storageClasses).delete({ name: "snap" });
     // A plan says so before anybody asks.
-    assert.deepEqual(await plan(), ["SnapshotDomain"]);
+    assert.deepEqual(await plan(), ["SnapshotDomainMismatch"]);
     await declare(stage);
-    await eventually(async () => assert.deepEqual(await plan(), ["StorageClass"]));
-    await declare(stage, { "workloads.kcp.io/snapshot-domains": null });
+    await eventually(async () => assert.deepEqual(await plan(), ["IncompatibleStorageClass"]));
+    await declare(stage, { "workload.kcp.io/snapshot-domains": null });
     await stage.empty(home);
-    assert.match(await untilRefused(stage, other, "SnapshotDomain"), /snapshot-domains=snap\.sim/);
+    assert.match(
+      await untilRefused(stage, other, "SnapshotDomainMismatch"),
+      /snapshot-domains=snap\.sim/,
+    );
     await declare(stage);
-    assert.match(await untilRefused(stage, other, "StorageClass"), /has no StorageClass snap/);
+    assert.match(
+      await untilRefused(stage, other, "IncompatibleStorageClass"),
+      /has no StorageClass snap/,
+    );
     const snap = { metadata: { name: "snap" }, provisioner: "snap.sim.kcp.io" };
     const waiting = { ...snap, volumeBindingMode: "WaitForFirstConsumer" };
     await there.resource(storageClasses).create(waiting as never);
     await eventually(async () =>
-      assert.match((await stage.said(other)).message ?? "", /volumeBindingMode Immediate/),
+      assert.match(
+        (await stage.volumeStatusOf(other)).message ?? "",
+        /volumeBindingMode Immediate/,
+      ),
     );
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
 
@@ -122,7 +137,7 @@ describe("volumes that are snapshotted", () => {
   it("that fail say so on the claim, and the workload starts again where its data is when the move is called off", async (t) => {
     const stage = await started(t);
     await declare(stage);
-    const [home, other] = await stage.settled();
+    const [home, other] = await stage.untilBound();
     const before = await stage.handles();
     const patch = { parameters: { fails: "the array is full" } };
     await physical(stage, home)
@@ -130,7 +145,7 @@ describe("volumes that are snapshotted", () => {
       .patch({ name: "snap" }, { type: "merge", patch: patch as never });
     await stage.empty(home);
     await eventually(async () => {
-      const { state, reason, message } = await stage.said(other);
+      const { state, reason, message } = await stage.volumeStatusOf(other);
       assert.deepEqual([state, reason], ["copying", "SnapshotError"]);
       assert.match(message ?? "", /the array is full/);
     });
@@ -142,14 +157,14 @@ describe("volumes that are snapshotted", () => {
     await eventually(async () => {
       assert.deepEqual((await stage.client.resource(snapshots).list({})).items, []);
       const { annotations } = (await stage.client.resource(claims).get(data)).metadata;
-      assert.equal(annotations?.["workloads.kcp.io/volume-copy"], undefined);
+      assert.equal(annotations?.["workload.kcp.io/volume-copy-request"], undefined);
     });
   });
 
   it("are taken along by agents in the clusters, too", async (t) => {
     const stage = await started(t, { isPulled: true });
     await declare(stage);
-    const [home, other] = await stage.settled();
+    const [home, other] = await stage.untilBound();
     const [handle = ""] = (await stage.handles())[home] ?? [];
     await stage.empty(home);
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });

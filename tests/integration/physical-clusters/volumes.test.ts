@@ -14,13 +14,13 @@ import {
   VolumeFixture,
   volumes,
   web,
-} from "./volume-stage.ts";
+} from "./volume-fixture.ts";
 
 describe("volumes", () => {
   it("that cannot be shared keep their workload in one cluster, and move when that is allowed: stopped, detached, bound, started", async (t) => {
     const stage = await VolumeFixture.start(t);
     await stage.applyClaim(exampleFromGuide("PersistentVolumeClaim"));
-    const [home, other] = await stage.settled();
+    const [home, other] = await stage.untilBound();
     const first = await stage.handles();
     const [handle = ""] = first[home] ?? [];
     assert.match(handle, /^pvc-/);
@@ -29,26 +29,29 @@ describe("volumes", () => {
     // A plan says so before anybody asks.
     const plan = async () => {
       const fleet = await readSnapshot({ client: stage.client });
-      const patience = { graceMs: 60_000, settleMs: 0 };
-      return planChange(fleet, withDrainedTarget(home), { patience, nowMs: systemClock.now() });
+      const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
+      return planChange(fleet, withDrainedTarget(home), {
+        gracePeriods,
+        nowMs: systemClock.now(),
+      });
     };
     const [forbidden] = (await plan()).moves;
     assert.deepEqual(
-      forbidden?.refused.map(({ claim, cluster, reason }) => [claim, cluster, reason]),
-      [["data", home, "AccessMode"]],
+      forbidden?.rejectedBy.map(({ claim, cluster, reason }) => [claim, cluster, reason]),
+      [["data", home, "IncompatibleAccessMode"]],
     );
 
     // Refused, with what to do, and nothing was stopped for it.
     await stage.empty(home);
     const refused = await eventually(async () => {
-      const said = await stage.said(other);
+      const said = await stage.volumeStatusOf(other);
       assert.equal(said.state, "refused");
       return said;
     });
-    assert.equal(refused.reason, "AccessMode");
+    assert.equal(refused.reason, "IncompatibleAccessMode");
     assert.match(
       refused.message ?? "",
-      /claim data .* annotate it with workloads\.kcp\.io\/volume-move=detach/,
+      /claim data .* annotate it with workload\.kcp\.io\/volume-migration=detach/,
     );
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
     const events = defineResource<KubernetesObject & { readonly reason?: string }>({
@@ -60,18 +63,18 @@ describe("volumes", () => {
     });
     await eventually(async () => {
       const { items } = await stage.client.resource(events).list({ namespace });
-      assert.ok(items.some(({ reason }) => reason === "AccessMode"));
+      assert.ok(items.some(({ reason }) => reason === "IncompatibleAccessMode"));
     });
 
-    assert.equal(forbidden?.refused[0]?.message, refused.message);
+    assert.equal(forbidden?.rejectedBy[0]?.message, refused.message);
     await stage.allow();
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
     await eventually(async () =>
       assert.deepEqual(await stage.handles(), { [home]: [], [other]: [handle] }),
     );
     const { annotations } = (await stage.claim()).metadata;
-    assert.equal(annotations?.["workloads.kcp.io/volumes-in"], other);
-    assert.deepEqual(stage.together, []);
+    assert.equal(annotations?.["workload.kcp.io/volume-cluster"], other);
+    assert.deepEqual(stage.attachedTwice, []);
   });
 
   it("that can be shared are bound beside, and the workload never stops", async (t) => {
@@ -102,22 +105,24 @@ describe("volumes", () => {
 
   it("that only one cluster can reach stay there, whatever is allowed", async (t) => {
     const stage = await VolumeFixture.start(t);
-    await stage.apply(["ReadWriteOnce"], { "workloads.kcp.io/volume-move": "detach" }, "sim");
-    const [home, other] = await stage.settled();
+    await stage.apply(["ReadWriteOnce"], { "workload.kcp.io/volume-migration": "detach" }, "sim");
+    const [home, other] = await stage.untilBound();
     await stage.empty(home);
-    await eventually(async () => assert.equal((await stage.said(other)).reason, "NotPortable"));
+    await eventually(async () =>
+      assert.equal((await stage.volumeStatusOf(other)).reason, "VolumeNotMovable"),
+    );
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
   });
 
   it("that only one cluster can reach are copied by a hook, if one is named", async (t) => {
     const stage = await VolumeFixture.start(t);
-    await stage.apply(["ReadWriteOnce"], { "workloads.kcp.io/volume-hook": "copier" }, "sim");
-    const [home, other] = await stage.settled();
+    await stage.apply(["ReadWriteOnce"], { "workload.kcp.io/volume-copier": "copier" }, "sim");
+    const [home, other] = await stage.untilBound();
     await stage.empty(home);
     // The hook: it waits until it is asked, copies, and says where the copy is.
     const id = await eventually(async () => {
       const { annotations } = (await stage.claim()).metadata;
-      const asked = JSON.parse(annotations?.["workloads.kcp.io/volume-copy"] ?? "{}");
+      const asked = JSON.parse(annotations?.["workload.kcp.io/volume-copy-request"] ?? "{}");
       const { hook, from, to } = asked;
       assert.deepEqual({ hook, from, to }, { hook: "copier", from: home, to: other });
       return asked.id;
@@ -132,7 +137,7 @@ describe("volumes", () => {
     const volume = { metadata: { name: "copy-of-data" }, spec };
     await stage.clusters.get(other)?.client.resource(volumes).create(volume);
     const copied = JSON.stringify({ id, to: other, volume: "copy-of-data" });
-    const patch = { metadata: { annotations: { "workloads.kcp.io/volume-copied": copied } } };
+    const patch = { metadata: { annotations: { "workload.kcp.io/volume-copy-result": copied } } };
     await stage.client.resource(claims).patch(data, { type: "merge", patch });
     await stage.until({ web: "2/2", [`web--${other}`]: "2/2" });
     await eventually(async () => assert.deepEqual((await stage.handles())[other], ["copy-1"]));
@@ -141,7 +146,7 @@ describe("volumes", () => {
   it("are given back when their claim and its workload are deleted", async (t) => {
     const stage = await VolumeFixture.start(t);
     await stage.apply(["ReadWriteOnce"]);
-    const [home] = await stage.settled();
+    const [home] = await stage.untilBound();
     await stage.client.resource(deployments).delete(web);
     await stage.client.resource(claims).delete(data);
     await eventually(async () => {

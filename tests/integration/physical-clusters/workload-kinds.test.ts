@@ -1,9 +1,18 @@
-/** Goal: each kind of workload is spread over real (simulated) clusters by its strategy, and looks like one to whoever made it. */
+/**
+ * Goal: each kind of workload is spread over simulated clusters by its strategy, and looks like one
+ * workload to its author.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually, untilCondition } from "./fixture.ts";
-import { namespace, podSpec, startWorkloadFixture, template, workload } from "./workload-stage.ts";
+import {
+  namespace,
+  podSpec,
+  startWorkloadFixture,
+  template,
+  workload,
+} from "./workload-fixture.ts";
 
 describe("workloads by kind", () => {
   it("a DaemonSet is in every cluster, those that join and come back included", async (t) => {

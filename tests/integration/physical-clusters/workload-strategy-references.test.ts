@@ -9,7 +9,7 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
-import { data, namespace, VolumeFixture } from "./volume-stage.ts";
+import { data, namespace, VolumeFixture } from "./volume-fixture.ts";
 
 const databases = defineResource<KubernetesObject & { readonly spec: object }>({
   ...{ group: "example.com", version: "v1" },
@@ -85,7 +85,7 @@ describe("a custom kind whose strategy says what it refers to", () => {
     await stage.client
       .resource(kinds.secrets)
       .create({ metadata: { namespace, name: "db-password" }, data: {} } as never);
-    await stage.claimAlone(["ReadWriteOnce"], { "workloads.kcp.io/volume-move": "detach" });
+    await stage.claimAlone(["ReadWriteOnce"], { "workload.kcp.io/volume-migration": "detach" });
     const db = {
       metadata: { namespace, name: "db" },
       spec: { password: "db-password", pods: template },
@@ -109,7 +109,7 @@ describe("a custom kind whose strategy says what it refers to", () => {
     };
     const home = await eventually(async () => {
       const { annotations } = (await stage.claim()).metadata;
-      const name = annotations?.["workloads.kcp.io/volumes-in"] ?? assert.fail();
+      const name = annotations?.["workload.kcp.io/volume-cluster"] ?? assert.fail();
       const complete = [`db--${name}`, "db-password", "settings"].sort();
       const other = name === "east" ? "west" : "east";
       assert.deepEqual(await found(), { [name]: complete, [other]: [] });
@@ -126,6 +126,6 @@ describe("a custom kind whose strategy says what it refers to", () => {
       assert.deepEqual(await stage.handles(), { [home]: [], [other]: [handle] });
     });
     assert.equal((await stage.claim()).metadata.name, data.name);
-    assert.deepEqual(stage.together, []);
+    assert.deepEqual(stage.attachedTwice, []);
   });
 });

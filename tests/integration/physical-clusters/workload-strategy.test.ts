@@ -1,4 +1,7 @@
-/** Goal: a kind that nobody knows is spread over clusters as a WorkloadStrategy says, in the logical cluster that says so and in no other. */
+/**
+ * Goal: a custom kind is spread over clusters by a WorkloadStrategy, in the logical cluster that
+ * has the strategy and in no other.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
@@ -87,7 +90,7 @@ const strategy = {
   replicasPath: "spec.size",
   available: "self.status.healthy",
   observed: "has(self.status)",
-  status: { healthy: "parts.filter(p, has(p.status.healthy)).map(p, p.status.healthy).sum()" },
+  status: { healthy: "copies.filter(p, has(p.status.healthy)).map(p, p.status.healthy).sum()" },
 } as const;
 
 /** One that counts the kind, and one that does not. */
@@ -98,7 +101,7 @@ async function explains(client: Client, other: Client): Promise<void> {
   const explain = { resource: "widget", group: "example.com", namespace, name: "big" };
   const explained = (await ask(client, { explain }))?.explanation?.clusters;
   assert.deepEqual(
-    explained?.map(({ name, share, available }) => ({ name, share, available })),
+    explained?.map(({ name, desired: share, available }) => ({ name, share, available })),
     [
       { name: "east", share: 3, available: 3 },
       { name: "west", share: 2, available: 2 },
@@ -114,8 +117,8 @@ async function explains(client: Client, other: Client): Promise<void> {
 
 describe("a kind with a WorkloadStrategy", () => {
   it("is divided and folded by it, where it counts", async (t) => {
-    const patience = { graceMs: 5000, settleMs: 0 };
-    const plane = await startControlPlaneWithClusters(t, { patience });
+    const gracePeriods = { unreachableAfterMs: 5000, recoveryMs: 0 };
+    const plane = await startControlPlaneWithClusters(t, { gracePeriods });
     const other = plane.clientFor("other");
     const clusters = new Map<string, Client>();
     for (const name of ["east", "west"]) {
@@ -173,7 +176,7 @@ describe("a kind with a WorkloadStrategy", () => {
       assert.equal((await mine.get({ namespace, name: "big" })).status?.healthy, 5),
     );
     await explains(plane.client, other);
-    // Where nobody says how, it stays as it is.
+    // Without a strategy the object stays unchanged.
     assert.deepEqual(await sizes(theirs), { big: 5 });
     assert.equal((await theirs.get({ namespace, name: "big" })).status?.healthy, undefined);
   });

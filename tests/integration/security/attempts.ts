@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
-import { type AttackFixture, type RawRequest, victimSecret } from "./besieged.ts";
+import { type AttackFixture, type RawRequest, victimSecret } from "./attack-fixture.ts";
 
 export interface Attempt {
   readonly who: UserInfo;
@@ -10,18 +10,18 @@ export interface Attempt {
   readonly sent?: RawRequest;
   readonly code?: number;
   /** In the refusal. */
-  readonly says: RegExp;
+  readonly message: RegExp;
 }
 
 export function attempts(
   besieged: () => AttackFixture,
   table: Readonly<Record<string, Attempt>>,
 ): void {
-  for (const [title, { who, request, sent, code = 403, says }] of Object.entries(table)) {
+  for (const [title, { who, request, sent, code = 403, message }] of Object.entries(table)) {
     it(title, async () => {
       const { status, text } = await besieged().send(who, ...request, sent);
       assert.equal(status, code, text);
-      assert.match(text, says);
+      assert.match(text, message);
       assert.ok(!text.includes(victimSecret), text);
     });
   }

@@ -54,7 +54,7 @@ class Trial {
       clock: systemClock,
       random: systemRandom,
       log: createLog({ format: "json", verbosity: 9, write }),
-      trail: {
+      audit: {
         policy: parseAuditPolicy({
           apiVersion: "audit.k8s.io/v1",
           kind: "Policy",

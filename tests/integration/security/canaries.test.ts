@@ -42,7 +42,7 @@ describe("canaries", () => {
       clock: systemClock,
       random: systemRandom,
       log: createLog({ format: "json", verbosity: 9, write: (line) => written.push(line) }),
-      trail: {
+      audit: {
         policy: parseAuditPolicy({
           apiVersion: "audit.k8s.io/v1",
           kind: "Policy",

@@ -1,25 +1,33 @@
-/** Goal: nobody learns from a refusal whether something is there that they may not use: a type of workspaces, an export, a workspace. */
+/**
+ * Goal: a rejection does not disclose whether an object exists that the user may not use: a
+ * workspace type, an export, a workspace.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { AttackFixture, admin, alice, type RawRequest, tom, vera } from "./besieged.ts";
+import { AttackFixture, admin, alice, type RawRequest, tom, vera } from "./attack-fixture.ts";
 
 const tenancy = "apis/tenancy.kcp.io/v1alpha1";
 const apis = "apis/apis.kcp.io";
 
-let besieged: AttackFixture;
+let fixture: AttackFixture;
 before(async () => {
-  besieged = await AttackFixture.start();
+  fixture = await AttackFixture.start();
   const types = `/clusters/root:org:theirs/${tenancy}/workspacetypes`;
   const makeType = (name: string, spec: object) =>
-    besieged.must(vera, "POST", types, { body: { metadata: { name }, spec } });
+    fixture.expectSuccess(vera, "POST", types, { body: { metadata: { name }, spec } });
   await makeType("hidden", { extend: { with: [{ name: "universal", path: "root" }] } });
   await makeType("ring", { extend: { with: [{ name: "ring", path: "root:org:theirs" }] } });
   await makeType("barred", { limitAllowedParents: { none: true } });
-  await besieged.must(vera, "POST", `/clusters/root:org:theirs/${apis}/v1alpha2/apiexports`, {
-    body: { metadata: { name: "hidden" }, spec: {} },
-  });
+  await fixture.expectSuccess(
+    vera,
+    "POST",
+    `/clusters/root:org:theirs/${apis}/v1alpha2/apiexports`,
+    {
+      body: { metadata: { name: "hidden" }, spec: {} },
+    },
+  );
 });
-after(() => besieged.close());
+after(() => fixture.close());
 
 /** What there is, and what there is not. */
 const references = [
@@ -39,11 +47,11 @@ async function areAnsweredAlike(
 ): Promise<void> {
   const seen = new Set<string>();
   const byName = references.map((one) =>
-    one.path === "root:org:theirs" ? { ...one, path: besieged.theirs } : one,
+    one.path === "root:org:theirs" ? { ...one, path: fixture.victimCluster } : one,
   );
   for (const reference of [...references, ...byName, { path: "no-such-name", name: "hidden" }]) {
     const sent: RawRequest = { body: bodyOf(reference) };
-    const { status, text } = await besieged.send(alice, "POST", path, sent);
+    const { status, text } = await fixture.send(alice, "POST", path, sent);
     const { path: at, name } = reference;
     seen.add(`${status} ${text.replaceAll(`${at}:${name}`, "<reference>")}`);
   }
@@ -68,10 +76,10 @@ describe("what a tenant may not use is refused alike, there or not", () => {
     const seen = new Set<string>();
     for (const one of references) {
       const name = `own-${count++}`;
-      await besieged.must(alice, "POST", `${mine}/${tenancy}/workspacetypes`, {
+      await fixture.expectSuccess(alice, "POST", `${mine}/${tenancy}/workspacetypes`, {
         body: { metadata: { name }, spec: { extend: { with: [one] } } },
       });
-      const { status, text } = await besieged.send(alice, "POST", `${mine}/${tenancy}/workspaces`, {
+      const { status, text } = await fixture.send(alice, "POST", `${mine}/${tenancy}/workspaces`, {
         body: { metadata: { name: "x" }, spec: { type: { path: "root:org:mine", name } } },
       });
       seen.add(`${status} ${text.replaceAll(`${one.path}:${one.name}`, "<reference>")}`);
@@ -107,14 +115,14 @@ describe("what a tenant may not use is refused alike, there or not", () => {
   it("as a virtual workspace", async () => {
     const seen = new Set<string>();
     for (const name of ["hidden", "absent"])
-      for (const cluster of [besieged.theirs, "2zzzzzzzzzzzzzzz"])
+      for (const cluster of [fixture.victimCluster, "2zzzzzzzzzzzzzzz"])
         for (const service of [
           `apiexport/${cluster}/${name}`,
           `initializingworkspaces/${cluster}:${name}`,
           `terminatingworkspaces/${cluster}:${name}`,
         ]) {
           const path = `/services/${service}/clusters/*/apis/core.kcp.io/v1alpha1/logicalclusters`;
-          const { status, text } = await besieged.send(alice, "GET", path);
+          const { status, text } = await fixture.send(alice, "GET", path);
           seen.add(`${status} ${text}`);
         }
     assert.equal(seen.size, 1, [...seen].join("\n"));
@@ -126,17 +134,17 @@ describe("a name without a path", () => {
     const types = (path: string) => `/clusters/${path}/${tenancy}/workspacetypes`;
     const rule = { apiGroups: ["tenancy.kcp.io"], verbs: ["*"] };
     const use = { ...rule, resources: ["workspacetypes"], resourceNames: ["shared"] };
-    await besieged.grant(tom, "root", "use-shared", [use]);
-    await besieged.grant(tom, besieged.mine, "make-workspaces", [
+    await fixture.grant(tom, "root", "use-shared", [use]);
+    await fixture.grant(tom, fixture.attackerCluster, "make-workspaces", [
       { ...rule, resources: ["workspaces"] },
       { nonResourceURLs: ["/"], verbs: ["access"] },
     ]);
     const makeType = (path: string) =>
-      besieged.must(admin, "POST", types(path), {
+      fixture.expectSuccess(admin, "POST", types(path), {
         body: { metadata: { name: "shared" }, spec: {} },
       });
     const make = (name: string) =>
-      besieged.must<{ spec: { type: { path: string } } }>(
+      fixture.expectSuccess<{ spec: { type: { path: string } } }>(
         tom,
         "POST",
         `/clusters/root:org:mine/${tenancy}/workspaces`,
@@ -149,7 +157,7 @@ describe("a name without a path", () => {
   });
 
   it("that leads nowhere is said to, to those who would be allowed to use it", async () => {
-    const { text } = await besieged.send(
+    const { text } = await fixture.send(
       admin,
       "POST",
       `/clusters/root:org:mine/${tenancy}/workspaces`,

@@ -1,8 +1,11 @@
 /**
- * Goal: nothing that a tenant puts into an object is taken for the object's metadata, and nobody but the server says which logical cluster it is in.
+ * Goal: nothing that a tenant writes into an object is treated as the object's metadata, and only
+ * the server sets its logical cluster.
  *
- * Method: a tenant with an API of its own, whose schema takes any member, writes objects that carry metadata of somebody else's where V8 puts it first,
- * through every door; the garbage collector, which may do everything everywhere, follows them. The other tenant has the same API and objects of the same names.
+ * Method: a tenant with an API of its own, whose schema allows any member, writes objects that
+ * carry another tenant's metadata where V8 orders it first, through every kind of write; the
+ * garbage collector, which has all permissions in all clusters, follows them. The other tenant has
+ * the same API and objects of the same names.
  */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -13,17 +16,17 @@ const namespace = "default";
 const target = { namespace, name: "treasure" };
 
 describe("metadata that a tenant forges", () => {
-  let plane: ControllersFixture;
+  let fixture: ControllersFixture;
   let mallory: Tenant;
   let victim: Tenant;
   beforeEach(async () => {
-    plane = await ControllersFixture.start();
-    mallory = plane.in("mallory");
-    victim = plane.in("victim");
+    fixture = await ControllersFixture.start();
+    mallory = fixture.in("mallory");
+    victim = fixture.in("victim");
     await mallory.defineWidgets();
     await victim.defineWidgets();
   });
-  afterEach(() => plane.close());
+  afterEach(() => fixture.close());
 
   const treasure = (metadata: object = {}) =>
     victim.widgets.create({ metadata: { ...target, ...metadata } });
@@ -102,20 +105,20 @@ describe("metadata that a tenant forges", () => {
 
   for (const [door, write] of Object.entries(doors))
     it(`by ${door} moves nobody to touch another tenant's object, before or after a restart`, async () => {
-      plane.startControllers();
+      fixture.startControllers();
       const before = await treasure({ finalizers: ["example.com/keep"] });
       let count = 0;
       for (const place of Object.values(places))
         for (const forged of Object.values(forgeries(before)))
           await write(`forged-${count++}`, place(forged));
       await collected();
-      await plane.stopControllers();
-      plane.startControllers();
+      await fixture.stopControllers();
+      fixture.startControllers();
       await collected();
       assert.deepEqual(await victim.widgets.get(target), before);
       const { items } = await mallory.widgets.list({ namespace });
       assert.equal(items.length, count, "what the tenant wrote is there, and the tenant's own");
-      assert.deepEqual(plane.complaints, []);
+      assert.deepEqual(fixture.errors, []);
     });
 
   it("is served as content, and the object's own metadata as its own, in every form", async () => {
@@ -132,7 +135,7 @@ describe("metadata that a tenant forges", () => {
         metadata: { namespace, name: `w${count++}`, labels: wanted },
         ...place(forged),
       });
-    const everywhere = plane.client.inCluster("*").resource(mallory.widgets.resource);
+    const everywhere = fixture.client.inCluster("*").resource(mallory.widgets.resource);
     const own = await mallory.widgets.list({ labelSelector: "real=yes" });
     assert.equal(own.items.length, count);
     assert.deepEqual((await mallory.widgets.list({ labelSelector: "forged" })).items, []);

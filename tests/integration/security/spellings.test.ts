@@ -1,23 +1,23 @@
 /**
- * Goal: no spelling of a path or a header leads a request past the gate of a logical cluster that it is not for. Each is tried by somebody
- * without roles and by the administrator of the workspace next door.
+ * Goal: no spelling of a path or a header leads a request past the authorization of a logical
+ * cluster. Each is tried by a user without roles and by the administrator of a sibling workspace.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { AttackFixture, alice, anonymous, mallory, victimSecret } from "./besieged.ts";
+import { AttackFixture, alice, anonymous, mallory, victimSecret } from "./attack-fixture.ts";
 
 const secrets = "api/v1/namespaces/default/secrets";
 const theirs = "root:org:theirs";
 
-let besieged: AttackFixture;
+let fixture: AttackFixture;
 before(async () => {
-  besieged = await AttackFixture.start();
+  fixture = await AttackFixture.start();
 });
-after(() => besieged.close());
+after(() => fixture.close());
 
 async function refusedToAll(path: string, headers: Readonly<Record<string, string>> = {}) {
   for (const who of [anonymous, mallory, alice]) {
-    const { status, text } = await besieged.send(who, "GET", path, { headers });
+    const { status, text } = await fixture.send(who, "GET", path, { headers });
     assert.ok(status >= 400 && status < 500, `${who.username}: ${status}`);
     assert.ok(!text.includes(victimSecret), text);
   }
@@ -102,7 +102,7 @@ describe("a path does not lead into another's cluster", () => {
   for (const [title, path] of paths) it(title, () => refusedToAll(path));
 
   it("by the name of the cluster behind the path", () =>
-    refusedToAll(`/clusters/${besieged.theirs}/${secrets}`));
+    refusedToAll(`/clusters/${fixture.victimCluster}/${secrets}`));
 });
 
 describe("a header does not lead into another's cluster", () => {
@@ -119,19 +119,19 @@ describe("a header does not lead into another's cluster", () => {
     it(title, () => refusedToAll(`${prefix}/${secrets}`, { "x-kubernetes-cluster": value }));
 });
 
-describe("refusals tell nobody what there is", () => {
+describe("rejections do not disclose which objects exist", () => {
   it("a workspace, a path, a name and an invented one are refused in the same words, by the same headers", async () => {
     const clusters = [
       theirs,
       "root:org:none",
       "root:none:none",
-      besieged.theirs,
+      fixture.victimCluster,
       "0123456789abcdef",
     ];
     for (const who of [anonymous, mallory]) {
       const answers = [];
       for (const cluster of clusters) {
-        const { status, text, headers } = await besieged.send(
+        const { status, text, headers } = await fixture.send(
           who,
           "GET",
           `/clusters/${cluster}/${secrets}`,
@@ -146,7 +146,7 @@ describe("refusals tell nobody what there is", () => {
   it("an object that exists and one that does not are refused in the same words", async () => {
     const get = async (name: string) => {
       const path = `/clusters/${theirs}/${secrets}/${name}`;
-      const { status, text } = await besieged.send(alice, "GET", path);
+      const { status, text } = await fixture.send(alice, "GET", path);
       return `${status} ${text.replaceAll(name, "")}`;
     };
     assert.equal(await get(victimSecret), await get("vvv-nothing-vvv"));
@@ -156,7 +156,7 @@ describe("refusals tell nobody what there is", () => {
     const headers = { "impersonate-user": "vera" };
     const ask = async (cluster: string) => {
       const path = `/clusters/${cluster}/${secrets}`;
-      const { status, text } = await besieged.send(mallory, "GET", path, { headers });
+      const { status, text } = await fixture.send(mallory, "GET", path, { headers });
       return `${status} ${text}`;
     };
     assert.equal(await ask(theirs), await ask("root:org:none"));

@@ -11,25 +11,25 @@ import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TestListener } from "@kcp-ts/testing/internal";
-import { AttackFixture, alice, mallory, vera, victimSecret } from "./besieged.ts";
+import { AttackFixture, alice, mallory, vera, victimSecret } from "./attack-fixture.ts";
 
 const secrets = "/api/v1/namespaces/default/secrets";
 const mine = "root:org:mine";
 const theirs = "root:org:theirs";
 const path = `/clusters/${theirs}${secrets}`;
 
-let besieged: AttackFixture;
+let fixture: AttackFixture;
 let port: TestListener;
 const tokens = new Map<UserInfo, string>();
 before(async () => {
-  besieged = await AttackFixture.start();
-  port = await besieged.plane.listen();
+  fixture = await AttackFixture.start();
+  port = await fixture.controlPlane.listen();
   for (const user of [alice, mallory, vera]) {
-    const kubeconfig = await besieged.plane.kubeconfig({ user });
+    const kubeconfig = await fixture.controlPlane.kubeconfig({ user });
     tokens.set(user, /"token": "([^"]+)"/.exec(kubeconfig)?.[1] ?? "");
   }
 });
-after(() => besieged.close());
+after(() => fixture.close());
 
 /** Everything that comes back until the connection ends. */
 function exchange(head: string): Promise<string> {
@@ -194,11 +194,11 @@ describe("HTTP/1.1 does not lead into another's cluster", () => {
     });
     assert.equal(statusOf(answer), 200);
     assert.ok(!answer.includes(victimSecret), answer);
-    const still = await besieged.send(vera, "GET", `${path}/${victimSecret}`);
+    const still = await fixture.send(vera, "GET", `${path}/${victimSecret}`);
     assert.equal(still.status, 200);
   });
 
-  it("by two tokens: a stranger's second one is not the one that counts", async () => {
+  it("by two tokens: the second token of an unauthenticated client does not count", async () => {
     const authorization = [`Bearer ${tokens.get(mallory)}`, `Bearer ${tokens.get(alice)}`];
     for (const order of [authorization, [...authorization].reverse()]) {
       const answer = await sendHttp1(mallory, {

@@ -1,12 +1,12 @@
 /**
- * Goal: what workspaces are, where they are and who somebody is in them is not to be bent from inside one, and what is about the whole
- * process is the operator's.
+ * Goal: the identity, the location and the users of a workspace cannot be manipulated from inside a
+ * workspace, and operations on the process are the operator's.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
+import { AttackFixture, admin, alice, mallory, master, vera } from "./attack-fixture.ts";
 import { attempts } from "./attempts.ts";
-import { AttackFixture, admin, alice, mallory, master, vera } from "./besieged.ts";
 
 const rbac = "apis/rbac.authorization.k8s.io/v1";
 const mine = "/clusters/root:org:mine";
@@ -24,10 +24,10 @@ const subject = (name: string, kind = "User") => ({
 const merge = "application/merge-patch+json";
 const apply = "application/apply-patch+yaml";
 
-let besieged: AttackFixture;
+let fixture: AttackFixture;
 before(async () => {
-  besieged = await AttackFixture.start();
-  await besieged.must(
+  fixture = await AttackFixture.start();
+  await fixture.expectSuccess(
     master,
     "POST",
     "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
@@ -36,7 +36,7 @@ before(async () => {
     },
   );
 });
-after(() => besieged.close());
+after(() => fixture.close());
 
 describe("the tree of workspaces stays the system's", () => {
   const logical = `${mine}/apis/core.kcp.io/v1alpha1/logicalclusters/cluster`;
@@ -45,9 +45,9 @@ describe("the tree of workspaces stays the system's", () => {
     who: alice,
     request: ["PATCH", logical] as const,
     sent: { type: merge, body: { metadata: { annotations: { [key]: value } } } },
-    says: new RegExp(`annotation ${key} is immutable`),
+    message: new RegExp(`annotation ${key} is immutable`),
   });
-  attempts(() => besieged, {
+  attempts(() => fixture, {
     "a workspace cannot say that it is elsewhere": annotated("kcp.io/path", "root"),
     "nor of another type": annotated("internal.tenancy.kcp.io/type", "root:root"),
     "nor somebody else's": annotated("experimental.tenancy.kcp.io/owner", "{}"),
@@ -58,19 +58,19 @@ describe("the tree of workspaces stays the system's", () => {
       who: alice,
       request: ["PATCH", `${logical}/status`],
       sent: { type: merge, body: { status: { URL: "https://evil.example" } } },
-      says: /status.URL is immutable/,
+      message: /status.URL is immutable/,
     },
     "a workspace cannot be made to lead to the neighbour's cluster": {
       who: alice,
       request: ["POST", workspace],
       sent: { body: { metadata: { name: "w1" }, spec: { cluster: "theirs" } } },
-      says: /spec.cluster cannot be set/,
+      message: /spec.cluster cannot be set/,
     },
     "nor be turned to it": {
       who: alice,
       request: ["PATCH", `${workspace}/mine`],
       sent: { type: merge, body: { spec: { cluster: "theirs" } } },
-      says: /spec.cluster is immutable/,
+      message: /spec.cluster is immutable/,
     },
     "nor by a forced apply": {
       who: alice,
@@ -84,25 +84,25 @@ describe("the tree of workspaces stays the system's", () => {
           spec: { cluster: "theirs" },
         },
       },
-      says: /spec.cluster is immutable/,
+      message: /spec.cluster is immutable/,
     },
     "a logical cluster is not made by using a new name": {
       who: mallory,
       request: ["POST", "/clusters/mallorys/api/v1/namespaces"],
       sent: { body: { metadata: { name: "n" } } },
-      says: /access denied/,
+      message: /access denied/,
     },
     "nor by an administrator of a workspace": {
       who: alice,
       request: ["POST", "/clusters/alices/api/v1/namespaces"],
       sent: { body: { metadata: { name: "n" } } },
-      says: /access denied/,
+      message: /access denied/,
     },
     "nor by a LogicalCluster object": {
       who: alice,
       request: ["POST", `${mine}/apis/core.kcp.io/v1alpha1/logicalclusters`],
       sent: { body: { metadata: { name: "cluster" } } },
-      says: /LogicalCluster cannot be created/,
+      message: /LogicalCluster cannot be created/,
     },
     "a type that one may not use is not used": {
       who: alice,
@@ -110,63 +110,63 @@ describe("the tree of workspaces stays the system's", () => {
       sent: {
         body: { metadata: { name: "w" }, spec: { type: { name: "private", path: "root" } } },
       },
-      says: /missing verb='use' permission/,
+      message: /missing verb='use' permission/,
     },
     "shards are the operator's": {
       who: alice,
       request: ["GET", "/clusters/root/apis/core.kcp.io/v1alpha1/shards"],
-      says: /cannot list/,
+      message: /cannot list/,
     },
   });
 
   it("the status of a workspace does not carry another cluster in", async () => {
-    await besieged.send(alice, "PATCH", `${workspace}/mine/status`, {
+    await fixture.send(alice, "PATCH", `${workspace}/mine/status`, {
       type: merge,
       body: {
-        spec: { cluster: besieged.theirs },
-        metadata: { annotations: { "internal.tenancy.kcp.io/cluster": besieged.theirs } },
+        spec: { cluster: fixture.victimCluster },
+        metadata: { annotations: { "internal.tenancy.kcp.io/cluster": fixture.victimCluster } },
       },
     });
-    const { text } = await besieged.send(alice, "GET", `${workspace}/mine`);
-    assert.ok(!text.includes(besieged.theirs), text);
+    const { text } = await fixture.send(alice, "GET", `${workspace}/mine`);
+    assert.ok(!text.includes(fixture.victimCluster), text);
   });
 
   it("the administrator of everything may say who must be let in", async () => {
     const key = "authorization.kcp.io/required-groups";
     for (const value of ["staff", null]) {
       const body = { metadata: { annotations: { [key]: value } } };
-      await besieged.must(admin, "PATCH", logical, { type: merge, body });
+      await fixture.expectSuccess(admin, "PATCH", logical, { type: merge, body });
     }
   });
 });
 
-describe("who was named in another workspace is nobody here", () => {
+describe("a user or service account that is known in one workspace has no identity in another", () => {
   const scopes = (cluster: string) => ({
     "authentication.kcp.io/scopes": [`cluster:${cluster}`],
   });
   const home = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~";
-  const namesake = (): UserInfo => ({ ...vera, extra: scopes(besieged.mine) });
+  const namesake = (): UserInfo => ({ ...vera, extra: scopes(fixture.attackerCluster) });
   const account = (groups: readonly string[] = []): UserInfo => ({
     username: "system:serviceaccount:default:default",
     groups: ["system:serviceaccounts", "system:authenticated", ...groups],
     extra: {
-      ...scopes(besieged.mine),
-      "authentication.kcp.io/cluster-name": [besieged.mine],
+      ...scopes(fixture.attackerCluster),
+      "authentication.kcp.io/cluster-name": [fixture.attackerCluster],
     },
   });
 
   it("a certificate's common name opens nothing of the user whose name it is", async () => {
-    const { status } = await besieged.send(namesake(), "GET", `${theirs}/api/v1/secrets`);
+    const { status } = await fixture.send(namesake(), "GET", `${theirs}/api/v1/secrets`);
     assert.equal(status, 403);
   });
 
   it("a namesake does not get the user's home, nor has it made", async () => {
     for (const who of [namesake(), account()]) {
-      const { status, text } = await besieged.send(who, "GET", home);
+      const { status, text } = await fixture.send(who, "GET", home);
       assert.equal(status, 403);
       assert.match(text, /workspace access not permitted/);
     }
-    assert.equal((await besieged.send(vera, "GET", home)).status, 200);
+    assert.equal((await fixture.send(vera, "GET", home)).status, 200);
   });
 
   it("groups and accounts of another workspace do not pass required groups", async () => {
@@ -177,18 +177,20 @@ describe("who was named in another workspace is nobody here", () => {
       roleRef: roleRef("system:kcp:workspace:access"),
       subjects: [subject("system:authenticated", "Group")],
     };
-    await besieged.must(vera, "POST", `${theirs}/${rbac}/clusterrolebindings`, { body: binding });
-    await besieged.must(admin, "PATCH", logical, {
+    await fixture.expectSuccess(vera, "POST", `${theirs}/${rbac}/clusterrolebindings`, {
+      body: binding,
+    });
+    await fixture.expectSuccess(admin, "PATCH", logical, {
       type: merge,
       body: { metadata: { annotations: { [key]: "club" } } },
     });
     const member = { username: "m", groups: ["club", "system:authenticated"] };
-    const abroad = { ...member, extra: scopes(besieged.mine) };
+    const abroad = { ...member, extra: scopes(fixture.attackerCluster) };
     const codes = [];
     for (const who of [member, abroad, account(), account(["club"]), mallory])
-      codes.push((await besieged.send(who, "GET", `${theirs}/api`)).status);
+      codes.push((await fixture.send(who, "GET", `${theirs}/api`)).status);
     assert.deepEqual(codes, [200, 403, 403, 403, 403]);
-    await besieged.must(admin, "PATCH", logical, {
+    await fixture.expectSuccess(admin, "PATCH", logical, {
       type: merge,
       body: { metadata: { annotations: { [key]: null } } },
     });
@@ -196,40 +198,40 @@ describe("who was named in another workspace is nobody here", () => {
 });
 
 describe("what is about the whole process is the operator's", () => {
-  attempts(() => besieged, {
+  attempts(() => fixture, {
     "the metrics, to an administrator of a workspace": {
       who: alice,
       request: ["GET", "/metrics"],
-      says: /cannot get path/,
+      message: /cannot get path/,
     },
     "the metrics below a workspace": {
       who: alice,
       request: ["GET", `${mine}/metrics`],
       code: 501,
-      says: /not available at workspace scope/,
+      message: /not available at workspace scope/,
     },
     "a backup, even to the administrator of everything": {
       who: admin,
       request: ["GET", "/backup"],
-      says: /only members of system:masters/,
+      message: /only members of system:masters/,
     },
     "a backup below a workspace": {
       who: alice,
       request: ["GET", `${mine}/backup`],
       code: 404,
-      says: /could not find/,
+      message: /could not find/,
     },
     "debug endpoints, which do not exist": {
       who: master,
       request: ["GET", "/debug/pprof/heap"],
       code: 404,
-      says: /could not find/,
+      message: /could not find/,
     },
     "log files, which do not exist either": {
       who: master,
       request: ["GET", "/logs/"],
       code: 404,
-      says: /could not find/,
+      message: /could not find/,
     },
   });
 });

@@ -1,8 +1,11 @@
-/** Goal: who decides, and in which order, is as the operator says: what upstream's TestAuthorizationOrder asks, and what a webhook is told. */
+/**
+ * Goal: the authorizers and their order follow the operator's flags: the cases of upstream's
+ * TestAuthorizationOrder, and the requests that a webhook gets.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { allow, deny, noOpinion, startReviewServer } from "./review-server.ts";
-import { startControlPlaneWithFlags } from "./started-plane.ts";
+import { startControlPlaneWithFlags } from "./started-control-plane.ts";
 
 const workspaces = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
 const configMaps = "/clusters/root/api/v1/namespaces/default/configmaps";
@@ -41,18 +44,18 @@ describe("the order of authorizers", () => {
     reviews.answer = deny;
     assert.equal(await statusOf(configMaps, admin), 403);
     assert.equal(await statusOf("/readyz"), 403);
-    const before = reviews.asked.length;
+    const before = reviews.requests.length;
     assert.equal(await statusOf(configMaps, master), 200);
     assert.equal(await statusOf("/readyz", master), 200);
-    assert.equal(reviews.asked.length, before, "nobody asks it about masters");
+    assert.equal(reviews.requests.length, before, "nobody asks it about masters");
   });
 
-  it("asks a webhook last unless it is told otherwise: it adds to what roles allow", async (t) => {
+  it("calls a webhook last by default: the webhook adds to the permissions that roles grant", async (t) => {
     const { reviews, admin, statusOf, ask } = await withWebhook(t, undefined);
     reviews.answer = deny;
     assert.equal(await statusOf("/healthz"), 200);
     assert.equal(await statusOf(workspaces, admin), 200);
-    assert.equal(reviews.asked.length, 0);
+    assert.equal(reviews.requests.length, 0);
     const refused = await ask(configMaps);
     assert.equal(refused.status, 403);
     assert.match(String(refused.body["message"]), /cannot list resource "configmaps".*says no/);
@@ -64,7 +67,7 @@ describe("the order of authorizers", () => {
   it("opens no logical cluster that is not there, whatever a webhook says", async (t) => {
     const { reviews, statusOf } = await withWebhook(t, undefined);
     assert.equal(await statusOf("/clusters/nowhere/api/v1/namespaces"), 403);
-    assert.equal(reviews.asked.length, 0);
+    assert.equal(reviews.requests.length, 0);
   });
 
   it("leaves it to those behind when a webhook has no opinion, or fails", async (t) => {
@@ -87,7 +90,7 @@ describe("the order of authorizers", () => {
       const order = ["AlwaysAllowGroups", "Webhook", "RBAC"];
       const { reviews, admin, statusOf } = await withWebhook(t, order, version);
       assert.equal(await statusOf(`${configMaps}/one`, admin), 404);
-      assert.deepEqual(reviews.asked[0]?.["spec"], {
+      assert.deepEqual(reviews.requests[0]?.["spec"], {
         resourceAttributes: {
           ...{ namespace: "default", verb: "get", version: "v1" },
           ...{ resource: "configmaps", name: "one" },
@@ -99,16 +102,16 @@ describe("the order of authorizers", () => {
           "authorization.kubernetes.io/cluster-name": ["root"],
         },
       });
-      assert.equal(reviews.asked[0]?.["apiVersion"], `authorization.k8s.io/${version}`);
+      assert.equal(reviews.requests[0]?.["apiVersion"], `authorization.k8s.io/${version}`);
       assert.equal(await statusOf(`${configMaps}/one`, admin), 404);
-      assert.equal(reviews.asked.length, 1, "the same question is asked once");
+      assert.equal(reviews.requests.length, 1, "the same question is asked once");
       assert.equal(await statusOf("/clusters/root/version", admin), 200);
-      const spec = reviews.asked[1]?.["spec"] as { nonResourceAttributes: object } | undefined;
+      const spec = reviews.requests[1]?.["spec"] as { nonResourceAttributes: object } | undefined;
       assert.deepEqual(spec?.nonResourceAttributes, { path: "/version", verb: "get" });
     });
   }
 
-  it("is refused with names that nobody knows, and without those whom the server needs", async (t) => {
+  it("is rejected with unknown names, and without the authorizers that the server needs", async (t) => {
     await assert.rejects(
       startControlPlaneWithFlags(t, { authorizationOrder: ["AlwaysAllowGroups", "Nobody"] }),
       /--authorization-order: invalid authorizer: "Nobody"/,
@@ -125,7 +128,7 @@ describe("the order of authorizers", () => {
 });
 
 describe("paths that are always allowed", () => {
-  it("are open to strangers, those of a beginning too, and no others", async (t) => {
+  it("are open to anonymous users, prefixes included, and no other paths are", async (t) => {
     const { ask } = await startControlPlaneWithFlags(t, {
       authorizationAlwaysAllowPaths: ["/metrics", "openapi/*"],
     });

@@ -4,7 +4,7 @@ import { connect, type Settings } from "node:http2";
 import { describe, it } from "node:test";
 import { controlPlaneDefaults } from "@kcp-ts/controlplane";
 import { listenerLimitsOf, trafficOf } from "@kcp-ts/controlplane/internal";
-import { startControlPlaneWithFlags } from "./started-plane.ts";
+import { startControlPlaneWithFlags } from "./started-control-plane.ts";
 
 const { traffic } = controlPlaneDefaults;
 
@@ -21,7 +21,7 @@ describe("limits of a control plane", () => {
     assert.equal(settings.maxConcurrentStreams, 7);
   });
 
-  it("bounds what watches hold, or does not where it is told so", () => {
+  it("bounds the memory that watches hold, or does not when the limit is disabled", () => {
     assert.deepEqual(trafficOf(traffic).unread, {
       bytesPerTenantMax: 32 << 20,
       bytesMax: 256 << 20,
@@ -33,7 +33,7 @@ describe("limits of a control plane", () => {
     });
   });
 
-  it("bounds connections, by the file descriptors if nobody says otherwise", () => {
+  it("bounds connections, by default by the limit of file descriptors", () => {
     assert.equal(listenerLimitsOf(traffic).connectionsMax, 0);
     const limits = { ...traffic, connectionsMax: 50, streamsPerConnectionMax: 0 };
     assert.deepEqual(listenerLimitsOf(limits), {

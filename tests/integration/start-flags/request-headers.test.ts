@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { createTestAuthority, type TestAuthority } from "@kcp-ts/testkit";
-import { type RawRequestOptions, startControlPlaneWithFlags } from "./started-plane.ts";
+import { type RawRequestOptions, startControlPlaneWithFlags } from "./started-control-plane.ts";
 
 const reviews = "/clusters/root/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const said = {
@@ -15,7 +15,7 @@ const said = {
   "X-Remote-Extra-Example.com%2fRole": ["one", "two"],
 };
 
-describe("a proxy that says who asks", () => {
+describe("an authenticating proxy", () => {
   let folder: string;
   let proxies: TestAuthority;
   let people: TestAuthority;
@@ -53,7 +53,7 @@ describe("a proxy that says who asks", () => {
     });
   });
 
-  it("is nobody when it says nothing, and may not make masters of strangers", async (t) => {
+  it("is anonymous without user headers, and cannot put users into system:masters", async (t) => {
     const { review } = await whoIs(t, ["front-proxy"]);
     const proxy = proxies.issue("front-proxy");
     assert.equal(await review(proxy), 401);
@@ -69,7 +69,7 @@ describe("a proxy that says who asks", () => {
     assert.equal(user["username"], "alice");
   });
 
-  it("is nobody else: not a person with a certificate, a token, or neither", async (t) => {
+  it("is only the client with the proxy's certificate: not a user with a certificate, a token, or neither", async (t) => {
     const { review, tokenOf } = await whoIs(t);
     const bob = (await review({ ...people.issue("bob"), headers: said })) as { username: string };
     assert.equal(bob.username, "bob");

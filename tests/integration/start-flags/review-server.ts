@@ -1,4 +1,4 @@
-/** For tests: somebody elsewhere who decides about requests, and remembers what was asked. */
+/** For tests: an authorization webhook that records its requests. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
@@ -11,7 +11,7 @@ import { asyncListener, createTestAuthority } from "@kcp-ts/testkit";
 
 export interface ReviewServer {
   readonly configFile: string;
-  readonly asked: JsonObject[];
+  readonly requests: JsonObject[];
   /** The status of every answer from here on, or a number: an answer that is none. */
   answer: JsonObject | number;
 }
@@ -25,16 +25,16 @@ export async function startReviewServer(t: TestContext): Promise<ReviewServer> {
   t.after(() => rmSync(folder, { recursive: true }));
   const authority = createTestAuthority(folder);
   const { key, cert } = authority.issue("localhost", ["DNS:localhost"]);
-  const asked: JsonObject[] = [];
+  const requests: JsonObject[] = [];
   const configFile = join(folder, "webhook.kubeconfig");
-  const reviews: ReviewServer = { configFile, asked, answer: allow };
+  const reviews: ReviewServer = { configFile, requests, answer: allow };
   const server = createServer(
     { key, cert },
     asyncListener(async (request, response) => {
       const parts: Buffer[] = [];
       for await (const part of request) parts.push(part as Buffer);
       const review = JSON.parse(Buffer.concat(parts).toString("utf8")) as JsonObject;
-      asked.push(review);
+      requests.push(review);
       const { answer } = reviews;
       if (typeof answer === "number") response.writeHead(answer).end();
       else response.end(JSON.stringify({ ...review, status: answer }));

@@ -4,7 +4,7 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { eventually } from "@kcp-ts/testkit";
-import { startControlPlaneWithFlags } from "./started-plane.ts";
+import { startControlPlaneWithFlags } from "./started-control-plane.ts";
 
 const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
 const home = `${tenancy}/workspaces/~`;
@@ -25,7 +25,7 @@ describe("batteries", () => {
     await assert.rejects(plane.tokenOf("user"), /user is not in the kubeconfig/);
   });
 
-  it("can be changed: a plain user, no organizations, somebody who reads metrics", async (t) => {
+  it("can be changed: a plain user, no organizations, a user who reads metrics", async (t) => {
     const plane = await startControlPlaneWithFlags(t, {
       batteriesIncluded: ["+user", "-workspace-types", "+metrics-viewer"],
       controllers: true,
@@ -112,7 +112,7 @@ describe("home workspaces", () => {
 });
 
 describe("names that are given at the start", () => {
-  it("of feature gates are those that kcp knows; what they switch nothing of is told", async (t) => {
+  it("of feature gates are those that kcp knows; gates without an effect are reported", async (t) => {
     const plane = await startControlPlaneWithFlags(t, {
       featureGates: ["WorkspaceMounts=true", "CacheAPIs=true", "WatchList=false"],
     });

@@ -8,8 +8,8 @@ import { parseClusterName } from "@kcp-ts/machinery/names";
 import { deploymentCoordinator, type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
 import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
-import { advanceUntil } from "./pass-until.ts";
-import { deployments, FaultyServer, namespaces } from "./side.ts";
+import { advanceUntil } from "./advance-until.ts";
+import { deployments, FaultyServer, namespaces } from "./faulty-server.ts";
 
 type Mode = "Push" | "Pull";
 const names = ["east", "west"] as const;
@@ -50,7 +50,10 @@ class Stage {
     const stage = new Stage(mode, clock, up, down);
     await stage.home.resource(namespaces).create({ metadata: { name: "shop" } });
     for (const name of names) await stage.#join(name);
-    const metadata = { ...whole, annotations: { "workloads.kcp.io/at-most-one": "true" } };
+    const metadata = {
+      ...whole,
+      annotations: { "workload.kcp.io/failover-strategy": "StopBeforeStart" },
+    };
     const spec = { replicas, template: { image: "db:0" } };
     await stage.home.resource(deployments).create({ metadata, spec });
     const splitter = deploymentCoordinator({
@@ -75,7 +78,7 @@ class Stage {
     this.#syncers.push(
       startSyncer({
         upstream,
-        home: upstream,
+        syncTargetClient: upstream,
         scope: { cluster },
         downstream: side.clientOf(name),
         target: { name, cluster: "tenant", uid: metadata.uid ?? "" },
@@ -93,7 +96,7 @@ class Stage {
     const stopping = [this.#splitting, ...this.#syncers.map((one) => one.stop())];
     await advanceUntil(this.clock, Promise.all(stopping));
     const closing = Promise.all([this.up, ...this.down.values()].map((side) => side.close()));
-    await this.clock.advanceAndSettle(60_000);
+    await this.clock.advanceAndFlush(60_000);
     await closing;
   }
 
@@ -109,8 +112,8 @@ class Stage {
 
   /** In Pull mode the agent is in the cluster, and cannot reach the control plane; in Push mode it is the other way round. */
   async lose(name: Name): Promise<void> {
-    if (this.mode === "Pull") this.up.suffer(({ who }) => (who === name ? "cut" : undefined));
-    else this.down.get(name)?.suffer(() => "cut");
+    if (this.mode === "Pull") this.up.injectFault(({ who }) => (who === name ? "cut" : undefined));
+    else this.down.get(name)?.injectFault(() => "cut");
     await this.pass(20_000);
     await this.say(name, false);
   }
@@ -124,7 +127,7 @@ class Stage {
 
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1000) {
-      await this.clock.advanceAndSettle(Math.min(left, 1000));
+      await this.clock.advanceAndFlush(Math.min(left, 1000));
       await flushEventLoop(4);
       const running = Object.values(await this.runs()).reduce((sum, one) => sum + one, 0);
       this.most = Math.max(this.most, running);

@@ -4,10 +4,10 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { cacheVerifyPeriodMs, startSyncer } from "@kcp-ts/multicluster";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
-import { advanceUntil } from "./pass-until.ts";
-import { FaultyServer, namespaces, widgets } from "./side.ts";
+import { advanceUntil } from "./advance-until.ts";
+import { FaultyServer, namespaces, widgets } from "./faulty-server.ts";
 
-const labels = { "workloads.kcp.io/cluster": "east" };
+const labels = { "workload.kcp.io/cluster": "east" };
 const at = (name: string) => ({ name, namespace: "shop" });
 
 async function stage() {
@@ -21,7 +21,7 @@ async function stage() {
   await client.resource(namespaces).create({ metadata: { name: "shop" } });
   const errors: string[] = [];
   let isLosing = false;
-  for (const side of [up, down]) side.suffer(() => ({ lose: () => isLosing }));
+  for (const side of [up, down]) side.injectFault(() => ({ lose: () => isLosing }));
   const syncer = startSyncer({
     upstream: up.syncerClient,
     scope: "all-clusters",
@@ -33,16 +33,16 @@ async function stage() {
     random,
     onError: (error) => errors.push(String(error)),
   });
-  await clock.advanceAndSettle(5000);
+  await clock.advanceAndFlush(5000);
   const lose = async (change: () => Promise<unknown>) => {
     isLosing = true;
     await change();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     isLosing = false;
     // Watches begin anew meanwhile, from versions behind what was lost.
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
   };
-  const audited = () => clock.advanceAndSettle(1.5 * cacheVerifyPeriodMs + 60_000);
+  const audited = () => clock.advanceAndFlush(1.5 * cacheVerifyPeriodMs + 60_000);
   const copies = async () => (await down.client.resource(widgets).list()).items;
   const end = async () => {
     await advanceUntil(clock, syncer.stop());
@@ -100,7 +100,7 @@ describe("an event that a watch loses", () => {
     for (let n = 0; n < 30; n++) {
       await originals.create({ metadata: { ...at(`w${n}`), labels }, spec: red });
     }
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     const before = [up.writes.length, down.writes.length];
     await audited();
     await audited();

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventually } from "@kcp-ts/testkit";
-import { SyncerFixture } from "./pair.ts";
-import { widgets } from "./side.ts";
+import { widgets } from "./faulty-server.ts";
+import { SyncerFixture } from "./syncer-fixture.ts";
 
 describe("kinds that go both ways", () => {
   it("send down what is assigned, and copy up what is born there under the cluster's name", async (t) => {
@@ -16,7 +16,7 @@ describe("kinds that go both ways", () => {
     const down = pair.down.client.resource(widgets);
     const { namespace = "" } = metadata;
     // As controllers do: what they make has the labels of what it is made for.
-    const labels = { ...metadata.labels, color: "pink", "workloads.kcp.io/cluster": "east" };
+    const labels = { ...metadata.labels, color: "pink", "workload.kcp.io/cluster": "east" };
     await down.create({ metadata: { name: "born", namespace, labels }, spec: { color: "pink" } });
     const copy = await eventually(async () => {
       const found = await pair.original("born--east");
@@ -27,7 +27,7 @@ describe("kinds that go both ways", () => {
       color: "pink",
       "state.workload.kcp.io/east": "Upsync",
     });
-    await pair.quiet();
+    await pair.untilQuiet();
     const names = async (resource: typeof down) =>
       (await resource.list()).items.map((one) => one.metadata.name).sort();
     assert.deepEqual(await names(down), ["a", "born"]);

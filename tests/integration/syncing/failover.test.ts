@@ -7,13 +7,13 @@ import { describe, it, type TestContext } from "node:test";
 import { deploymentCoordinator, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
 import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
-import { advanceUntil } from "./pass-until.ts";
-import { deployments, FaultyServer, namespaces } from "./side.ts";
+import { advanceUntil } from "./advance-until.ts";
+import { deployments, FaultyServer, namespaces } from "./faulty-server.ts";
 
 const wholes = 100;
 const replicas = 20;
 const namespace = "shop";
-const toleration = { "workloads.kcp.io/toleration-seconds": "90" };
+const toleration = { "workload.kcp.io/toleration-seconds": "90" };
 
 class Failover {
   readonly clock: FakeClock;
@@ -29,7 +29,7 @@ class Failover {
     const up = await FaultyServer.start(clock, new SeededRandom(1));
     const one = new Failover(up, clock);
     const stop = new AbortController();
-    const patience = { graceMs: 60_000, settleMs: 10_000 };
+    const patience = { unreachableAfterMs: 60_000, recoveryMs: 10_000 };
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
     const splitter = deploymentCoordinator({ client: up.client, clock, ...patience, onError });
@@ -43,7 +43,7 @@ class Failover {
       stop.abort();
       await advanceUntil(clock, running);
       const closing = up.close();
-      await clock.advanceAndSettle(60_000);
+      await clock.advanceAndFlush(60_000);
       await closing;
       assert.deepEqual(errors, []);
     });
@@ -69,13 +69,13 @@ class Failover {
   }
 
   async pass(ms: number): Promise<void> {
-    await this.clock.advanceAndSettle(ms);
+    await this.clock.advanceAndFlush(ms);
     await flushEventLoop(20);
   }
 
   /** What is asked for in a cluster, by whole. */
   async asked(cluster: string): Promise<ReadonlyMap<string, number>> {
-    const labelSelector = `workloads.kcp.io/cluster=${cluster}`;
+    const labelSelector = `workload.kcp.io/cluster=${cluster}`;
     const { items } = await this.client.resource(deployments).list({ labelSelector });
     return new Map(
       items.map(({ metadata, ...rest }) => [
@@ -98,7 +98,7 @@ class Failover {
   async report(...clusters: readonly string[]): Promise<void> {
     const { items } = await this.client.resource(deployments).list({});
     for (const { metadata, ...rest } of items) {
-      const cluster = metadata.labels?.["workloads.kcp.io/cluster"];
+      const cluster = metadata.labels?.["workload.kcp.io/cluster"];
       if (cluster === undefined || (clusters.length > 0 && !clusters.includes(cluster))) continue;
       const { replicas: count } = rest["spec"] as { replicas: number };
       const { generation: observedGeneration = 0, name } = metadata;

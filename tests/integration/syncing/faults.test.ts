@@ -9,8 +9,8 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { startSyncer } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { assigned, SyncerFixture } from "./pair.ts";
-import { events, type FaultResponse, FaultyServer, namespaces, widgets } from "./side.ts";
+import { events, type FaultResponse, FaultyServer, namespaces, widgets } from "./faulty-server.ts";
+import { assigned, SyncerFixture } from "./syncer-fixture.ts";
 
 interface Told {
   readonly reason?: string;
@@ -18,12 +18,12 @@ interface Told {
 }
 
 function told(object: DynamicObject | undefined, target = "east"): Told {
-  const text = object?.metadata.annotations?.[`synced.workload.kcp.io/${target}`];
+  const text = object?.metadata.annotations?.[`sync-error.workload.kcp.io/${target}`];
   return text === undefined ? {} : (JSON.parse(text) as Told);
 }
 
-async function eventsOf(pair: SyncerFixture, name: string, namespace = "shop"): Promise<Told[]> {
-  const { items } = await pair.in("root").resource(events).list({ namespace });
+async function eventsOf(fixture: SyncerFixture, name: string, namespace = "shop"): Promise<Told[]> {
+  const { items } = await fixture.in("root").resource(events).list({ namespace });
   return items.filter(
     ({ involvedObject }) => (involvedObject as { name?: string }).name === name,
   ) as unknown as Told[];
@@ -31,18 +31,18 @@ async function eventsOf(pair: SyncerFixture, name: string, namespace = "shop"): 
 
 /** On the object and in an Event, in the same words. */
 async function isTold(
-  pair: SyncerFixture,
+  fixture: SyncerFixture,
   name: string,
   reason: string,
   words: RegExp,
 ): Promise<void> {
   await eventually(async () => {
-    const found = told(await pair.original(name));
+    const found = told(await fixture.original(name));
     assert.equal(found.reason, reason, found.message);
     const { message = "" } = found;
     assert.ok(message.startsWith(`Widget ${name} is not in sync with SyncTarget east: `), message);
     assert.match(message, words);
-    const events = (await eventsOf(pair, name)).filter((one) => one.reason === reason);
+    const events = (await eventsOf(fixture, name)).filter((one) => one.reason === reason);
     assert.ok(events.some((one) => one.message === message));
   });
 }
@@ -106,11 +106,11 @@ const refusals: readonly {
 
 describe("a refusal of the cluster", () => {
   for (const { what, fault, reason, words } of refusals) {
-    it(`is told, tried again, and forgotten when it is over: ${what}`, async (t) => {
+    it(`is reported, retried, and cleared when it is over: ${what}`, async (t) => {
       const pair = await SyncerFixture.start(t);
       let tries = 0;
       let isRefusing = true;
-      pair.down.suffer(({ method, target }) => {
+      pair.down.injectFault(({ method, target }) => {
         if (!isRefusing || method !== "PATCH" || !target.includes("/widgets/")) return undefined;
         tries++;
         return fault;
@@ -141,13 +141,13 @@ describe("a refusal of the cluster", () => {
     const clock = new FakeClock();
     await pair.startSyncer({ clock });
     await eventually(async () => {
-      await clock.advanceAndSettle(1000);
+      await clock.advanceAndFlush(1000);
       const { pending, delayed, kinds } = pair.syncer.health;
       assert.ok([...kinds.values()].every(({ hasSynced }) => hasSynced));
       assert.deepEqual({ pending, delayed }, { pending: 0, delayed: 0 });
     });
     let tries = 0;
-    pair.down.suffer(({ method, target }) => {
+    pair.down.injectFault(({ method, target }) => {
       if (method !== "PATCH" || !target.includes("/widgets/a")) return undefined;
       // As connections have ports, and quotas have counts.
       const message = `failed calling webhook "a.b": read tcp 10.0.0.1:${40_000 + tries++}: reset`;
@@ -165,7 +165,7 @@ describe("a refusal of the cluster", () => {
     const pair = await SyncerFixture.start(t);
     let verb = "get";
     const methods: Record<string, string> = { get: "GET", patch: "PATCH", delete: "DELETE" };
-    pair.down.suffer(({ method, target }) =>
+    pair.down.injectFault(({ method, target }) =>
       method === methods[verb] && target.includes("/widgets/")
         ? {
             status: 403,
@@ -190,7 +190,7 @@ describe("a refusal of the cluster", () => {
 });
 
 describe("a namespace in the cluster that has the name and was not made by a syncer", () => {
-  it("is left alone, told, and used when its marks are back", async (t) => {
+  it("is left unchanged, is reported, and is used when its labels are back", async (t) => {
     const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const name = (await pair.copied("a")).metadata.namespace ?? "";

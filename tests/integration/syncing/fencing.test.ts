@@ -9,8 +9,8 @@ import { parseClusterName } from "@kcp-ts/machinery/names";
 import { type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
 import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
-import { advanceUntil } from "./pass-until.ts";
-import { cronJobs, deployments, FaultyServer, jobs, namespaces } from "./side.ts";
+import { advanceUntil } from "./advance-until.ts";
+import { cronJobs, deployments, FaultyServer, jobs, namespaces } from "./faulty-server.ts";
 
 const name = "east";
 const leaseMs = 60_000;
@@ -40,8 +40,8 @@ class Agent {
     await agent.home.resource(namespaces).create({ metadata: { name: "shop" } });
     for (const one of ["once", "often"]) {
       const labels = {
-        "workloads.kcp.io/cluster": name,
-        ...(one === "once" ? { "workloads.kcp.io/at-most-one": "true" } : {}),
+        "workload.kcp.io/cluster": name,
+        ...(one === "once" ? { "workload.kcp.io/stop-before-start": "true" } : {}),
       };
       const metadata = { name: one, namespace: "shop", labels };
       const spec = { replicas: 2, template: { image: "db:0" } };
@@ -53,7 +53,7 @@ class Agent {
       up.heal();
       await agent.stop();
       const closing = Promise.all([up.close(), down.close()]);
-      await clock.advanceAndSettle(60_000);
+      await clock.advanceAndFlush(60_000);
       await closing;
     });
     return agent;
@@ -65,7 +65,7 @@ class Agent {
     const upstream = this.up.clientOf(name).inCluster("tenant");
     this.#syncer = startSyncer({
       upstream,
-      home: upstream,
+      syncTargetClient: upstream,
       scope: { cluster },
       downstream: this.down.clientOf(name),
       target: { name, cluster: "tenant", uid: this.#uid },
@@ -92,7 +92,7 @@ class Agent {
 
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1000) {
-      await this.clock.advanceAndSettle(Math.min(left, 1000));
+      await this.clock.advanceAndFlush(Math.min(left, 1000));
       await flushEventLoop(4);
     }
   }
@@ -117,7 +117,7 @@ class Agent {
   }
 }
 
-describe("an agent that nobody hears of", () => {
+describe("an agent whose heartbeats do not arrive", () => {
   it("stops what may run once at most when its lease is over, not before, and nothing else", async (t) => {
     const agent = await Agent.open(t);
     await agent.until({ often: 2, once: 2 }, 30_000);
@@ -125,7 +125,7 @@ describe("an agent that nobody hears of", () => {
     assert.equal(target.status?.leaseDurationSeconds, leaseMs / 1000);
     await agent.pass(60_000);
     assert.deepEqual(await agent.runs(), { often: 2, once: 2 });
-    agent.up.suffer(() => "cut");
+    agent.up.injectFault(() => "cut");
     // The last heartbeat that counted is at most an interval old.
     await agent.pass(leaseMs - 21_000);
     assert.deepEqual(await agent.runs(), { often: 2, once: 2 });
@@ -137,7 +137,7 @@ describe("an agent that nobody hears of", () => {
   it("starts it again when it is heard of, and only as many as are asked for then", async (t) => {
     const agent = await Agent.open(t);
     await agent.until({ often: 2, once: 2 }, 30_000);
-    agent.up.suffer(() => "cut");
+    agent.up.injectFault(() => "cut");
     await agent.until({ often: 2, once: 0 }, 90_000);
     await agent.sayHealthy(false);
     agent.up.heal();
@@ -147,7 +147,7 @@ describe("an agent that nobody hears of", () => {
     await agent.sayHealthy(true);
     await agent.until({ often: 2, once: 2 }, 60_000);
 
-    agent.up.suffer(() => "cut");
+    agent.up.injectFault(() => "cut");
     await agent.until({ often: 2, once: 0 }, 90_000);
     // Another cluster has it by now.
     const patch = { spec: { replicas: 0 } };
@@ -165,8 +165,8 @@ describe("an agent that nobody hears of", () => {
   it("stops a schedule, and what it has begun and not ended", async (t) => {
     const agent = await Agent.open(t);
     const labels = {
-      "workloads.kcp.io/cluster": name,
-      "workloads.kcp.io/at-most-one": "true",
+      "workload.kcp.io/cluster": name,
+      "workload.kcp.io/stop-before-start": "true",
     };
     const metadata = { name: "nightly", namespace: "shop", labels };
     await agent.home.resource(cronJobs).create({ metadata, spec: { suspend: false } });
@@ -192,7 +192,7 @@ describe("an agent that nobody hears of", () => {
     const left = async () =>
       (await client.resource(jobs).list({})).items.map((job) => job.metadata.name).sort();
     assert.deepEqual(await left(), ["ended", "of-another", "running"]);
-    agent.up.suffer(() => "cut");
+    agent.up.injectFault(() => "cut");
     await agent.until({ often: 2, once: 0 }, 90_000);
     await agent.pass(2000);
     const [stopped] = (await client.resource(cronJobs).list({})).items;
@@ -204,7 +204,7 @@ describe("an agent that nobody hears of", () => {
     const agent = await Agent.open(t);
     await agent.until({ often: 2, once: 2 }, 30_000);
     await agent.stop();
-    agent.up.suffer(() => "cut");
+    agent.up.injectFault(() => "cut");
     agent.start();
     await agent.until({ often: 2, once: 0 }, 30_000);
   });

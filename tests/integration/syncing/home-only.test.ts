@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultPolicies } from "@kcp-ts/multicluster";
-import { assigned, SyncerFixture } from "./pair.ts";
-import { namespaces, widgets } from "./side.ts";
+import { namespaces, widgets } from "./faulty-server.ts";
+import { assigned, SyncerFixture } from "./syncer-fixture.ts";
 
 describe("kinds of the owner of a cluster", () => {
   it("are synced from the logical cluster of the SyncTarget, and from no tenant's", async (t) => {
@@ -16,7 +16,7 @@ describe("kinds of the owner of a cluster", () => {
     await tenant.resource(widgets).create({ metadata, spec: { color: "red" } });
     await pair.widget("ours");
     await pair.copied("ours");
-    await pair.quiet();
+    await pair.untilQuiet();
     const { items } = await pair.down.client.resource(widgets).list();
     assert.deepEqual(
       items.map((one) => one.metadata.name),

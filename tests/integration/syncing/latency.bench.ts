@@ -1,7 +1,7 @@
 /** How long a change upstream takes to the cluster, and a status back, at so many changes a second over several targets; all in one process. Prints; asserts nothing. */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { SyncedClusterSet } from "./fleet.ts";
-import { type FaultyServer, widgets } from "./side.ts";
+import { type FaultyServer, widgets } from "./faulty-server.ts";
+import { SyncedClusterSet } from "./synced-cluster-set.ts";
 
 const targets = Number(process.env["TARGETS"] ?? 2);
 const perSecond = Number(process.env["CHANGES_PER_SECOND"] ?? 50);
@@ -50,7 +50,7 @@ for (let n = 0; n < perSecond * seconds; n++) {
   if (dueMs > 1) await sleep(systemClock, dueMs);
   const name = `w${n}`;
   startedAt.set(name, systemClock.monotonic());
-  const labels = { "workloads.kcp.io/cluster": `t${n % targets}` };
+  const labels = { "workload.kcp.io/cluster": `t${n % targets}` };
   void client
     .resource(widgets)
     .create({ metadata: { name, namespace: "shop", labels }, spec: { color: "red" } });

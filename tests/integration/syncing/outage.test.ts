@@ -7,9 +7,9 @@ import { describe, it, type TestContext } from "node:test";
 import { type Syncer, startSyncer } from "@kcp-ts/multicluster";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
-import { assigned, bothKinds, target } from "./pair.ts";
-import { advanceUntil } from "./pass-until.ts";
-import { type Fault, FaultyServer, namespaces, widgets } from "./side.ts";
+import { advanceUntil } from "./advance-until.ts";
+import { type Fault, FaultyServer, namespaces, widgets } from "./faulty-server.ts";
+import { assigned, bothKinds, target } from "./syncer-fixture.ts";
 
 const outageMs = 900_000;
 /** From the first watch that is accepted again. */
@@ -94,7 +94,7 @@ class Outage {
   }
 
   async pass(ms: number): Promise<void> {
-    for (let passed = 0; passed < ms; passed += 1000) await this.#clock.advanceAndSettle(1000);
+    for (let passed = 0; passed < ms; passed += 1000) await this.#clock.advanceAndFlush(1000);
   }
 
   /** How long it takes, on the clock that stands still. */
@@ -104,12 +104,12 @@ class Outage {
       if (await isSo()) return this.#clock.monotonic() - startMs;
       const tookMs = this.#clock.monotonic() - startMs;
       assert.ok(tookMs < mostMs, `not within ${mostMs} ms`);
-      await this.#clock.advanceAndSettle(100);
+      await this.#clock.advanceAndFlush(100);
     }
   }
 
   get isFollowed(): boolean {
-    return [...this.#syncer.health.kinds.values()].every(({ isLive }) => isLive);
+    return [...this.#syncer.health.kinds.values()].every(({ isWatching }) => isWatching);
   }
 }
 
@@ -120,7 +120,7 @@ describe("after an outage", () => {
     it(`of the cluster, it has what was asked for in the meantime (seed ${seed})`, async (t) => {
       const outage = await Outage.start(t, seed);
       await outage.until(() => outage.isFollowed, 60_000);
-      outage.down.suffer(cut);
+      outage.down.injectFault(cut);
       await outage.home.create({ metadata: { ...at, labels: assigned }, spec: { color: "red" } });
       await outage.pass(outageMs);
       assert.equal(await outage.copy(), undefined);
@@ -132,7 +132,7 @@ describe("after an outage", () => {
     it(`of the control plane, it has what the cluster reported in the meantime (seed ${seed})`, async (t) => {
       const outage = await Outage.start(t, seed);
       await outage.copied();
-      outage.up.suffer(cut);
+      outage.up.injectFault(cut);
       await outage.report("Ready");
       await outage.pass(outageMs);
       outage.up.heal();
@@ -144,7 +144,7 @@ describe("after an outage", () => {
     it(`of the control plane's store, whose watches went on, it does not wait for minutes (seed ${seed})`, async (t) => {
       const outage = await Outage.start(t, seed);
       await outage.copied();
-      outage.up.suffer(({ method }) => (method === "GET" ? undefined : { status: 503 }));
+      outage.up.injectFault(({ method }) => (method === "GET" ? undefined : { status: 503 }));
       await outage.report("Ready");
       await outage.pass(outageMs);
       outage.up.heal();

@@ -4,10 +4,10 @@ import { describe, it, type TestContext } from "node:test";
 import { parsePolicies } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { SyncedClusterSet } from "./fleet.ts";
-import { configMaps, deployments, events, type FaultyServer, widgets } from "./side.ts";
+import { configMaps, deployments, events, type FaultyServer, widgets } from "./faulty-server.ts";
+import { SyncedClusterSet } from "./synced-cluster-set.ts";
 
-const assigned = { "workloads.kcp.io/cluster": "east" };
+const assigned = { "workload.kcp.io/cluster": "east" };
 const at = { name: "a", namespace: "shop" };
 const clusterRoles = defineResource<DynamicObject>({
   group: "rbac.authorization.k8s.io",
@@ -37,12 +37,12 @@ function policyMap(name: string, target: string, data: Record<string, string>) {
 }
 
 async function copyOf(
-  side: FaultyServer,
+  faultyServer: FaultyServer,
   resource: typeof widgets,
   name = "a",
 ): Promise<DynamicObject> {
   return await eventually(async () => {
-    const { items } = await side.client.resource(resource).list();
+    const { items } = await faultyServer.client.resource(resource).list();
     const found = items.find(({ metadata }) => metadata.name === name);
     assert.ok(found !== undefined);
     return found;
@@ -216,7 +216,7 @@ describe("an object without a namespace", () => {
     });
     await eventually(async () => {
       const found = await originals.get({ name: "theirs" });
-      const text = found.metadata.annotations?.["synced.workload.kcp.io/east"] ?? "";
+      const text = found.metadata.annotations?.["sync-error.workload.kcp.io/east"] ?? "";
       assert.match(text, /AlreadyExists.*ClusterRole theirs exists in the cluster/);
     });
     for (const name of ["reader", "theirs"]) await originals.delete({ name });

@@ -1,6 +1,9 @@
-/** For the histories: what befalls the requests of syncers to one side, drawn by chance, and its name for the log. */
+/**
+ * For the histories: random faults of the requests of syncers to one side, with their names for the
+ * log.
+ */
 import type { SeededRandom } from "@kcp-ts/testkit";
-import type { Fault, FaultResponse } from "./side.ts";
+import type { Fault, FaultResponse } from "./faulty-server.ts";
 
 export function randomFault(random: SeededRandom): {
   readonly fault: Fault;

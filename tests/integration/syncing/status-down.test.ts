@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { eventually } from "@kcp-ts/testkit";
-import { SyncerFixture } from "./pair.ts";
-import { widgets } from "./side.ts";
+import { widgets } from "./faulty-server.ts";
+import { SyncerFixture } from "./syncer-fixture.ts";
 
 describe("a status that is owned upstream", () => {
   it("follows when it changes twice in a moment, and when something of it goes", async (t) => {
@@ -26,6 +26,6 @@ describe("a status that is owned upstream", () => {
     await untilSaid({ phase: "Released", note: "free" });
     await say({ phase: "Released" });
     await untilSaid({ phase: "Released" });
-    await pair.quiet();
+    await pair.untilQuiet();
   });
 });

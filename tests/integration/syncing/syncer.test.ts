@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { assigned, finalizer, SyncerFixture } from "./pair.ts";
-import { namespaces, widgets } from "./side.ts";
+import { namespaces, widgets } from "./faulty-server.ts";
+import { assigned, finalizer, SyncerFixture } from "./syncer-fixture.ts";
 
 const at = (name: string) => ({ name, namespace: "shop" });
 
 function trouble(object: DynamicObject | undefined): { reason?: string; message?: string } {
-  const text = object?.metadata.annotations?.["synced.workload.kcp.io/east"];
+  const text = object?.metadata.annotations?.["sync-error.workload.kcp.io/east"];
   return text === undefined ? {} : (JSON.parse(text) as { reason?: string; message?: string });
 }
 
@@ -37,9 +37,9 @@ describe("an assigned object", () => {
     await pair.widget("b", { labels: { "kcp.dev/cluster": "east" } });
     await pair.widget("c", { labels: { "state.workload.kcp.io/east": "Sync" } });
     await pair.widget("d", { labels: { "state.workload.kcp.io/east": "" } });
-    await pair.widget("e", { labels: { "workloads.kcp.io/cluster": "west" } });
+    await pair.widget("e", { labels: { "workload.kcp.io/cluster": "west" } });
     for (const name of ["a", "b", "c"]) await pair.copied(name);
-    await pair.quiet();
+    await pair.untilQuiet();
     assert.equal(await pair.copy("d"), undefined);
     assert.equal(await pair.copy("e"), undefined);
   });
@@ -105,7 +105,7 @@ describe("an assigned object", () => {
     await eventually(async () =>
       assert.ok((await pair.copy("a"))?.metadata.deletionTimestamp !== undefined),
     );
-    await pair.quiet();
+    await pair.untilQuiet();
     assert.ok((await pair.original("a"))?.metadata.deletionTimestamp !== undefined);
     await pair.down.client
       .resource(widgets)
@@ -152,7 +152,7 @@ describe("an assigned object", () => {
           patch: { metadata: { annotations } },
         });
     await annotate({ [leave]: "2026-01-01T00:00:00Z" });
-    await pair.quiet();
+    await pair.untilQuiet();
     assert.ok((await pair.copy("a")) !== undefined);
     await annotate({ [soft]: null });
     await pair.gone("a");
@@ -197,7 +197,7 @@ describe("tenants", () => {
     await pair.widget("a", {}, "stranger");
     await pair.widget("b");
     await pair.copied("b");
-    await pair.quiet();
+    await pair.untilQuiet();
     assert.equal(await pair.copy("a", "stranger"), undefined);
     assert.equal((await pair.original("a", "stranger"))?.metadata.finalizers, undefined);
   });
@@ -216,7 +216,7 @@ describe("a syncer", () => {
     await eventually(async () =>
       assert.deepEqual((await pair.original("w19"))?.["status"], { phase: "Ready" }),
     );
-    await pair.quiet();
+    await pair.untilQuiet();
     const before = { up: pair.up.writes.length, down: pair.down.writes.length };
     const restarts = {
       syncer: async () => {
@@ -230,9 +230,9 @@ describe("a syncer", () => {
       await restart();
       await eventually(() => {
         const kinds = [...pair.syncer.health.kinds.values()];
-        assert.ok(kinds.every(({ isLive }) => isLive));
+        assert.ok(kinds.every(({ isWatching }) => isWatching));
       });
-      await pair.quiet();
+      await pair.untilQuiet();
       const after = { up: pair.up.writes.length, down: pair.down.writes.length };
       assert.deepEqual(after, before, `after a restart of the ${what}`);
     }
@@ -246,9 +246,9 @@ describe("a syncer", () => {
     await pair.copied("a");
     for (const fault of ["empty", "cut", { status: 404 }, { status: 500 }] as const) {
       await pair.stopSyncer();
-      pair.up.suffer(() => fault);
+      pair.up.injectFault(() => fault);
       await pair.startSyncer();
-      await pair.quiet();
+      await pair.untilQuiet();
       assert.ok((await pair.copy("a")) !== undefined, JSON.stringify(fault));
       pair.up.heal();
     }
@@ -269,8 +269,8 @@ describe("a syncer", () => {
         patch: { metadata: { finalizers: null } },
       });
     await pair.in("root").resource(widgets).delete(at("a"));
-    const home = pair.up.syncerClient.inCluster("root");
-    const syncer = await pair.startSyncer({ home });
+    const syncTargetClient = pair.up.syncerClient.inCluster("root");
+    const syncer = await pair.startSyncer({ syncTargetClient });
     await eventually(() =>
       assert.match(syncer.health.refused ?? "", /no SyncTarget east any more/),
     );
@@ -302,7 +302,7 @@ describe("a syncer", () => {
     const place = { namespace: metadata.namespace, name: "a" };
     const patch = { spec: { injected: "sidecar" } };
     await pair.down.client.resource(widgets).patch(place, { type: "merge", patch });
-    await pair.quiet();
+    await pair.untilQuiet();
     const before = pair.writes;
     await pair
       .in("root")
@@ -318,7 +318,7 @@ describe("a syncer", () => {
         injected: "sidecar",
       }),
     );
-    await pair.quiet();
+    await pair.untilQuiet();
     assert.ok(pair.writes - before <= 2, `${pair.writes - before} writes for one change`);
   });
 
@@ -331,7 +331,7 @@ describe("a syncer", () => {
     for (let n = 0; n < 20; n++) {
       const patch = { spec: { color: `green-${n}` } };
       await pair.down.client.resource(widgets).patch(place, { type: "merge", patch });
-      await pair.quiet();
+      await pair.untilQuiet();
     }
     assert.ok(pair.down.writes.length - before <= 4, "corrections get rarer");
   });
@@ -354,7 +354,7 @@ describe("policies", () => {
           { type: "merge", patch: { spec: { size: "large" } } },
           { fieldManager: "hpa" },
         );
-      await pair.quiet();
+      await pair.untilQuiet();
       assert.deepEqual((await pair.copy("a"))?.["spec"], { color: "red", size: "large" });
       const size = mode === "lift" ? "large" : "medium";
       assert.deepEqual((await pair.original("a"))?.["spec"], { color: "red", size });
@@ -395,14 +395,14 @@ describe("policies", () => {
   it("copy up what is born in namespaces of ours, and nothing of other namespaces", async (t) => {
     const policies = { "widgets.example.com": { direction: "up" } } as const;
     const pair = await SyncerFixture.start(t, { policies });
-    const { configMaps } = await import("./side.ts");
+    const { configMaps } = await import("./faulty-server.ts");
     await pair
       .in("root")
       .resource(configMaps)
       .create({
         metadata: { name: "c", namespace: "shop", labels: assigned },
       });
-    const place = await eventually(async () => {
+    const namespace = await eventually(async () => {
       const { items } = await pair.down.client.resource(namespaces).list();
       const found = items.find(({ metadata }) => metadata.name.startsWith("kcp-"));
       assert.ok(found !== undefined);
@@ -411,23 +411,23 @@ describe("policies", () => {
     const down = pair.down.client.resource(widgets);
     await pair.down.client.resource(namespaces).create({ metadata: { name: "private" } });
     await down.create({ metadata: { name: "other", namespace: "private" }, spec: {} });
-    await down.create({ metadata: { name: "born", namespace: place }, spec: { color: "pink" } });
+    await down.create({ metadata: { name: "born", namespace }, spec: { color: "pink" } });
     const patch = { type: "merge", patch: { status: { phase: "Running" } } } as const;
-    await down.patchStatus({ namespace: place, name: "born" }, patch);
+    await down.patchStatus({ namespace, name: "born" }, patch);
     await eventually(async () => {
       const copy = await pair.original("born");
       assert.deepEqual(copy?.["spec"], { color: "pink", size: "medium" });
       assert.deepEqual(copy?.["status"], { phase: "Running" });
       assert.equal(copy?.metadata.labels?.["state.workload.kcp.io/east"], "Upsync");
     });
-    await pair.quiet();
+    await pair.untilQuiet();
     assert.equal((await pair.in("*").resource(widgets).list()).items.length, 1);
-    await down.delete({ namespace: place, name: "born" });
+    await down.delete({ namespace, name: "born" });
     await eventually(async () => assert.equal(await pair.original("born"), undefined));
   });
 });
 
-describe("what cannot be synced", () => {
+describe("objects that cannot be synced", () => {
   it("is not taken over when it exists already, says so, and goes when that is gone", async (t) => {
     const pair = await SyncerFixture.start(t);
     await pair.widget("a");
@@ -448,7 +448,7 @@ describe("what cannot be synced", () => {
     });
   });
 
-  it("for a namespace that somebody else has, says so", async (t) => {
+  it("whose namespace exists and belongs to another owner are reported", async (t) => {
     const pair = await SyncerFixture.start(t);
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
@@ -477,8 +477,10 @@ describe("what cannot be synced", () => {
 
   it("of one kind does not hold up another", async (t) => {
     const pair = await SyncerFixture.start(t);
-    const { configMaps } = await import("./side.ts");
-    pair.down.suffer(({ target }) => (target.includes("widgets") ? { status: 404 } : undefined));
+    const { configMaps } = await import("./faulty-server.ts");
+    pair.down.injectFault(({ target }) =>
+      target.includes("widgets") ? { status: 404 } : undefined,
+    );
     await pair.widget("a");
     await pair
       .in("root")

@@ -5,8 +5,8 @@ import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, findCondition, type ObjectInput } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { SyncedClusterSet } from "./fleet.ts";
-import { configMaps, type FaultyServer, widgets } from "./side.ts";
+import { configMaps, type FaultyServer, widgets } from "./faulty-server.ts";
+import { SyncedClusterSet } from "./synced-cluster-set.ts";
 
 async function startFleet(t: TestContext): Promise<SyncedClusterSet> {
   const fleet = await SyncedClusterSet.start();
@@ -14,13 +14,13 @@ async function startFleet(t: TestContext): Promise<SyncedClusterSet> {
   return fleet;
 }
 
-async function namesIn(side: FaultyServer, resource = widgets): Promise<string[]> {
-  const { items } = await side.client.resource(resource).list();
+async function namesIn(faultyServer: FaultyServer, resource = widgets): Promise<string[]> {
+  const { items } = await faultyServer.client.resource(resource).list();
   return items.map(({ metadata }) => metadata.name);
 }
 
 function widget(name: string, target: string) {
-  const labels = { "workloads.kcp.io/cluster": target };
+  const labels = { "workload.kcp.io/cluster": target };
   return { metadata: { name, namespace: "shop", labels }, spec: { color: "red" } };
 }
 
@@ -28,7 +28,7 @@ describe("syncers of one logical cluster", () => {
   it("share one upstream watch per kind, and end alone", async (t) => {
     const fleet = await startFleet(t);
     const watches: string[] = [];
-    fleet.up.suffer(({ target }) => {
+    fleet.up.injectFault(({ target }) => {
       const text = decodeURIComponent(target);
       if (/widgets.*watch=/.test(text)) watches.push(text);
       return undefined;
@@ -74,13 +74,13 @@ describe("syncers of one logical cluster", () => {
       return findCondition(found.status?.conditions, "SyncerReady");
     };
     await eventually(async () => assert.equal((await condition())?.status, "True"));
-    east.suffer(({ target }) => (target.includes("widgets") ? { status: 403 } : undefined));
+    east.injectFault(({ target }) => (target.includes("widgets") ? { status: 403 } : undefined));
     await eventually(async () => {
       const found = await condition();
       assert.deepEqual([found?.status, found?.reason], ["False", "Forbidden"]);
       assert.match(found?.message ?? "", /grant the verb "\w+" on "widgets" .*SyncTarget east/);
     });
-    east.suffer(({ target }) => (target.includes("widgets") ? { status: 404 } : undefined));
+    east.injectFault(({ target }) => (target.includes("widgets") ? { status: 404 } : undefined));
     await eventually(async () => {
       const found = await condition();
       assert.deepEqual([found?.status, found?.reason], ["False", "KindMissing"]);
@@ -149,7 +149,7 @@ describe("logical clusters that define a kind in different ways", () => {
             metadata: {
               name: "g",
               namespace: "shop",
-              labels: { "workloads.kcp.io/cluster": "east" },
+              labels: { "workload.kcp.io/cluster": "east" },
             },
             spec: { size },
           }),

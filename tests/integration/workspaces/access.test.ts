@@ -1,6 +1,6 @@
 /**
- * Goal: what a stranger, a guest, a workspace's administrator and an administrator of everything can see and do, and that nobody learns
- * whether a workspace exists that they may not enter.
+ * Goal: what an unauthenticated client, a guest, a workspace's administrator and a global
+ * administrator can see and do, and that rejections do not disclose whether a workspace exists.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -15,36 +15,36 @@ import {
   specOf,
   statusOfRejection,
   WorkspaceFixture,
-} from "./tenants.ts";
+} from "./workspace-fixture.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };
 const nobody: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 describe("who may enter a workspace", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   let cluster = "";
   before(async () => {
-    tenants = await WorkspaceFixture.start();
-    await tenants.workspace("root", "org", { user: master });
-    await tenants.grant("root:org", alice, ["cluster-admin"]);
-    await tenants.grant("root:org", bob, ["system:kcp:workspace:access"]);
-    const team = await tenants.workspace("root:org", "team", {
+    fixture = await WorkspaceFixture.start();
+    await fixture.workspace("root", "org", { user: master });
+    await fixture.grant("root:org", alice, ["cluster-admin"]);
+    await fixture.grant("root:org", bob, ["system:kcp:workspace:access"]);
+    const team = await fixture.workspace("root:org", "team", {
       user: alice,
       type: "root:universal",
     });
     cluster = String(specOf(team)["cluster"]);
     const secretive = { metadata: { name: "plans", namespace: "default" } };
-    await tenants.at("root:org:team").resource(kinds.configMaps).create(secretive);
-    await tenants.grant("root:org:team", bob, ["system:kcp:workspace:access"]);
+    await fixture.at("root:org:team").resource(kinds.configMaps).create(secretive);
+    await fixture.grant("root:org:team", bob, ["system:kcp:workspace:access"]);
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   const list = (path: string, user: UserInfo) =>
     statusOfRejection(
-      tenants.at(path, user).resource(kinds.configMaps).list({ namespace: "default" }),
+      fixture.at(path, user).resource(kinds.configMaps).list({ namespace: "default" }),
     );
   const discover = (path: string, user: UserInfo) =>
-    statusOfRejection(tenants.at(path, user).json({ method: "GET", path: "/apis" }));
+    statusOfRejection(fixture.at(path, user).json({ method: "GET", path: "/apis" }));
 
   const table: readonly [who: string, user: UserInfo, list: number, discover: number][] = [
     ["a stranger", carol, 403, 403],
@@ -63,7 +63,7 @@ describe("who may enter a workspace", () => {
     });
   }
 
-  it("nobody learns from a refusal whether there is a workspace", async () => {
+  it("a rejection does not disclose whether a workspace exists", async () => {
     const paths = ["root:org:team", "root:org:none", "root:none:none", cluster, "0123456789abcdef"];
     for (const user of [carol, nobody]) {
       const answers = await Promise.all(paths.map((path) => list(path, user)));
@@ -72,10 +72,10 @@ describe("who may enter a workspace", () => {
     }
   });
 
-  it("an administrator of a workspace is nobody next door", async () => {
-    await tenants.workspace("root:org", "other", { user: master, type: "root:universal" });
+  it("an administrator of a workspace has no permissions in its siblings", async () => {
+    await fixture.workspace("root:org", "other", { user: master, type: "root:universal" });
     assert.equal((await list("root:org:other", alice)).code, 403);
-    const read = tenants.at("root:org:other", alice).resource(kinds.workspaces).list({});
+    const read = fixture.at("root:org:other", alice).resource(kinds.workspaces).list({});
     assert.equal((await statusOfRejection(read)).code, 403);
   });
 
@@ -85,13 +85,13 @@ describe("who may enter a workspace", () => {
       [bob, 403],
       [master, 200],
     ] as const) {
-      const read = tenants.at("*", user).resource(kinds.workspaces).list({});
+      const read = fixture.at("*", user).resource(kinds.workspaces).list({});
       assert.equal((await statusOfRejection(read)).code, code, user.username);
     }
   });
 
   it("the administrator of a workspace cannot delete, create or restart its LogicalCluster", async () => {
-    const logical = tenants.at("root:org:team", alice).resource(kinds.logicalClusters);
+    const logical = fixture.at("root:org:team", alice).resource(kinds.logicalClusters);
     assert.deepEqual(await statusOfRejection(logical.delete({ name: "cluster" })), {
       code: 403,
       message:
@@ -105,7 +105,7 @@ describe("who may enter a workspace", () => {
       (await statusOfRejection(logical.updateStatus({ ...found, status } as never))).code,
       403,
     );
-    const second = tenants.at("root:org:team", alice).resource(kinds.logicalClusters);
+    const second = fixture.at("root:org:team", alice).resource(kinds.logicalClusters);
     assert.equal(
       (await statusOfRejection(second.create({ metadata: { name: "cluster" } }))).code,
       403,
@@ -113,11 +113,11 @@ describe("who may enter a workspace", () => {
   });
 
   it("required groups keep out those who are not in them, and go on to workspaces below", async () => {
-    await tenants.workspace("root", "club", { user: master });
+    await fixture.workspace("root", "club", { user: master });
     const member = { username: "dora", groups: ["system:authenticated", "club"] };
     const outsider = { username: "dora", groups: ["system:authenticated"] };
-    await tenants.grant("root:club", member, ["cluster-admin"]);
-    const logical = tenants.at("root:club", master).resource(kinds.logicalClusters);
+    await fixture.grant("root:club", member, ["cluster-admin"]);
+    const logical = fixture.at("root:club", master).resource(kinds.logicalClusters);
     const found = await logical.get({ name: "cluster" });
     const annotations = {
       ...found.metadata.annotations,
@@ -126,14 +126,14 @@ describe("who may enter a workspace", () => {
     await logical.update({ ...found, metadata: { ...found.metadata, annotations } });
     assert.equal((await list("root:club", outsider)).code, 403);
     assert.equal((await list("root:club", member)).code, 200);
-    await tenants.workspace("root:club", "room", { user: member, type: "root:universal" });
+    await fixture.workspace("root:club", "room", { user: member, type: "root:universal" });
     assert.equal((await list("root:club:room", outsider)).code, 403);
     assert.equal((await list("root:club:room", member)).code, 200);
   });
 
   it("an inactive logical cluster is closed to everybody until it is active again", async () => {
-    await tenants.workspace("root", "asleep", { user: master });
-    const logical = tenants.at("root:asleep", master).resource(kinds.logicalClusters);
+    await fixture.workspace("root", "asleep", { user: master });
+    const logical = fixture.at("root:asleep", master).resource(kinds.logicalClusters);
     const mark = async (value: string) => {
       const found = await logical.get({ name: "cluster" });
       const annotations = { ...found.metadata.annotations, "core.kcp.io/inactive": value };
@@ -148,21 +148,21 @@ describe("who may enter a workspace", () => {
   });
 
   it("watches end when their logical cluster is closed or deleted, those over all of them when one is closed", async () => {
-    await tenants.workspace("root", "dormant", { user: master });
-    await tenants.workspace("root", "doomed", { user: master });
+    await fixture.workspace("root", "dormant", { user: master });
+    await fixture.workspace("root", "doomed", { user: master });
     const ofDormant = await opened("root:dormant");
     const ofDoomed = await opened("root:doomed");
     const ofAll = await opened("*");
     const ofAnother = await opened("root:org");
-    const logical = tenants.at("root:dormant", master).resource(kinds.logicalClusters);
+    const logical = fixture.at("root:dormant", master).resource(kinds.logicalClusters);
     const found = await logical.get({ name: "cluster" });
     const annotations = { ...found.metadata.annotations, "core.kcp.io/inactive": "true" };
     await logical.update({ ...found, metadata: { ...found.metadata, annotations } });
     await Promise.all([ofDormant.ended, ofAll.ended]);
-    await tenants.at("root").resource(kinds.workspaces).delete({ name: "doomed" });
+    await fixture.at("root").resource(kinds.workspaces).delete({ name: "doomed" });
     await ofDoomed.ended;
     const configMap = { metadata: { name: "still-told", namespace: "default" } };
-    await tenants.at("root:org", master).resource(kinds.configMaps).create(configMap);
+    await fixture.at("root:org", master).resource(kinds.configMaps).create(configMap);
     await eventually(async () => assert.ok(ofAnother.names.includes("still-told")), {
       timeoutMs: 60_000,
     });
@@ -180,7 +180,7 @@ describe("who may enter a workspace", () => {
     });
     const follow = async () => {
       const { signal } = leaving;
-      const watch = tenants.at(path, master).resource(kinds.configMaps).watch({ signal, onOpen });
+      const watch = fixture.at(path, master).resource(kinds.configMaps).watch({ signal, onOpen });
       for await (const event of watch)
         if (event.type !== "BOOKMARK") names.push(event.object.metadata.name ?? "");
     };
@@ -191,14 +191,14 @@ describe("who may enter a workspace", () => {
 });
 
 describe("a home workspace", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start();
+    fixture = await WorkspaceFixture.start();
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   const home = (user: UserInfo) =>
-    tenants.at("root", user).resource(kinds.workspaces).get({ name: "~" });
+    fixture.at("root", user).resource(kinds.workspaces).get({ name: "~" });
 
   it("is made when its user first asks, and is the same from then on", async () => {
     const first = await home(alice);
@@ -209,7 +209,7 @@ describe("a home workspace", () => {
       specOf(first)["URL"],
       `https://localhost:6443/clusters/${String(specOf(first)["cluster"])}`,
     );
-    const logical = await tenants
+    const logical = await fixture
       .at("user:alice", alice)
       .resource(kinds.logicalClusters)
       .get({ name: "cluster" });
@@ -217,16 +217,16 @@ describe("a home workspace", () => {
     assert.equal(logical.metadata.annotations?.["internal.tenancy.kcp.io/type"], "root:home");
   });
 
-  it("is its user's to fill, and nobody else's", async () => {
+  it("is writable by its user, and by no other user", async () => {
     await home(alice);
     await home(bob);
     const configMap = { metadata: { name: "mine", namespace: "default" } };
-    await tenants.at("user:alice", alice).resource(kinds.configMaps).create(configMap);
-    const intruding = tenants.at("user:alice", bob).resource(kinds.configMaps).list({});
+    await fixture.at("user:alice", alice).resource(kinds.configMaps).create(configMap);
+    const intruding = fixture.at("user:alice", bob).resource(kinds.configMaps).list({});
     assert.equal((await statusOfRejection(intruding)).code, 403);
-    const below = await tenants.workspace("user:alice", "project", { user: alice });
+    const below = await fixture.workspace("user:alice", "project", { user: alice });
     assert.equal(specOf(below)["URL"], "https://localhost:6443/clusters/user:alice:project");
-    await tenants
+    await fixture
       .at("user:alice:project", alice)
       .resource(kinds.configMaps)
       .create({ metadata: { name: "deep", namespace: "default" } });
@@ -253,18 +253,18 @@ describe("a home workspace", () => {
       const cluster = String(specOf(made)["cluster"]);
       assert.match(cluster, /^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/);
       assert.equal(specOf(await home(user))["cluster"], cluster);
-      const logical = tenants.at(cluster, user).resource(kinds.logicalClusters);
+      const logical = fixture.at(cluster, user).resource(kinds.logicalClusters);
       const path = String(
         (await logical.get({ name: "cluster" })).metadata.annotations?.["kcp.io/path"],
       );
-      const sameByPath = await tenants
+      const sameByPath = await fixture
         .at(path, user)
         .resource(kinds.logicalClusters)
         .get({ name: "cluster" });
       assert.equal(sameByPath.metadata.annotations?.["kcp.io/cluster"], cluster);
-      const below = await tenants.workspace(cluster, "below", { user });
+      const below = await fixture.workspace(cluster, "below", { user });
       assert.equal(specOf(below)["URL"], `https://localhost:6443/clusters/${path}:below`);
-      await tenants.at(`${path}:below`, user).resource(kinds.namespaces).list({});
+      await fixture.at(`${path}:below`, user).resource(kinds.namespaces).list({});
     });
   }
 

@@ -1,6 +1,6 @@
 /**
- * Goal: tokens of an issuer that a workspace type names are good in workspaces of that type, and nowhere else; and whatever such an issuer
- * says, its users are nobody of the system's.
+ * Goal: tokens of an issuer that a workspace type names are valid in workspaces of that type, and
+ * nowhere else; and whatever such an issuer claims, its users get no system identity.
  */
 import assert from "node:assert/strict";
 import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
@@ -11,7 +11,14 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { alice, kinds, master, specOf, statusOfRejection, WorkspaceFixture } from "./tenants.ts";
+import {
+  alice,
+  kinds,
+  master,
+  specOf,
+  statusOfRejection,
+  WorkspaceFixture,
+} from "./workspace-fixture.ts";
 
 const configurations = defineResource<DynamicObject>({
   group: "tenancy.kcp.io",
@@ -77,14 +84,14 @@ class Issuer {
 
 describe("tokens of a workspace type's issuers", () => {
   const [first, second] = [new Issuer(), new Issuer()];
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   let cluster = "";
 
   before(async () => {
     await Promise.all([first.start(), second.start()]);
-    tenants = await WorkspaceFixture.start();
-    await tenants.workspace("root", "org", { user: master });
-    const own = tenants.at("root:org", master).resource(configurations);
+    fixture = await WorkspaceFixture.start();
+    await fixture.workspace("root", "org", { user: master });
+    const own = fixture.at("root:org", master).resource(configurations);
     const extra = [
       { key: "example.com/shoe", valueExpression: "'44'" },
       { key: "authentication.kcp.io/scopes", valueExpression: "'cluster:root'" },
@@ -102,7 +109,7 @@ describe("tokens of a workspace type's issuers", () => {
         ],
       },
     } as never);
-    await tenants
+    await fixture
       .at("root:org", master)
       .resource(kinds.types)
       .create({
@@ -112,15 +119,15 @@ describe("tokens of a workspace type's issuers", () => {
           authenticationConfigurations: [{ name: "broken" }, { name: "first" }],
         },
       } as never);
-    const made = await tenants.workspace("root:org", "team", {
+    const made = await fixture.workspace("root:org", "team", {
       user: master,
       type: "root:org:federated",
     });
     cluster = String(specOf(made)["cluster"]);
-    await tenants.workspace("root:org", "other", { user: master, type: "root:universal" });
+    await fixture.workspace("root:org", "other", { user: master, type: "root:universal" });
     for (const path of ["root:org:team", "root:org:other", "root:org"]) {
       const name = `fed-${path.replaceAll(":", "-")}`;
-      await tenants
+      await fixture
         .at(path, master)
         .resource(kinds.clusterRoleBindings)
         .create({
@@ -138,13 +145,13 @@ describe("tokens of a workspace type's issuers", () => {
     }
   });
   after(async () => {
-    await tenants.close();
+    await fixture.close();
     await Promise.all([first.stop(), second.stop()]);
   });
 
   async function ask(token: string, target: string, body?: object) {
     const bytes = body === undefined ? new Uint8Array() : Buffer.from(JSON.stringify(body));
-    const { status, body: answer } = await tenants.plane.server.handle({
+    const { status, body: answer } = await fixture.plane.server.handle({
       method: body === undefined ? "GET" : "POST",
       target,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -197,7 +204,7 @@ describe("tokens of a workspace type's issuers", () => {
     assert.equal((await list(first.token({ sub: "fred" }), cluster)).status, 200);
   });
 
-  it("say who somebody is, and nothing that the system would believe", async () => {
+  it("carry the user's name and groups, and none of the groups that the system reserves", async () => {
     const groups = ["crew", "system:masters", "system:kcp:admin"];
     const { username, groups: found, extra } = await whoIs(first.token({ sub: "fred", groups }));
     assert.equal(username, "fred");
@@ -212,7 +219,7 @@ describe("tokens of a workspace type's issuers", () => {
   it("are reviewed in the workspace that they are for", async () => {
     const spec = { token: first.token({ sub: "fred" }) };
     const review = (path: string) =>
-      tenants.at(path, master).json({
+      fixture.at(path, master).json({
         method: "POST",
         path: "/apis/authentication.k8s.io/v1/tokenreviews",
         body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec },
@@ -226,7 +233,7 @@ describe("tokens of a workspace type's issuers", () => {
   it("of an issuer that is named later are good from then on, beside those of the first", async () => {
     const token = second.token({ sub: "fred" });
     assert.equal((await list(token, "root:org:team")).status, 401);
-    const types = tenants.at("root:org", master).resource(kinds.types);
+    const types = fixture.at("root:org", master).resource(kinds.types);
     const found = await types.get({ name: "federated" });
     const authenticationConfigurations = [{ name: "first" }, { name: "second" }];
     const spec = { ...specOf(found), authenticationConfigurations };
@@ -238,7 +245,7 @@ describe("tokens of a workspace type's issuers", () => {
   });
 
   it("do not hold against users that everybody knows", async () => {
-    const known = tenants.at("root:org:team", alice).resource(kinds.configMaps).list({});
+    const known = fixture.at("root:org:team", alice).resource(kinds.configMaps).list({});
     assert.equal((await statusOfRejection(known)).code, 403);
   });
 
@@ -258,7 +265,7 @@ describe("tokens of a workspace type's issuers", () => {
       const issuer = { url: "https://x.example.com", audiences: ["team"] };
       const body = { metadata: { name: "wrong" }, spec: { jwt: [{ issuer, claimMappings }] } };
       const refused = await statusOfRejection(
-        tenants
+        fixture
           .at("root:org", master)
           .resource(configurations)
           .create(body as never),

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
+import { bindingTo, cowboy, cowboySchema, cowboysIn } from "./cowboys.ts";
+import { admin, alice, bob } from "./workspace-fixture.ts";
 import {
   apisOf,
   bindRule,
@@ -10,9 +12,7 @@ import {
   tenancyOf,
   userSubject,
   WorkspaceRequests,
-} from "./asking.ts";
-import { bindingTo, cowboy, cowboySchema, cowboysIn } from "./cowboys.ts";
-import { admin, alice, bob } from "./tenants.ts";
+} from "./workspace-requests.ts";
 
 /** As its token makes it known. */
 const account = (cluster: string, name: string): UserInfo => ({
@@ -26,21 +26,21 @@ const account = (cluster: string, name: string): UserInfo => ({
 
 describe("exports that not everybody may bind to", () => {
   let plane: TestControlPlane;
-  let asking: WorkspaceRequests;
+  let workspaceRequests: WorkspaceRequests;
   let provider: string;
   let consumer: string;
   let robot: UserInfo;
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new WorkspaceRequests(plane);
-    await asking.letEverybodyMakeWorkspaces(admin);
-    provider = await asking.workspace(bob, "provider");
-    consumer = await asking.workspace(alice, "consumer");
+    workspaceRequests = new WorkspaceRequests(plane);
+    await workspaceRequests.allowWorkspaceCreation(admin);
+    provider = await workspaceRequests.workspace(bob, "provider");
+    consumer = await workspaceRequests.workspace(alice, "consumer");
     robot = account(consumer, "robot");
     const schemas = `${apisOf(provider, "v1alpha1")}/apiresourceschemas`;
-    await asking.must(bob, "POST", schemas, cowboySchema("today"));
+    await workspaceRequests.expectSuccess(bob, "POST", schemas, cowboySchema("today"));
     for (const name of ["by-account", "by-cluster", "by-warrant", "limited", "default"])
-      await asking.must(bob, "POST", `${apisOf(provider)}/apiexports`, {
+      await workspaceRequests.expectSuccess(bob, "POST", `${apisOf(provider)}/apiexports`, {
         metadata: { name },
         spec: {
           resources: [
@@ -52,18 +52,23 @@ describe("exports that not everybody may bind to", () => {
     // In her own workspace alice lets the robots do everything.
     const rules = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
     const subjects = [groupSubject("system:serviceaccounts:default")];
-    await asking.allow(alice, consumer, "robots", { rules, subjects });
+    await workspaceRequests.allow(alice, consumer, "robots", { rules, subjects });
   });
   after(() => plane.close());
 
   const mayBind = (name: string, subject: object) =>
-    asking.allow(bob, provider, `bind-${name}`, {
+    workspaceRequests.allow(bob, provider, `bind-${name}`, {
       rules: [{ ...bindRule, resourceNames: [name] }],
       subjects: [subject],
     });
   const tryBind = async (user: UserInfo, name: string, dryRun = "?dryRun=All") => {
     const path = `${apisOf(consumer)}/apibindings${dryRun}`;
-    const { status, body } = await asking.ask(user, "POST", path, bindingTo(provider, name));
+    const { status, body } = await workspaceRequests.request(
+      user,
+      "POST",
+      path,
+      bindingTo(provider, name),
+    );
     if (status === 403)
       assert.equal(
         body.message,
@@ -89,7 +94,7 @@ describe("exports that not everybody may bind to", () => {
     assert.equal(await tryBind(alice, "by-cluster"), 403);
   });
 
-  it("are bound to by who has a warrant of somebody who may", async () => {
+  it("are bound to by a user with a warrant of a user who may bind", async () => {
     await mayBind("by-warrant", userSubject("patron"));
     const warrant = JSON.stringify({ user: "patron", groups: [] });
     const warranted = { ...alice, extra: { "authorization.kcp.io/warrant": [warrant] } };
@@ -102,7 +107,7 @@ describe("exports that not everybody may bind to", () => {
 
   it("are named as defaults of a type by those who may bind to them", async () => {
     const typed = async (user: UserInfo) => {
-      const { status, body } = await asking.ask(
+      const { status, body } = await workspaceRequests.request(
         user,
         "POST",
         `${tenancyOf(consumer)}/workspacetypes?dryRun=All`,
@@ -126,19 +131,26 @@ describe("exports that not everybody may bind to", () => {
     assert.equal(await tryBind(robot, "limited", ""), 201);
     const list = cowboysIn(consumer);
     for (const user of [robot, alice])
-      assert.equal((await asking.ask(user, "GET", list)).status, 403, "nothing is allowed yet");
+      assert.equal(
+        (await workspaceRequests.request(user, "GET", list)).status,
+        403,
+        "nothing is allowed yet",
+      );
     const name = `apis.kcp.io:binding:system:kcp:serviceaccount:${consumer}:default:robot`;
-    await asking.allow(bob, provider, "policy", {
+    await workspaceRequests.allow(bob, provider, "policy", {
       rules: [{ apiGroups: ["wildwest.dev"], resources: ["cowboys"], verbs: ["list", "create"] }],
       subjects: [userSubject(name)],
     });
-    assert.equal((await asking.ask(robot, "GET", list)).status, 200);
-    assert.equal((await asking.ask(robot, "POST", list, cowboy("one"))).status, 201);
-    assert.equal((await asking.ask(robot, "DELETE", `${list}/one`)).status, 403);
-    assert.equal((await asking.ask(account(consumer, "other"), "GET", list)).status, 403);
-    assert.equal((await asking.ask(alice, "GET", list)).status, 403);
+    assert.equal((await workspaceRequests.request(robot, "GET", list)).status, 200);
+    assert.equal((await workspaceRequests.request(robot, "POST", list, cowboy("one"))).status, 201);
+    assert.equal((await workspaceRequests.request(robot, "DELETE", `${list}/one`)).status, 403);
+    assert.equal(
+      (await workspaceRequests.request(account(consumer, "other"), "GET", list)).status,
+      403,
+    );
+    assert.equal((await workspaceRequests.request(alice, "GET", list)).status, 403);
     // Nobody gets around it by a group that only the system gives.
     const pretender = { ...alice, groups: [...alice.groups, "apis.kcp.io:binding:system:masters"] };
-    assert.equal((await asking.ask(pretender, "GET", list)).status, 403);
+    assert.equal((await workspaceRequests.request(pretender, "GET", list)).status, 403);
   });
 });

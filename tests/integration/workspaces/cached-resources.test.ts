@@ -1,11 +1,14 @@
-/** Goal: what one workspace publishes is read in others by those who may, within what its provider allows, and by nobody else. */
+/**
+ * Goal: objects that one workspace publishes are read in other workspaces by permitted users,
+ * within the limits of the provider, and by no other user.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { apisOf, bindRule, userSubject, WorkspaceRequests } from "./asking.ts";
 import { bindingTo } from "./cowboys.ts";
-import { admin, alice, bob } from "./tenants.ts";
+import { admin, alice, bob } from "./workspace-fixture.ts";
+import { apisOf, bindRule, userSubject, WorkspaceRequests } from "./workspace-requests.ts";
 
 const names = { plural: "flavors", singular: "flavor", kind: "Flavor", listKind: "FlavorList" };
 const schema = {
@@ -18,8 +21,8 @@ const cacheOf = (cluster: string) => `/clusters/${cluster}/apis/cache.kcp.io/v1a
 const slice = { apiGroup: "cache.kcp.io", kind: "ClusterCachedResourceEndpointSlice" };
 
 /** The definition in bob's workspace, and two objects: one for everybody, and one that is not. */
-async function makeFlavors(asking: WorkspaceRequests, provider: string): Promise<void> {
-  await asking.must(
+async function makeFlavors(workspaceRequests: WorkspaceRequests, provider: string): Promise<void> {
+  await workspaceRequests.expectSuccess(
     bob,
     "POST",
     `/clusters/${provider}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`,
@@ -36,7 +39,7 @@ async function makeFlavors(asking: WorkspaceRequests, provider: string): Promise
     ["internal", {}],
   ] as const)
     await eventually(() =>
-      asking.must(bob, "POST", flavorsIn(provider), {
+      workspaceRequests.expectSuccess(bob, "POST", flavorsIn(provider), {
         ...{ apiVersion: "cloud.example.com/v1", kind: "Flavor" },
         ...{ metadata: { name, labels }, spec: { cpu: 1 } },
       }),
@@ -45,34 +48,44 @@ async function makeFlavors(asking: WorkspaceRequests, provider: string): Promise
 
 describe("objects that a provider publishes", () => {
   let plane: TestControlPlane;
-  let asking: WorkspaceRequests;
+  let workspaceRequests: WorkspaceRequests;
   let provider: string;
   let consumer: string;
 
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new WorkspaceRequests(plane);
-    await asking.letEverybodyMakeWorkspaces(admin);
-    provider = await asking.workspace(bob, "provider");
-    consumer = await asking.workspace(alice, "consumer");
-    await makeFlavors(asking, provider);
-    await asking.must(bob, "POST", `${apisOf(provider, "v1alpha1")}/apiresourceschemas`, {
-      metadata: { name: "v1.flavors.cloud.example.com" },
-      spec: {
-        ...{ group: "cloud.example.com", names, scope: "Cluster" },
-        versions: [{ ...version, schema }],
+    workspaceRequests = new WorkspaceRequests(plane);
+    await workspaceRequests.allowWorkspaceCreation(admin);
+    provider = await workspaceRequests.workspace(bob, "provider");
+    consumer = await workspaceRequests.workspace(alice, "consumer");
+    await makeFlavors(workspaceRequests, provider);
+    await workspaceRequests.expectSuccess(
+      bob,
+      "POST",
+      `${apisOf(provider, "v1alpha1")}/apiresourceschemas`,
+      {
+        metadata: { name: "v1.flavors.cloud.example.com" },
+        spec: {
+          ...{ group: "cloud.example.com", names, scope: "Cluster" },
+          versions: [{ ...version, schema }],
+        },
       },
-    });
-    await asking.must(bob, "POST", `${cacheOf(provider)}/clustercachedresources`, {
-      metadata: { name: "flavors" },
-      spec: {
-        ...{ group: "cloud.example.com", version: "v1", resource: "flavors" },
-        labelSelector: { matchLabels: { for: "everybody" } },
+    );
+    await workspaceRequests.expectSuccess(
+      bob,
+      "POST",
+      `${cacheOf(provider)}/clustercachedresources`,
+      {
+        metadata: { name: "flavors" },
+        spec: {
+          ...{ group: "cloud.example.com", version: "v1", resource: "flavors" },
+          labelSelector: { matchLabels: { for: "everybody" } },
+        },
       },
-    });
+    );
     const identityHash = await eventually(async () => {
       const path = `${cacheOf(provider)}/clustercachedresources/flavors`;
-      const { status } = (await asking.must(bob, "GET", path)) as unknown as {
+      const { status } = (await workspaceRequests.expectSuccess(bob, "GET", path)) as unknown as {
         status: { phase: string; identityHash: string; resourceCounts: object };
       };
       assert.equal(status.phase, "Ready");
@@ -80,7 +93,7 @@ describe("objects that a provider publishes", () => {
       return status.identityHash;
     });
     const virtual = { reference: { ...slice, name: "flavors" }, identityHash };
-    await asking.must(bob, "POST", `${apisOf(provider)}/apiexports`, {
+    await workspaceRequests.expectSuccess(bob, "POST", `${apisOf(provider)}/apiexports`, {
       metadata: { name: "compute" },
       spec: {
         resources: [
@@ -91,13 +104,21 @@ describe("objects that a provider publishes", () => {
         ],
       },
     });
-    await asking.must(bob, "POST", `${cacheOf(provider)}/clustercachedresourceendpointslices`, {
-      metadata: { name: "flavors" },
-      spec: { clusterCachedResource: { name: "flavors" }, export: { name: "compute" } },
-    });
+    await workspaceRequests.expectSuccess(
+      bob,
+      "POST",
+      `${cacheOf(provider)}/clustercachedresourceendpointslices`,
+      {
+        metadata: { name: "flavors" },
+        spec: { clusterCachedResource: { name: "flavors" }, export: { name: "compute" } },
+      },
+    );
     const rules = [{ ...bindRule, resourceNames: ["compute"] }];
-    await asking.allow(bob, provider, "bind", { rules, subjects: [userSubject("alice")] });
-    await asking.must(
+    await workspaceRequests.allow(bob, provider, "bind", {
+      rules,
+      subjects: [userSubject("alice")],
+    });
+    await workspaceRequests.expectSuccess(
       alice,
       "POST",
       `${apisOf(consumer)}/apibindings`,
@@ -108,21 +129,24 @@ describe("objects that a provider publishes", () => {
 
   it("are read by consumers in their own workspace, and changed by none of them", async () => {
     await eventually(async () =>
-      assert.deepEqual(await asking.names(alice, flavorsIn(consumer)), ["small"]),
+      assert.deepEqual(await workspaceRequests.names(alice, flavorsIn(consumer)), ["small"]),
     );
     const small = `${flavorsIn(consumer)}/small`;
-    const { metadata } = await asking.must(alice, "GET", small);
+    const { metadata } = await workspaceRequests.expectSuccess(alice, "GET", small);
     const { annotations } = metadata as unknown as { annotations: Record<string, string> };
     assert.equal(annotations["kcp.io/cluster"], consumer);
-    assert.equal((await asking.ask(alice, "DELETE", small)).status, 405);
-    assert.equal((await asking.ask(alice, "GET", `${flavorsIn(consumer)}/internal`)).status, 404);
-    assert.equal((await asking.ask(alice, "GET", flavorsIn(provider))).status, 403);
+    assert.equal((await workspaceRequests.request(alice, "DELETE", small)).status, 405);
+    assert.equal(
+      (await workspaceRequests.request(alice, "GET", `${flavorsIn(consumer)}/internal`)).status,
+      404,
+    );
+    assert.equal((await workspaceRequests.request(alice, "GET", flavorsIn(provider))).status, 403);
   });
 
   it("are served at the URL of the slice to those who may use the export's content", async () => {
     const path = `${cacheOf(provider)}/clustercachedresourceendpointslices/flavors`;
     const url = await eventually(async () => {
-      const { status } = (await asking.must(bob, "GET", path)) as unknown as {
+      const { status } = (await workspaceRequests.expectSuccess(bob, "GET", path)) as unknown as {
         status: { endpoints: readonly { url: string }[] };
       };
       assert.equal(status.endpoints.length, 1);
@@ -131,38 +155,45 @@ describe("objects that a provider publishes", () => {
     const { pathname } = new URL(url);
     assert.equal(pathname, `/services/replication/${provider}/flavors`);
     const at = `${pathname}${flavorsIn(consumer)}`;
-    assert.deepEqual(await asking.names(bob, at), ["small"]);
-    const refused = await asking.ask(alice, "GET", at);
-    const unknown = await asking.ask(alice, "GET", at.replace("/flavors/clusters", "/x/clusters"));
+    assert.deepEqual(await workspaceRequests.names(bob, at), ["small"]);
+    const refused = await workspaceRequests.request(alice, "GET", at);
+    const unknown = await workspaceRequests.request(
+      alice,
+      "GET",
+      at.replace("/flavors/clusters", "/x/clusters"),
+    );
     assert.equal(refused.status, 403);
     assert.deepEqual(refused.body, unknown.body);
   });
 
   it("are limited by the maximal permission policy of the export", async () => {
     const path = `${apisOf(provider)}/apiexports/compute`;
-    const exported = await asking.must(bob, "GET", path);
+    const exported = await workspaceRequests.expectSuccess(bob, "GET", path);
     const spec = { ...(exported["spec"] as object), maximalPermissionPolicy: { local: {} } };
-    await asking.must(bob, "PUT", path, { ...exported, spec });
+    await workspaceRequests.expectSuccess(bob, "PUT", path, { ...exported, spec });
     const ask = async (rest: string) =>
-      (await asking.ask(alice, "GET", `${flavorsIn(consumer)}${rest}`)).status;
+      (await workspaceRequests.request(alice, "GET", `${flavorsIn(consumer)}${rest}`)).status;
     await eventually(async () => assert.equal(await ask(""), 403));
     const rules = [{ apiGroups: ["cloud.example.com"], resources: ["flavors"], verbs: ["list"] }];
     const subjects = [userSubject("apis.kcp.io:binding:alice")];
-    await asking.allow(bob, provider, "consumers", { rules, subjects });
+    await workspaceRequests.allow(bob, provider, "consumers", { rules, subjects });
     await eventually(async () => assert.equal(await ask(""), 200));
     assert.equal(await ask("/small"), 403);
   });
 
   it("stay when a workspace that reads them is deleted", async () => {
-    await asking.must(
+    await workspaceRequests.expectSuccess(
       admin,
       "DELETE",
       "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/consumer",
     );
     await eventually(async () => {
       const path = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/consumer";
-      assert.equal((await asking.ask(admin, "GET", path)).status, 404);
+      assert.equal((await workspaceRequests.request(admin, "GET", path)).status, 404);
     });
-    assert.deepEqual(await asking.names(bob, flavorsIn(provider)), ["internal", "small"]);
+    assert.deepEqual(await workspaceRequests.names(bob, flavorsIn(provider)), [
+      "internal",
+      "small",
+    ]);
   });
 });

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
-import { apisOf, WorkspaceRequests } from "./asking.ts";
-import { admin, alice } from "./tenants.ts";
+import { admin, alice } from "./workspace-fixture.ts";
+import { apisOf, WorkspaceRequests } from "./workspace-requests.ts";
 
 /** As kcp v0.32.3 has them. */
 const upstream = [
@@ -47,13 +47,13 @@ const further = [
 it("what is built in can be claimed without an identity, and reviews of oneself cannot", async () => {
   await using plane = await startTestControlPlane();
   const asking = new WorkspaceRequests(plane);
-  await asking.letEverybodyMakeWorkspaces(admin);
+  await asking.allowWorkspaceCreation(admin);
   const cluster = await asking.workspace(alice, "team");
   const served = await resourcesIn(asking, cluster);
   const claimable: string[] = [];
   for (const { group, resource } of served) {
     const permissionClaims = [{ group, resource, verbs: ["*"] }];
-    const { status, body } = await asking.ask(
+    const { status, body } = await asking.request(
       alice,
       "POST",
       `${apisOf(cluster)}/apiexports?dryRun=All`,
@@ -72,16 +72,24 @@ it("what is built in can be claimed without an identity, and reviews of oneself 
 
 /** Of all groups but those of kcp, where the core of them counts. */
 async function resourcesIn(
-  asking: WorkspaceRequests,
+  workspaceRequests: WorkspaceRequests,
   cluster: string,
 ): Promise<readonly { readonly group: string; readonly resource: string }[]> {
-  const { groups } = await asking.must(alice, "GET", `/clusters/${cluster}/apis`);
+  const { groups } = await workspaceRequests.expectSuccess(
+    alice,
+    "GET",
+    `/clusters/${cluster}/apis`,
+  );
   const paths = (groups as { name: string; preferredVersion: { groupVersion: string } }[])
     .filter(({ name }) => name === "core.kcp.io" || !name.endsWith("kcp.io"))
     .map(({ name, preferredVersion }) => [name, `apis/${preferredVersion.groupVersion}`] as const);
   const found: { group: string; resource: string }[] = [];
   for (const [group, path] of [["", "api/v1"] as const, ...paths]) {
-    const list = await asking.must(alice, "GET", `/clusters/${cluster}/${path}`);
+    const list = await workspaceRequests.expectSuccess(
+      alice,
+      "GET",
+      `/clusters/${cluster}/${path}`,
+    );
     for (const { name } of list["resources"] as { name: string }[])
       if (!name.includes("/")) found.push({ group, resource: name });
   }

@@ -1,10 +1,13 @@
-/** Goal: whom this server connects to is the operator's to say, whoever rules a workspace. */
+/**
+ * Goal: the operator decides which addresses this server connects to, not the administrator of a
+ * workspace.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { eventually } from "@kcp-ts/testkit";
-import { admin, alice, bob, kinds, master, WorkspaceFixture } from "./tenants.ts";
+import { admin, alice, bob, kinds, master, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 
@@ -19,22 +22,22 @@ async function statusOf(answer: Promise<unknown>): Promise<number> {
 }
 
 describe("registering a cluster", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start();
-    await tenants.workspace("root", "org", { user: master });
-    await tenants.grant("root:org", alice, ["cluster-admin"]);
-    await tenants.grant("root:org", bob, ["cluster-admin"]);
+    fixture = await WorkspaceFixture.start();
+    await fixture.workspace("root", "org", { user: master });
+    await fixture.grant("root:org", alice, ["cluster-admin"]);
+    await fixture.grant("root:org", bob, ["cluster-admin"]);
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   const create = (user: typeof alice, name: string, spec: object) =>
     statusOf(
-      tenants.at("root:org", user).resource(syncTargets).create({ metadata: { name }, spec }),
+      fixture.at("root:org", user).resource(syncTargets).create({ metadata: { name }, spec }),
     );
   const patch = (user: typeof alice, name: string, change: object) =>
     statusOf(
-      tenants
+      fixture
         .at("root:org", user)
         .resource(syncTargets)
         .patch({ name }, { type: "merge", patch: change as never }),
@@ -44,13 +47,13 @@ describe("registering a cluster", () => {
   it("is refused to who rules a workspace, in every mode and by every way", async () => {
     for (const spec of [ref, { mode: "Pull" }, { mode: "None" }, {}])
       assert.equal(await create(alice, "own", spec), 403, JSON.stringify(spec));
-    const apply = tenants
+    const apply = fixture
       .at("root:org", alice)
       .resource(syncTargets)
       .apply({ metadata: { name: "own" }, spec: ref }, { fieldManager: "x", force: true });
     assert.equal(await statusOf(apply), 403);
     // Whom she lets in acts for her, and for nobody else.
-    await tenants
+    await fixture
       .at("root:org", alice)
       .resource(kinds.clusterRoles)
       .create({
@@ -65,7 +68,7 @@ describe("registering a cluster", () => {
   it("is for operators, and for those whom they grant the verb in root", async () => {
     assert.equal(await create(master, "of-master", ref), 200);
     assert.equal(await create(admin, "of-admin", { mode: "Pull" }), 200);
-    const root = tenants.at("root", master);
+    const root = fixture.at("root", master);
     await root.resource(kinds.clusterRoles).create({
       metadata: { name: "cluster-registrar" },
       rules: [{ apiGroups: [syncTargets.group], resources: ["synctargets"], verbs: ["register"] }],

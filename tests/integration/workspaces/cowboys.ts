@@ -7,7 +7,7 @@ import {
   bindRule,
   groupSubject,
   type WorkspaceRequests,
-} from "./asking.ts";
+} from "./workspace-requests.ts";
 
 export const cowboysIn = (cluster: string, prefix = "/clusters/") =>
   `${prefix}${cluster}/apis/wildwest.dev/v1/namespaces/default/cowboys`;
@@ -40,31 +40,38 @@ export const cowboySchema = (name: string, more: object = {}) => ({
 
 /** Offered to everybody who is known. Returns the identity. */
 export async function exportCowboys(
-  asking: WorkspaceRequests,
+  workspaceRequests: WorkspaceRequests,
   owner: UserInfo,
   cluster: string,
   spec: object = {},
 ): Promise<string> {
   const schemas = `${apisOf(cluster, "v1alpha1")}/apiresourceschemas`;
-  await asking.must(owner, "POST", schemas, cowboySchema("today"));
+  await workspaceRequests.expectSuccess(owner, "POST", schemas, cowboySchema("today"));
   const schema = "today.cowboys.wildwest.dev";
-  await asking.must(owner, "POST", `${apisOf(cluster)}/apiexports`, {
+  await workspaceRequests.expectSuccess(owner, "POST", `${apisOf(cluster)}/apiexports`, {
     metadata: { name: "cowboys" },
     spec: { resources: [{ name: "cowboys", group: "wildwest.dev", schema }], ...spec },
   });
   const everybody = [groupSubject("system:authenticated")];
-  await asking.allow(owner, cluster, "bind-cowboys", { rules: [bindRule], subjects: everybody });
-  return identityOf(asking, owner, cluster, "cowboys");
+  await workspaceRequests.allow(owner, cluster, "bind-cowboys", {
+    rules: [bindRule],
+    subjects: everybody,
+  });
+  return identityOf(workspaceRequests, owner, cluster, "cowboys");
 }
 
 export function identityOf(
-  asking: WorkspaceRequests,
+  workspaceRequests: WorkspaceRequests,
   user: UserInfo,
   cluster: string,
   name: string,
 ): Promise<string> {
   return eventually(async () => {
-    const exported = await asking.must(user, "GET", `${apisOf(cluster)}/apiexports/${name}`);
+    const exported = await workspaceRequests.expectSuccess(
+      user,
+      "GET",
+      `${apisOf(cluster)}/apiexports/${name}`,
+    );
     const hash = exported["status"]?.identityHash as string | undefined;
     if (hash === undefined) throw new Error(`${name} has no identity yet`);
     return hash;
@@ -79,10 +86,10 @@ export function bindingTo(path: string, name: string, permissionClaims: readonly
 }
 
 export function bind(
-  asking: WorkspaceRequests,
+  workspaceRequests: WorkspaceRequests,
   user: UserInfo,
   cluster: string,
   binding: ReturnType<typeof bindingTo>,
 ): Promise<AnyResponse> {
-  return asking.must(user, "POST", `${apisOf(cluster)}/apibindings`, binding);
+  return workspaceRequests.expectSuccess(user, "POST", `${apisOf(cluster)}/apibindings`, binding);
 }

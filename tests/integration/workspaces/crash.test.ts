@@ -13,8 +13,8 @@ import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { userSubject, WorkspaceRequests } from "./asking.ts";
-import { admin, alice, kinds, phaseOf } from "./tenants.ts";
+import { admin, alice, kinds, phaseOf } from "./workspace-fixture.ts";
+import { userSubject, WorkspaceRequests } from "./workspace-requests.ts";
 
 const serviceAccounts = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },

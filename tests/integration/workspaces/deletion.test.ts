@@ -11,7 +11,7 @@ import {
   specOf,
   statusOfRejection,
   WorkspaceFixture,
-} from "./tenants.ts";
+} from "./workspace-fixture.ts";
 
 const signal = new AbortController().signal;
 
@@ -50,15 +50,15 @@ const widgets = {
 
 describe("deleting a workspace", () => {
   const storage = new ListedStorage();
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start({ storage });
+    fixture = await WorkspaceFixture.start({ storage });
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
-  const workspaces = (path = "root") => tenants.at(path).resource(kinds.workspaces);
+  const workspaces = (path = "root") => fixture.at(path).resource(kinds.workspaces);
   const fill = async (path: string) => {
-    const client = tenants.at(path);
+    const client = fixture.at(path);
     await client.resource(kinds.namespaces).create({ metadata: { name: "more" } });
     for (const namespace of ["default", "more"])
       await client.resource(kinds.configMaps).create({ metadata: { name: "one", namespace } });
@@ -68,38 +68,38 @@ describe("deleting a workspace", () => {
   };
 
   it("takes everything along and leaves nothing in the store", async () => {
-    const made = await tenants.workspace("root", "full");
-    const neighbour = await tenants.workspace("root", "neighbour");
+    const made = await fixture.workspace("root", "full");
+    const neighbour = await fixture.workspace("root", "neighbour");
     await fill("root:full");
     await fill("root:neighbour");
     const cluster = String(specOf(made)["cluster"]);
     assert.ok((await keysOf(storage, cluster)).length > 6);
     const before = await keysOf(storage, String(specOf(neighbour)["cluster"]));
     await workspaces().delete({ name: "full" });
-    await tenants.gone("root", "full");
+    await fixture.gone("root", "full");
     assert.deepEqual(await keysOf(storage, cluster), []);
     assert.deepEqual(await keysOf(storage, String(specOf(neighbour)["cluster"])), before);
     assert.equal(
-      (await statusOfRejection(tenants.at("root:full").resource(kinds.namespaces).list({}))).code,
+      (await statusOfRejection(fixture.at("root:full").resource(kinds.namespaces).list({}))).code,
       404,
     );
   });
 
   it("goes by name to what the workspace holds, and looks through no collection", async () => {
-    const made = await tenants.workspace("root", "known", { type: "root:universal" });
+    const made = await fixture.workspace("root", "known", { type: "root:universal" });
     await fill("root:known");
     const cluster = String(specOf(made)["cluster"]);
     storage.listed.length = 0;
     await workspaces().delete({ name: "known" });
-    await tenants.gone("root", "known");
+    await fixture.gone("root", "known");
     assert.deepEqual(await keysOf(storage, cluster), []);
     const looked = storage.listed.filter((prefix) => prefix.includes(`/${cluster}/`));
     assert.deepEqual(looked, []);
   });
 
   it("takes custom resources and their definitions along", async () => {
-    const made = await tenants.workspace("root", "custom");
-    const client = tenants.at("root:custom");
+    const made = await fixture.workspace("root", "custom");
+    const client = fixture.at("root:custom");
     await client.resource(kinds.definitions).create(widgets as never);
     const resource = { group: "example.com", version: "v1", resource: "widgets" };
     const create = () =>
@@ -110,29 +110,29 @@ describe("deleting a workspace", () => {
       } as never);
     await eventually(create);
     await workspaces().delete({ name: "custom" });
-    await tenants.gone("root", "custom");
+    await fixture.gone("root", "custom");
     assert.deepEqual(await keysOf(storage, String(specOf(made)["cluster"])), []);
   });
 
   it("takes workspaces below it along", async () => {
-    const top = await tenants.workspace("root", "top");
+    const top = await fixture.workspace("root", "top");
     const clusters = [String(specOf(top)["cluster"])];
     for (const [parent, name] of [
       ["root:top", "middle"],
       ["root:top:middle", "bottom"],
       ["root:top", "side"],
     ] as const) {
-      const made = await tenants.workspace(parent, name, { type: "root:universal" });
+      const made = await fixture.workspace(parent, name, { type: "root:universal" });
       clusters.push(String(specOf(made)["cluster"]));
     }
     await workspaces().delete({ name: "top" });
-    await tenants.gone("root", "top");
+    await fixture.gone("root", "top");
     for (const cluster of clusters) assert.deepEqual(await keysOf(storage, cluster), []);
   });
 
   it("waits for finalizers, and says which", async () => {
-    await tenants.workspace("root", "held");
-    const configMaps = tenants.at("root:held").resource(kinds.configMaps);
+    await fixture.workspace("root", "held");
+    const configMaps = fixture.at("root:held").resource(kinds.configMaps);
     await configMaps.create({
       metadata: { name: "sticky", namespace: "default", finalizers: ["example.com/hold"] },
     });
@@ -153,12 +153,12 @@ describe("deleting a workspace", () => {
     assert.notEqual(metadata.deletionTimestamp, undefined);
     const patch = { metadata: { finalizers: null } };
     await configMaps.patch({ namespace: "default", name: "sticky" }, { type: "merge", patch });
-    await tenants.gone("root", "held");
+    await fixture.gone("root", "held");
   });
 
   it("lets nothing new in while it goes on", async () => {
-    await tenants.workspace("root", "closing");
-    const configMaps = tenants.at("root:closing").resource(kinds.configMaps);
+    await fixture.workspace("root", "closing");
+    const configMaps = fixture.at("root:closing").resource(kinds.configMaps);
     await configMaps.create({
       metadata: { name: "sticky", namespace: "default", finalizers: ["example.com/hold"] },
     });
@@ -174,21 +174,21 @@ describe("deleting a workspace", () => {
   });
 
   it("waits for other finalizers of the workspace before it touches the content", async () => {
-    await tenants.workspace("root", "asked");
+    await fixture.workspace("root", "asked");
     const found = await workspaces().get({ name: "asked" });
     const finalizers = [...(found.metadata.finalizers ?? []), "example.com/backup"];
     await workspaces().update({ ...found, metadata: { ...found.metadata, finalizers } });
     await workspaces().delete({ name: "asked" });
-    await tenants.at("root:asked").resource(kinds.namespaces).get({ name: "default" });
+    await fixture.at("root:asked").resource(kinds.namespaces).get({ name: "default" });
     const marked = await workspaces().get({ name: "asked" });
     const left = { ...marked.metadata, finalizers: ["core.kcp.io/logicalcluster"] };
     await workspaces().update({ ...marked, metadata: left });
-    await tenants.gone("root", "asked");
+    await fixture.gone("root", "asked");
   });
 
-  it("keeps the workspace as long as somebody holds its logical cluster", async () => {
-    await tenants.workspace("root", "related");
-    const logical = tenants.at("root:related").resource(kinds.logicalClusters);
+  it("keeps the workspace as long as its logical cluster has a finalizer", async () => {
+    await fixture.workspace("root", "related");
+    const logical = fixture.at("root:related").resource(kinds.logicalClusters);
     const found = await logical.get({ name: "cluster" });
     const finalizers = [...(found.metadata.finalizers ?? []), "example.com/hold"];
     await logical.update({ ...found, metadata: { ...found.metadata, finalizers } });
@@ -201,6 +201,6 @@ describe("deleting a workspace", () => {
     const kept = await workspaces().get({ name: "related" });
     assert.deepEqual(kept.metadata.finalizers, ["core.kcp.io/logicalcluster"]);
     await logical.update({ ...marked, metadata: { ...marked.metadata, finalizers: [] } });
-    await tenants.gone("root", "related");
+    await fixture.gone("root", "related");
   });
 });

@@ -10,7 +10,7 @@ import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { type EtcdCluster, etcdMissing, eventually, startEtcd } from "@kcp-ts/testkit";
-import { kinds, phaseOf, specOf } from "./tenants.ts";
+import { kinds, phaseOf, specOf } from "./workspace-fixture.ts";
 
 const apis = (version: string, resource: string, kind: string) =>
   defineResource<DynamicObject>({

@@ -4,73 +4,107 @@ import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { apisOf, bindRule, groupSubject, userSubject, WorkspaceRequests } from "./asking.ts";
 import { bind, bindingTo, cowboy, cowboysIn, exportCowboys } from "./cowboys.ts";
-import { admin, alice, bob } from "./tenants.ts";
+import { admin, alice, bob } from "./workspace-fixture.ts";
+import {
+  apisOf,
+  bindRule,
+  groupSubject,
+  userSubject,
+  WorkspaceRequests,
+} from "./workspace-requests.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };
 const accepted = (claim: object) => ({ ...claim, selector: { matchAll: true }, state: "Accepted" });
 
 describe("claims", () => {
   let plane: TestControlPlane;
-  let asking: WorkspaceRequests;
+  let workspaceRequests: WorkspaceRequests;
   let carols: string;
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new WorkspaceRequests(plane);
-    await asking.letEverybodyMakeWorkspaces(admin);
-    carols = await asking.workspace(carol, "carols");
+    workspaceRequests = new WorkspaceRequests(plane);
+    await workspaceRequests.allowWorkspaceCreation(admin);
+    carols = await workspaceRequests.workspace(carol, "carols");
     const everybody = [groupSubject("system:authenticated")];
-    await asking.allow(carol, carols, "bind", { rules: [bindRule], subjects: everybody });
+    await workspaceRequests.allow(carol, carols, "bind", {
+      rules: [bindRule],
+      subjects: everybody,
+    });
   });
   after(() => plane.close());
 
   /** An export of carol's that has nothing but claims. */
   const claiming = async (name: string, permissionClaims: readonly object[]) => {
-    await asking.must(carol, "POST", `${apisOf(carols)}/apiexports`, {
+    await workspaceRequests.expectSuccess(carol, "POST", `${apisOf(carols)}/apiexports`, {
       metadata: { name },
       spec: { permissionClaims },
     });
     await eventually(async () => {
-      const found = await asking.must(carol, "GET", `${apisOf(carols)}/apiexports/${name}`);
+      const found = await workspaceRequests.expectSuccess(
+        carol,
+        "GET",
+        `${apisOf(carols)}/apiexports/${name}`,
+      );
       assert.ok(found["status"]?.identityHash);
     });
     return `/services/apiexport/${carols}/${name}/clusters`;
   };
 
   it("on another's resources are by its identity, and within its policy", async () => {
-    const bobs = await asking.workspace(bob, "bobs");
-    const identityHash = await exportCowboys(asking, bob, bobs, {
+    const bobs = await workspaceRequests.workspace(bob, "bobs");
+    const identityHash = await exportCowboys(workspaceRequests, bob, bobs, {
       maximalPermissionPolicy: { local: {} },
     });
     const claim = { group: "wildwest.dev", resource: "cowboys", identityHash, verbs: ["*"] };
     const wrong = { ...claim, identityHash: "0".repeat(64) };
     const view = await claiming("sheriffs", [claim]);
     const wrongView = await claiming("strangers", [wrong]);
-    const consumer = await asking.workspace(alice, "consumer");
+    const consumer = await workspaceRequests.workspace(alice, "consumer");
     const everything = {
       rules: [{ apiGroups: ["wildwest.dev"], resources: ["cowboys"], verbs: ["*"] }],
       subjects: [userSubject("apis.kcp.io:binding:alice")],
     };
-    await asking.allow(bob, bobs, "alice-may", everything);
-    await bind(asking, alice, consumer, bindingTo(bobs, "cowboys"));
-    await asking.must(alice, "POST", cowboysIn(consumer), cowboy("john"));
-    await bind(asking, alice, consumer, bindingTo(carols, "sheriffs", [accepted(claim)]));
-    await bind(asking, alice, consumer, bindingTo(carols, "strangers", [accepted(wrong)]));
+    await workspaceRequests.allow(bob, bobs, "alice-may", everything);
+    await bind(workspaceRequests, alice, consumer, bindingTo(bobs, "cowboys"));
+    await workspaceRequests.expectSuccess(alice, "POST", cowboysIn(consumer), cowboy("john"));
+    await bind(
+      workspaceRequests,
+      alice,
+      consumer,
+      bindingTo(carols, "sheriffs", [accepted(claim)]),
+    );
+    await bind(
+      workspaceRequests,
+      alice,
+      consumer,
+      bindingTo(carols, "strangers", [accepted(wrong)]),
+    );
     const all = `${view}/*/apis/wildwest.dev/v1/cowboys`;
     const one = `${cowboysIn(consumer, `${view}/`)}/john`;
-    assert.equal((await asking.ask(carol, "GET", all)).status, 403, "bob's policy says nothing");
-    assert.equal((await asking.ask(carol, "GET", one)).status, 403);
-    await asking.allow(bob, bobs, "carol-may-look", {
+    assert.equal(
+      (await workspaceRequests.request(carol, "GET", all)).status,
+      403,
+      "bob's policy says nothing",
+    );
+    assert.equal((await workspaceRequests.request(carol, "GET", one)).status, 403);
+    await workspaceRequests.allow(bob, bobs, "carol-may-look", {
       rules: [{ apiGroups: ["wildwest.dev"], resources: ["cowboys"], verbs: ["get", "list"] }],
       subjects: [userSubject("apis.kcp.io:binding:carol")],
     });
-    await eventually(async () => assert.deepEqual(await asking.names(carol, all), ["john"]));
-    assert.equal((await asking.ask(carol, "GET", one)).status, 200);
+    await eventually(async () =>
+      assert.deepEqual(await workspaceRequests.names(carol, all), ["john"]),
+    );
+    assert.equal((await workspaceRequests.request(carol, "GET", one)).status, 200);
     const spec = { spec: { intent: "leave" } };
-    assert.equal((await asking.ask(carol, "PATCH", one, spec)).status, 403, "to look, no more");
+    assert.equal(
+      (await workspaceRequests.request(carol, "PATCH", one, spec)).status,
+      403,
+      "to look, no more",
+    );
     assert.notEqual(
-      (await asking.ask(carol, "GET", `${wrongView}/*/apis/wildwest.dev/v1/cowboys`)).status,
+      (await workspaceRequests.request(carol, "GET", `${wrongView}/*/apis/wildwest.dev/v1/cowboys`))
+        .status,
       200,
       "an identity that is nobody's",
     );
@@ -88,11 +122,16 @@ describe("claims", () => {
     ];
     const view = await claiming("reviews", claims);
     const [agrees, not] = [
-      await asking.workspace(alice, "agrees"),
-      await asking.workspace(alice, "agrees-not"),
+      await workspaceRequests.workspace(alice, "agrees"),
+      await workspaceRequests.workspace(alice, "agrees-not"),
     ];
-    await bind(asking, alice, agrees, bindingTo(carols, "reviews", claims.map(accepted)));
-    await bind(asking, alice, not, bindingTo(carols, "reviews"));
+    await bind(
+      workspaceRequests,
+      alice,
+      agrees,
+      bindingTo(carols, "reviews", claims.map(accepted)),
+    );
+    await bind(workspaceRequests, alice, not, bindingTo(carols, "reviews"));
     const path = "apis/authorization.k8s.io/v1/subjectaccessreviews";
     const resourceAttributes = { verb: "list", resource: "configmaps", namespace: "default" };
     const asked = (user: string) => ({ spec: { user, resourceAttributes } });
@@ -100,21 +139,26 @@ describe("claims", () => {
       ["alice", true],
       ["carol", false],
     ] as const) {
-      const answer = await asking.must(carol, "POST", `${view}/${agrees}/${path}`, asked(user));
+      const answer = await workspaceRequests.expectSuccess(
+        carol,
+        "POST",
+        `${view}/${agrees}/${path}`,
+        asked(user),
+      );
       assert.equal(answer["status"].allowed, allowed);
     }
     for (const place of [`${view}/${not}`, `/clusters/${agrees}`])
       assert.equal(
-        (await asking.ask(carol, "POST", `${place}/${path}`, asked("alice"))).status,
+        (await workspaceRequests.request(carol, "POST", `${place}/${path}`, asked("alice"))).status,
         403,
       );
     assert.notEqual(
-      (await asking.ask(carol, "POST", `${view}/*/${path}`, asked("alice"))).status,
+      (await workspaceRequests.request(carol, "POST", `${view}/*/${path}`, asked("alice"))).status,
       201,
     );
     const account = `/clusters/${agrees}/api/v1/namespaces/default/serviceaccounts/default/token`;
-    const { status } = await asking.must(alice, "POST", account, { spec: {} });
-    const reviewed = await asking.must(
+    const { status } = await workspaceRequests.expectSuccess(alice, "POST", account, { spec: {} });
+    const reviewed = await workspaceRequests.expectSuccess(
       carol,
       "POST",
       `${view}/${agrees}/apis/authentication.k8s.io/v1/tokenreviews`,
@@ -126,7 +170,7 @@ describe("claims", () => {
   });
 
   it("on events are on both groups that they are in", async () => {
-    const consumer = await asking.workspace(alice, "eventful");
+    const consumer = await workspaceRequests.workspace(alice, "eventful");
     const inDefault = { namespace: "default" };
     const event = (name: string) => ({
       metadata: { name, ...inDefault },
@@ -134,21 +178,21 @@ describe("claims", () => {
       ...{ reason: "Seen", message: "it was", type: "Normal" },
     });
     const core = `/clusters/${consumer}/api/v1/namespaces/default/events`;
-    await asking.must(alice, "POST", core, event("before"));
+    await workspaceRequests.expectSuccess(alice, "POST", core, event("before"));
     for (const group of ["", "events.k8s.io"]) {
       const name = group === "" ? "core" : "grouped";
       const claim = { group, resource: "events", verbs: ["*"] };
       const view = await claiming(name, [claim]);
-      await bind(asking, alice, consumer, bindingTo(carols, name, [accepted(claim)]));
-      await asking.must(alice, "POST", core, event(`after-${name}`));
+      await bind(workspaceRequests, alice, consumer, bindingTo(carols, name, [accepted(claim)]));
+      await workspaceRequests.expectSuccess(alice, "POST", core, event(`after-${name}`));
       for (const path of ["api/v1", "apis/events.k8s.io/v1"])
         await eventually(async () => {
-          const names = await asking.names(carol, `${view}/*/${path}/events`);
+          const names = await workspaceRequests.names(carol, `${view}/*/${path}/events`);
           assert.ok(names.includes("before"), `${name} ${path}: ${names}`);
           assert.ok(names.includes(`after-${name}`), `${name} ${path}: ${names}`);
         });
       const made = `${view}/${consumer}/apis/events.k8s.io/v1/namespaces/default/events`;
-      const seen = await asking.must(carol, "GET", `${made}/before`);
+      const seen = await workspaceRequests.expectSuccess(carol, "GET", `${made}/before`);
       assert.equal(seen["apiVersion"], "events.k8s.io/v1");
     }
   });

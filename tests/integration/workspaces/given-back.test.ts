@@ -8,8 +8,8 @@ import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { countInHeap } from "./heap-text.ts";
-import { alice, kinds, specOf, WorkspaceFixture } from "./tenants.ts";
+import { countInHeap } from "./count-in-heap.ts";
+import { alice, kinds, specOf, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const workspacesMade = 20;
 const minute = 60_000;
@@ -28,17 +28,17 @@ async function started(t: TestContext) {
 }
 
 /** Some of everything that a server remembers of a logical cluster: roles, definitions, quotas, lists, users, workspaces below it. */
-async function use(tenants: WorkspaceFixture, name: string): Promise<string> {
+async function use(fixture: WorkspaceFixture, name: string): Promise<string> {
   const path = `root:${name}`;
-  const workspace = await tenants.workspace("root", name, { type: "root:universal" });
-  await tenants.grant(path, alice, ["cluster-admin", "system:kcp:workspace:access"]);
-  const hers = tenants.at(path, alice);
+  const workspace = await fixture.workspace("root", name, { type: "root:universal" });
+  await fixture.grant(path, alice, ["cluster-admin", "system:kcp:workspace:access"]);
+  const hers = fixture.at(path, alice);
   const metadata = { namespace: "default", name: "thing" };
   await hers.resource(kinds.configMaps).create({ metadata });
   await hers.resource(kinds.configMaps).list({ namespace: "default" });
   await hers.resource(kinds.definitions).create(widgets as never);
   await hers.resource(kinds.workspaces).list();
-  await tenants.workspace(path, "below");
+  await fixture.workspace(path, "below");
   return specOf(workspace)["cluster"] as string;
 }
 
@@ -54,14 +54,14 @@ const widgets = {
 };
 
 /** Deletes all that is below root and lets so much time pass that nobody has a reason to remember. */
-async function deleteAll(tenants: WorkspaceFixture, clock: FakeClock): Promise<void> {
-  const workspaces = tenants.at("root").resource(kinds.workspaces);
+async function deleteAll(fixture: WorkspaceFixture, clock: FakeClock): Promise<void> {
+  const workspaces = fixture.at("root").resource(kinds.workspaces);
   const { items } = await workspaces.list();
   await Promise.all(items.map(({ metadata: { name } }) => workspaces.delete({ name })));
   await eventually(
     async () => {
-      await clock.advanceAndSettle(200);
-      const all: { items: readonly DynamicObject[] } = await tenants
+      await clock.advanceAndFlush(200);
+      const all: { items: readonly DynamicObject[] } = await fixture
         .at("*")
         .resource(kinds.logicalClusters)
         .list();
@@ -70,7 +70,7 @@ async function deleteAll(tenants: WorkspaceFixture, clock: FakeClock): Promise<v
     },
     { timeoutMs: minute },
   );
-  for (let passed = 0; passed < 6; passed++) await clock.advanceAndSettle(minute);
+  for (let passed = 0; passed < 6; passed++) await clock.advanceAndFlush(minute);
 }
 
 const reversed = (text: string) => [...text].reverse().join("");
@@ -86,7 +86,7 @@ describe("a deleted workspace", () => {
     await deleteAll(tenants, clock);
     await eventually(
       async () => {
-        await clock.advanceAndSettle(minute);
+        await clock.advanceAndFlush(minute);
         const left = await countInHeap(clusters, reversed);
         // Whoever waits for the next thing may hold on to the last one. A table would hold all.
         assert.ok(left <= workspacesMade / 2, `${left} of ${workspacesMade} are in the heap`);
@@ -104,9 +104,9 @@ describe("a deleted workspace", () => {
     await deleteAll(tenants, clock);
     await eventually(
       async () => {
-        await clock.advanceAndSettle(minute);
+        await clock.advanceAndFlush(minute);
         assert.deepEqual(await clustersIn(storage), new Set(["root", "system:admin"]));
-        assert.equal(storage.heldInMemory, 0);
+        assert.equal(storage.cachedCount, 0);
         assert.ok(storage.historyChanges < 20, `${storage.historyChanges} changes`);
       },
       { timeoutMs: minute },
@@ -124,9 +124,9 @@ describe("logical clusters in use", () => {
   it("take a bounded number of records in memory, each of them", async (t) => {
     const { tenants, storage } = await started(t);
     await use(tenants, "first");
-    const before = storage.heldInMemory;
+    const before = storage.cachedCount;
     for (let i = 0; i < 5; i++) await use(tenants, `tenant-${i}` as ClusterName);
-    const each = (storage.heldInMemory - before) / 5;
+    const each = (storage.cachedCount - before) / 5;
     // Two workspaces with eight objects each, grants, a definition with its status; each as an entry and as a change.
     assert.ok(each <= recordsPerUse, `${each} records of a workspace and one below it`);
   });

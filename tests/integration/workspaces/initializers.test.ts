@@ -7,29 +7,29 @@ import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { accessRule, tenancyOf, userSubject, WorkspaceRequests } from "./asking.ts";
-import { admin, alice, bob } from "./tenants.ts";
+import { admin, alice, bob } from "./workspace-fixture.ts";
+import { accessRule, tenancyOf, userSubject, WorkspaceRequests } from "./workspace-requests.ts";
 
 const carol: UserInfo = { username: "carol", groups: ["system:authenticated"] };
 const logicalClusters = "apis/core.kcp.io/v1alpha1/logicalclusters";
 
 describe("the controllers of a type's initializer", () => {
   let plane: TestControlPlane;
-  let asking: WorkspaceRequests;
+  let workspaceRequests: WorkspaceRequests;
   let typesIn: string;
   let home: string;
   before(async () => {
     plane = await startTestControlPlane();
-    asking = new WorkspaceRequests(plane);
-    await asking.letEverybodyMakeWorkspaces(admin);
-    typesIn = await asking.workspace(bob, "types");
-    home = await asking.workspace(alice, "home");
+    workspaceRequests = new WorkspaceRequests(plane);
+    await workspaceRequests.allowWorkspaceCreation(admin);
+    typesIn = await workspaceRequests.workspace(bob, "types");
+    home = await workspaceRequests.workspace(alice, "home");
     const types = { apiGroups: ["tenancy.kcp.io"], resources: ["workspacetypes"] };
-    await asking.allow(bob, typesIn, "use", {
+    await workspaceRequests.allow(bob, typesIn, "use", {
       rules: [{ ...types, verbs: ["use"] }],
       subjects: [userSubject(alice.username)],
     });
-    await asking.allow(bob, typesIn, "initialize", {
+    await workspaceRequests.allow(bob, typesIn, "initialize", {
       rules: [{ ...types, verbs: ["initialize"] }, accessRule],
       subjects: [userSubject(carol.username)],
     });
@@ -38,21 +38,30 @@ describe("the controllers of a type's initializer", () => {
 
   const universal = { name: "universal", path: "root" };
   const makeType = (name: string, spec: object) =>
-    asking.must(bob, "POST", `${tenancyOf(typesIn)}/workspacetypes`, {
+    workspaceRequests.expectSuccess(bob, "POST", `${tenancyOf(typesIn)}/workspacetypes`, {
       metadata: { name },
       spec: { extend: { with: [universal] }, ...spec },
     });
   const make = async (name: string, type: string): Promise<string> => {
-    const made = await asking.must(alice, "POST", `${tenancyOf(home)}/workspaces`, {
-      metadata: { name },
-      spec: { type: { name: type, path: "root:types" } },
-    });
+    const made = await workspaceRequests.expectSuccess(
+      alice,
+      "POST",
+      `${tenancyOf(home)}/workspaces`,
+      {
+        metadata: { name },
+        spec: { type: { name: type, path: "root:types" } },
+      },
+    );
     assert.equal(made["status"].phase, "Initializing");
     return made["spec"].cluster as string;
   };
   const viewOf = (type: string) => `/services/initializingworkspaces/${typesIn}:${type}/clusters`;
   const waitingFor = async (type: string): Promise<readonly string[]> => {
-    const { items = [] } = await asking.must(carol, "GET", `${viewOf(type)}/*/${logicalClusters}`);
+    const { items = [] } = await workspaceRequests.expectSuccess(
+      carol,
+      "GET",
+      `${viewOf(type)}/*/${logicalClusters}`,
+    );
     return items
       .map(
         ({ metadata }) =>
@@ -65,52 +74,71 @@ describe("the controllers of a type's initializer", () => {
     await makeType("slow", { initializer: true });
     const cluster = await make("slow", "slow");
     assert.deepEqual(await waitingFor("slow"), [cluster]);
-    const { metadata: listed } = await asking.must(
+    const { metadata: listed } = await workspaceRequests.expectSuccess(
       carol,
       "GET",
       `${viewOf("slow")}/*/${logicalClusters}`,
     );
-    const watched = await asking.watch(
+    const watched = await workspaceRequests.watch(
       carol,
       `${viewOf("slow")}/*/${logicalClusters}?watch=1&resourceVersion=${listed.resourceVersion}`,
     );
     const inside = `${viewOf("slow")}/${cluster}/api/v1/namespaces/default/configmaps`;
-    await asking.must(carol, "POST", inside, { metadata: { name: "made-by-controller" } });
+    await workspaceRequests.expectSuccess(carol, "POST", inside, {
+      metadata: { name: "made-by-controller" },
+    });
     const mine = `/clusters/${cluster}/api/v1/namespaces/default/configmaps/made-by-controller`;
-    assert.equal((await asking.ask(alice, "GET", mine)).status, 200, "its maker sees it");
-    assert.equal((await asking.ask(carol, "GET", mine)).status, 403, "by the view alone");
+    assert.equal(
+      (await workspaceRequests.request(alice, "GET", mine)).status,
+      200,
+      "its maker sees it",
+    );
+    assert.equal(
+      (await workspaceRequests.request(carol, "GET", mine)).status,
+      403,
+      "by the view alone",
+    );
     for (const user of [alice, bob])
       assert.equal(
-        (await asking.ask(user, "GET", `${viewOf("slow")}/*/${logicalClusters}`)).status,
+        (await workspaceRequests.request(user, "GET", `${viewOf("slow")}/*/${logicalClusters}`))
+          .status,
         user === bob ? 200 : 403,
         "its owner has all verbs, its maker none",
       );
     assert.equal(
-      (await asking.ask(carol, "GET", `${viewOf("slow")}/root/api/v1/secrets`)).status,
+      (await workspaceRequests.request(carol, "GET", `${viewOf("slow")}/root/api/v1/secrets`))
+        .status,
       403,
     );
     const at = `${viewOf("slow")}/${cluster}/${logicalClusters}/cluster`;
-    const object = await asking.must(carol, "GET", at);
+    const object = await workspaceRequests.expectSuccess(carol, "GET", at);
     const { initializers, ...rest } = object["status"];
     const wrong = { ...object, status: { ...rest, initializers: [...initializers, "root:other"] } };
-    const others = await asking.ask(carol, "PUT", `${at}/status`, wrong);
+    const others = await workspaceRequests.request(carol, "PUT", `${at}/status`, wrong);
     assert.equal(others.status, 422);
     assert.match(JSON.stringify(others), /only removing the .* initializer is supported/);
-    await asking.must(carol, "PUT", `${at}/status`, { ...object, status: rest });
+    await workspaceRequests.expectSuccess(carol, "PUT", `${at}/status`, {
+      ...object,
+      status: rest,
+    });
     assert.equal((await watched.next()).type, "DELETED", "whoever watches is told");
-    watched.leave();
+    watched.close();
     await eventually(async () => {
-      const found = await asking.must(alice, "GET", `${tenancyOf(home)}/workspaces/slow`);
+      const found = await workspaceRequests.expectSuccess(
+        alice,
+        "GET",
+        `${tenancyOf(home)}/workspaces/slow`,
+      );
       assert.equal(found["status"].phase, "Ready");
     });
     assert.deepEqual(await waitingFor("slow"), []);
-    assert.equal((await asking.ask(carol, "GET", at)).status, 404);
-    const closed = await asking.ask(carol, "GET", inside);
+    assert.equal((await workspaceRequests.request(carol, "GET", at)).status, 404);
+    const closed = await workspaceRequests.request(carol, "GET", inside);
     assert.equal(closed.status, 403);
     assert.match(String(closed.body.message), /cannot access this workspace/);
   });
 
-  it("of several types are told apart, and each removes itself alone", async () => {
+  it("of several types are distinguished, and each removes only its own initializer", async () => {
     await makeType("alpha", { initializer: true });
     await makeType("beta", {
       initializer: true,
@@ -120,12 +148,12 @@ describe("the controllers of a type's initializer", () => {
     assert.deepEqual(await waitingFor("alpha"), [one, two].sort());
     assert.deepEqual(await waitingFor("beta"), [two]);
     const at = `${viewOf("beta")}/${two}/${logicalClusters}/cluster`;
-    const object = await asking.must(carol, "GET", at);
+    const object = await workspaceRequests.expectSuccess(carol, "GET", at);
     const [alpha, beta] = ["alpha", "beta"].map((name) => `${typesIn}:${name}`) as [string, string];
     assert.ok(object["status"].initializers.includes(alpha));
     const put = (initializers: readonly string[]) => {
       const body = { ...object, status: { ...object["status"], initializers } };
-      return asking.ask(carol, "PUT", `${at}/status`, body);
+      return workspaceRequests.request(carol, "PUT", `${at}/status`, body);
     };
     const without = (id: string) =>
       (object["status"].initializers as string[]).filter((one) => one !== id);
@@ -148,13 +176,19 @@ describe("the controllers of a type's initializer", () => {
     const cluster = await make("strict", "strict");
     const inside = `${viewOf("strict")}/${cluster}/api/v1/namespaces/default`;
     const body = { metadata: { name: "made" } };
-    assert.equal((await asking.ask(carol, "POST", `${inside}/configmaps`, body)).status, 201);
-    const secret = await asking.ask(carol, "POST", `${inside}/secrets`, body);
+    assert.equal(
+      (await workspaceRequests.request(carol, "POST", `${inside}/configmaps`, body)).status,
+      201,
+    );
+    const secret = await workspaceRequests.request(carol, "POST", `${inside}/secrets`, body);
     assert.equal(secret.status, 403);
     assert.match(
       String(secret.body.message),
       /denied by initializerPermissions: no rule allows create on/,
     );
-    assert.equal((await asking.ask(carol, "GET", `${inside}/configmaps`)).status, 403);
+    assert.equal(
+      (await workspaceRequests.request(carol, "GET", `${inside}/configmaps`)).status,
+      403,
+    );
   });
 });

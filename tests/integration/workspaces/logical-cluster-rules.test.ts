@@ -12,38 +12,38 @@ import {
   specOf,
   statusOfRejection,
   WorkspaceFixture,
-} from "./tenants.ts";
+} from "./workspace-fixture.ts";
 
 const finalizer = "core.kcp.io/logicalcluster-deletion";
 
 describe("the LogicalCluster of a workspace", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start();
-    await tenants.workspace("root", "org");
-    await tenants.grant("root:org", alice, ["cluster-admin"]);
+    fixture = await WorkspaceFixture.start();
+    await fixture.workspace("root", "org");
+    await fixture.grant("root:org", alice, ["cluster-admin"]);
     const extend = { with: [{ name: "universal", path: "root" }] };
     for (const [name, spec] of Object.entries({
       slow: { initializer: true, extend },
       lasting: { terminator: true, extend },
     }))
-      await tenants
+      await fixture
         .at("root:org", alice)
         .resource(kinds.types)
         .create({ metadata: { name }, spec } as never);
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   const make = async (name: string, type?: string): Promise<string> => {
     const spec = type === undefined ? {} : { type: { name: type, path: "root:org" } };
-    const made = await tenants
+    const made = await fixture
       .at("root:org", alice)
       .resource(kinds.workspaces)
       .create({ metadata: { name }, spec } as never);
     return String(specOf(made)["cluster"]);
   };
   const logicalIn = (cluster: string, user = alice) =>
-    tenants.at(cluster, user).resource(kinds.logicalClusters);
+    fixture.at(cluster, user).resource(kinds.logicalClusters);
   const write = async (cluster: string, status: object, user = alice) => {
     const client = logicalIn(cluster, user);
     const found = await client.get({ name: "cluster" });
@@ -137,10 +137,10 @@ describe("the LogicalCluster of a workspace", () => {
     };
     for (const user of [alice, admin, master])
       assert.ok((await withoutIt(user)).metadata.finalizers?.includes(finalizer));
-    const configMaps = tenants.at(cluster, alice).resource(kinds.configMaps);
+    const configMaps = fixture.at(cluster, alice).resource(kinds.configMaps);
     await configMaps.create({ metadata: { name: "left", namespace: "default" } });
 
-    await tenants.at("root:org", alice).resource(kinds.workspaces).delete({ name: "kept" });
+    await fixture.at("root:org", alice).resource(kinds.workspaces).delete({ name: "kept" });
     await eventually(async () => {
       const found = await logicalIn(cluster).get({ name: "cluster" });
       assert.equal(phaseOf(found), "Terminating");
@@ -151,8 +151,8 @@ describe("the LogicalCluster of a workspace", () => {
         refused(`removing the finalizer ${finalizer} is forbidden`),
       );
     assert.equal((await write(cluster, { terminators: [] })).code, 200);
-    await tenants.gone("root:org", "kept");
-    const { items } = await tenants.at("*", master).resource(kinds.configMaps).list({});
+    await fixture.gone("root:org", "kept");
+    const { items } = await fixture.at("*", master).resource(kinds.configMaps).list({});
     assert.ok(!items.some(({ metadata }) => metadata.name === "left"));
   });
 });

@@ -1,4 +1,7 @@
-/** Goal: a server that a workspace is mounted from is told of users whom this server knows everywhere, and hosts that tenants choose are told of nobody. */
+/**
+ * Goal: the server of a mounted workspace gets the identities of users whom this server knows
+ * everywhere, and hosts that tenants choose get none.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
@@ -14,8 +17,8 @@ import {
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { mountWorkspace } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
-import { RemoteServer } from "./far-server.ts";
-import { alice, master, WorkspaceFixture } from "./tenants.ts";
+import { RemoteServer } from "./remote-server.ts";
+import { alice, master, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const accounts = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
@@ -32,7 +35,7 @@ const handshake = () =>
   ({ ...clientHandshake(["v5.channel.k8s.io"]).headers }) as Record<string, string>;
 
 describe("a mount of another server", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   let allowed: RemoteServer;
   let chosen: RemoteServer;
   const closing: (() => Promise<void>)[] = [];
@@ -41,22 +44,22 @@ describe("a mount of another server", () => {
     const [one, other] = [await RemoteServer.start(), await RemoteServer.start()];
     [allowed, chosen] = [one.far, other.far];
     const caPem = one.caPem + other.caPem;
-    tenants = await WorkspaceFixture.start({ mounts: { caPem, allowedHosts: [allowed.host] } });
-    await tenants.workspace("root", "org", { user: master });
-    await tenants.grant("root:org", alice, ["cluster-admin"]);
-    const org = tenants.at("root:org", alice);
+    fixture = await WorkspaceFixture.start({ mounts: { caPem, allowedHosts: [allowed.host] } });
+    await fixture.workspace("root", "org", { user: master });
+    await fixture.grant("root:org", alice, ["cluster-admin"]);
+    const org = fixture.at("root:org", alice);
     await mountWorkspace(org, "far", allowed.url);
     await mountWorkspace(org, "mine", chosen.url);
   });
   after(async () => {
     for (const close of closing) await close();
-    await tenants.close();
+    await fixture.close();
     await allowed.close();
     await chosen.close();
   });
 
   async function clientOf(user: UserInfo, cluster: string, token?: string): Promise<Client> {
-    let text = await tenants.plane.kubeconfig({ cluster, user });
+    let text = await fixture.plane.kubeconfig({ cluster, user });
     if (token !== undefined) text = text.replace(/("?token"?: )"?[^"\n]+"?/, `$1"${token}"`);
     const connection = connect(parseKubeconfig(text, { trust: "inline" }));
     closing.push(() => connection.close());
@@ -76,7 +79,7 @@ describe("a mount of another server", () => {
   const asks = (client: Client, headers: Record<string, string> = {}) =>
     refusalOf(client.json({ method: "GET", path, headers } as never));
 
-  it("is told who a user is whom every workspace knows, and nothing that counts in this server alone", async () => {
+  it("gets the identity of a user whom every workspace knows, without the attributes that count in this server alone", async () => {
     const user: UserInfo = {
       username: "carol",
       groups: [
@@ -88,7 +91,7 @@ describe("a mount of another server", () => {
       ],
       extra: { "authorization.kcp.io/warrant": ["{}"], "example.com/team": ["a"] },
     };
-    await eventually(async () => assert.equal(await asks(tenants.at(far, user)), "200"));
+    await eventually(async () => assert.equal(await asks(fixture.at(far, user)), "200"));
     const { headers } = allowed.last;
     assert.equal(headers["x-remote-user"], "carol");
     assert.equal(headers["x-remote-group"], "devs, system:authenticated");
@@ -98,17 +101,17 @@ describe("a mount of another server", () => {
 
   it("on a host that the operator did not name is asked nothing, by anybody and any way", async () => {
     for (const user of [alice, master]) {
-      const said = await asks(tenants.at("root:org:mine", user));
+      const said = await asks(fixture.at("root:org:mine", user));
       assert.match(said, new RegExp(`^403 .*--mount-allowed-hosts=${chosen.host}`));
       const client = await clientOf(user, "root:org:mine");
       const session = client.upgrade({ method: "POST", path: exec, headers: handshake() });
       assert.equal((await session).status, 403);
     }
-    assert.deepEqual(chosen.heard, []);
+    assert.deepEqual(chosen.received, []);
   });
 
-  it("is told nothing of who is somebody in one workspace only", async () => {
-    const org = tenants.at("root:org", alice);
+  it("gets no identity of a user who is known in one workspace only", async () => {
+    const org = fixture.at("root:org", alice);
     const name = { namespace: "default", name: "robot" };
     await org.resource(accounts).create({ metadata: name });
     await org.resource(roles).create({
@@ -120,7 +123,7 @@ describe("a mount of another server", () => {
       ],
     } as never);
     const token = await requestToken(org, name, { expirationSeconds: 600 });
-    const heard = allowed.heard.length;
+    const heard = allowed.received.length;
     const robot = await clientOf(alice, far, token);
     assert.match(
       await asks(robot),
@@ -138,7 +141,7 @@ describe("a mount of another server", () => {
     for (const scopes of [extra["authentication.kcp.io/scopes"], [scope]]) {
       const user = { username: "system:admin", groups: ["system:authenticated"] };
       const local = { ...user, extra: { "authentication.kcp.io/scopes": scopes } };
-      assert.match(await asks(tenants.at(far, local)), /^403 /);
+      assert.match(await asks(fixture.at(far, local)), /^403 /);
     }
     // Nor of whom the workspace's administrator acts as.
     const acting = await asks(await clientOf(alice, far), {
@@ -146,6 +149,6 @@ describe("a mount of another server", () => {
       "impersonate-group": "system:masters",
     });
     assert.match(acting, /^403 /);
-    assert.equal(allowed.heard.length, heard);
+    assert.equal(allowed.received.length, heard);
   });
 });

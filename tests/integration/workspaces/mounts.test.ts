@@ -2,7 +2,6 @@
  * Goal: a workspace that is a mount is what its mount object says: ready or not, here or elsewhere. Requests reach it as who made them, and
  * nothing that could be used in their name leaves this server.
  */
-
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -22,7 +21,7 @@ import {
   specOf,
   statusOfRejection,
   WorkspaceFixture,
-} from "./tenants.ts";
+} from "./workspace-fixture.ts";
 
 const remotes = defineResource<DynamicObject>({
   group: "mounts.example.com",
@@ -63,7 +62,7 @@ const eventually = <Value>(check: () => Promise<Value>): Promise<Value> =>
   eventuallySoon(check, { timeoutMs: 60_000 });
 
 describe("a workspace that is a mount", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   let remote: Server;
   let remoteUrl = "";
   const heard: Heard[] = [];
@@ -95,21 +94,21 @@ describe("a workspace that is a mount", () => {
     await new Promise<void>((resolve) => remote.listen(0, "127.0.0.1", resolve));
     remoteUrl = `https://127.0.0.1:${(remote.address() as AddressInfo).port}/far`;
     const allowedHosts = [new URL(remoteUrl).host];
-    tenants = await WorkspaceFixture.start({
+    fixture = await WorkspaceFixture.start({
       mounts: { caPem: authority.certificatePem, allowedHosts },
     });
-    await tenants.workspace("root", "org", { user: master });
-    await tenants.grant("root:org", alice, ["cluster-admin"]);
-    await tenants.workspace("root:org", "team", { user: alice, type: "root:universal" });
+    await fixture.workspace("root", "org", { user: master });
+    await fixture.grant("root:org", alice, ["cluster-admin"]);
+    await fixture.workspace("root:org", "team", { user: alice, type: "root:universal" });
   });
   after(async () => {
-    await tenants.close();
+    await fixture.close();
     remote.closeAllConnections();
     await new Promise((resolve) => remote.close(resolve));
   });
 
   const mount = (name: string, namedBy = name) =>
-    tenants
+    fixture
       .at("root:org", alice)
       .resource(kinds.workspaces)
       .create({
@@ -120,13 +119,13 @@ describe("a workspace that is a mount", () => {
       } as never);
   const isIn = (name: string, phase: string, reason?: string) =>
     eventually(async () => {
-      const found = await tenants.at("root:org", alice).resource(kinds.workspaces).get({ name });
+      const found = await fixture.at("root:org", alice).resource(kinds.workspaces).get({ name });
       assert.equal(phaseOf(found), phase);
       assert.equal(conditionOf(found, "WorkspaceMountReady")?.["reason"], reason);
       return found;
     });
   const say = async (name: string, status: object) => {
-    const resource = tenants.at("root:org", alice).resource(remotes);
+    const resource = fixture.at("root:org", alice).resource(remotes);
     const found = await resource.get({ name });
     await resource.updateStatus({ ...found, status } as never);
   };
@@ -135,11 +134,11 @@ describe("a workspace that is a mount", () => {
   it("follows its mount object through all that can become of it", async () => {
     await mount("here");
     await isIn("here", "Unavailable", "MountObjectNotFound");
-    await tenants
+    await fixture
       .at("root:org", alice)
       .resource(kinds.definitions)
       .create(definition as never);
-    const resource = tenants.at("root:org", alice).resource(remotes);
+    const resource = fixture.at("root:org", alice).resource(remotes);
     await eventually(async () => void (await resource.create(object("here"))));
     await isIn("here", "Unavailable", "MountObjectNotReady");
     await say("here", {
@@ -147,7 +146,7 @@ describe("a workspace that is a mount", () => {
       URL: "https://localhost:6443/clusters/root:org:team",
     });
     await isIn("here", "Unavailable", "MountObjectNotReady");
-    const closed = tenants.at("root:org:here", master).resource(kinds.namespaces).list({});
+    const closed = fixture.at("root:org:here", master).resource(kinds.namespaces).list({});
     assert.equal((await statusOfRejection(closed)).code, 503);
     await say("here", { phase: "Ready", URL: "http://localhost/plain" });
     await isIn("here", "Unavailable", "MountObjectNotReady");
@@ -159,33 +158,33 @@ describe("a workspace that is a mount", () => {
 
   it("of a workspace of this server is that workspace, with the rights that one has there", async () => {
     const configMap = { metadata: { name: "through", namespace: "default" } };
-    const eventuallyMade = tenants.at("root:org:here", alice).resource(kinds.configMaps);
+    const eventuallyMade = fixture.at("root:org:here", alice).resource(kinds.configMaps);
     await eventually(async () => void (await eventuallyMade.create(configMap)));
-    await tenants
+    await fixture
       .at("root:org:team", alice)
       .resource(kinds.configMaps)
       .get({ name: "through", namespace: "default" });
-    const stranger = tenants.at("root:org:here", bob).resource(kinds.configMaps).list({});
+    const stranger = fixture.at("root:org:here", bob).resource(kinds.configMaps).list({});
     assert.equal((await statusOfRejection(stranger)).code, 403);
   });
 
   it("that leads to itself is not available", async () => {
-    await tenants.at("root:org", alice).resource(remotes).create(object("loop"));
+    await fixture.at("root:org", alice).resource(remotes).create(object("loop"));
     await mount("loop");
     await say("loop", { phase: "Ready", URL: "https://localhost:6443/clusters/root:org:loop" });
     await isIn("loop", "Ready");
     await eventually(async () => {
-      const asked = tenants.at("root:org:loop", master).resource(kinds.namespaces).list({});
+      const asked = fixture.at("root:org:loop", master).resource(kinds.namespaces).list({});
       assert.equal((await statusOfRejection(asked)).code, 503);
     });
   });
 
   it("of another server sends requests there, with who asks and without what they proved it by", async () => {
-    await tenants.at("root:org", alice).resource(remotes).create(object("far"));
+    await fixture.at("root:org", alice).resource(remotes).create(object("far"));
     await mount("far");
     await say("far", { phase: "Ready", URL: remoteUrl });
     await isIn("far", "Ready");
-    const client = tenants.at("root:org:far", alice);
+    const client = fixture.at("root:org:far", alice);
     const answer = await eventually(() =>
       client.json({ method: "GET", path: "/api/v1/pods?limit=5" }),
     );
@@ -202,15 +201,15 @@ describe("a workspace that is a mount", () => {
   it("of another server is closed to those who may not enter where it is mounted, and they do not learn of it", async () => {
     const before = heard.length;
     const ask = (path: string) =>
-      statusOfRejection(tenants.at(path, bob).json({ method: "GET", path: "/api" }));
+      statusOfRejection(fixture.at(path, bob).json({ method: "GET", path: "/api" }));
     const [there, nowhere] = [await ask("root:org:far"), await ask("root:org:none")];
     assert.deepEqual(there, nowhere);
     assert.equal(there.code, 403);
     assert.equal(heard.length, before);
   });
 
-  it("of another server is watched as long as one likes, and redirects nobody", async () => {
-    const client = tenants.at("root:org:far", alice);
+  it("of another server is watched for as long as the client wants, and its redirects are not forwarded", async () => {
+    const client = fixture.at("root:org:far", alice);
     const leaving = new AbortController();
     const watch = client.resource(kinds.configMaps).watch({ signal: leaving.signal });
     assert.equal((await watch.next()).value?.object.metadata.name, "x");
@@ -223,10 +222,10 @@ describe("a workspace that is a mount", () => {
   it("is unavailable when its object says so, and gone when it is deleted", async () => {
     await say("far", { phase: "Unknown", URL: remoteUrl });
     await isIn("far", "Unavailable", "MountObjectNotReady");
-    await tenants.at("root:org", alice).resource(remotes).delete({ name: "far" });
+    await fixture.at("root:org", alice).resource(remotes).delete({ name: "far" });
     await isIn("far", "Unavailable", "MountObjectNotFound");
-    await tenants.at("root:org", alice).resource(kinds.workspaces).delete({ name: "far" });
-    await tenants.gone("root:org", "far");
+    await fixture.at("root:org", alice).resource(kinds.workspaces).delete({ name: "far" });
+    await fixture.gone("root:org", "far");
   });
 
   it("has no type and no cluster that its creator says", async () => {
@@ -234,7 +233,7 @@ describe("a workspace that is a mount", () => {
       mount: { ref: { apiVersion: "v1", kind: "Remote", name: "x" } },
       type: { name: "universal", path: "root" },
     };
-    const both = tenants
+    const both = fixture
       .at("root:org", alice)
       .resource(kinds.workspaces)
       .create({ metadata: { name: "both" }, spec } as never);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { kinds, WorkspaceFixture } from "./tenants.ts";
+import { kinds, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const serviceAccounts = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "serviceaccounts" },
@@ -12,14 +12,14 @@ const serviceAccounts = defineResource<DynamicObject>({
 const rootCa = "kube-root-ca.crt";
 
 describe("the namespaces of a new workspace", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   beforeEach(async () => {
-    tenants = await WorkspaceFixture.start();
+    fixture = await WorkspaceFixture.start();
   });
-  afterEach(() => tenants.close());
+  afterEach(() => fixture.close());
 
   const caIn = async (path: string, namespace: string) => {
-    const found = await tenants
+    const found = await fixture
       .at(path)
       .resource(kinds.configMaps)
       .find({ namespace, name: rootCa });
@@ -27,7 +27,7 @@ describe("the namespaces of a new workspace", () => {
   };
 
   it("have their certificate and their service account from the first moment", async () => {
-    const workspaces = tenants.at("root").resource(kinds.workspaces);
+    const workspaces = fixture.at("root").resource(kinds.workspaces);
     const made = await workspaces.create({
       metadata: { name: "team" },
       spec: { type: { name: "universal", path: "root" } },
@@ -35,7 +35,7 @@ describe("the namespaces of a new workspace", () => {
     assert.equal((made["status"] as { phase: string }).phase, "Ready");
     for (const namespace of ["default", "kube-system"]) {
       assert.match((await caIn("root:team", namespace)) ?? "", /BEGIN CERTIFICATE/, namespace);
-      const account = await tenants
+      const account = await fixture
         .at("root:team")
         .resource(serviceAccounts)
         .find({ namespace, name: "default" });
@@ -44,14 +44,14 @@ describe("the namespaces of a new workspace", () => {
   });
 
   it("get them back, and give them up with the workspace", async () => {
-    await tenants.workspace("root", "team", { type: "root:universal" });
-    const configMaps = tenants.at("root:team").resource(kinds.configMaps);
+    await fixture.workspace("root", "team", { type: "root:universal" });
+    const configMaps = fixture.at("root:team").resource(kinds.configMaps);
     const before = await caIn("root:team", "default");
     await configMaps.delete({ namespace: "default", name: rootCa });
     await eventually(async () => assert.equal(await caIn("root:team", "default"), before));
-    await tenants.at("root").resource(kinds.workspaces).delete({ name: "team" });
+    await fixture.at("root").resource(kinds.workspaces).delete({ name: "team" });
     await eventually(async () => {
-      const { items } = await tenants.at("*").resource(kinds.configMaps).list();
+      const { items } = await fixture.at("*").resource(kinds.configMaps).list();
       const left = items.filter(({ metadata }) => metadata.name === rootCa);
       assert.ok(
         left.every(({ metadata }) =>
@@ -63,9 +63,9 @@ describe("the namespaces of a new workspace", () => {
   });
 
   it("have nothing where no control loop would look after it", async () => {
-    await tenants.close();
-    tenants = await WorkspaceFixture.start({ controlLoops: false });
-    await tenants.workspace("root", "team", { type: "root:universal" });
+    await fixture.close();
+    fixture = await WorkspaceFixture.start({ controlLoops: false });
+    await fixture.workspace("root", "team", { type: "root:universal" });
     assert.equal(await caIn("root:team", "default"), undefined);
   });
 });

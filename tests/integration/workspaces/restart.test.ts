@@ -9,7 +9,7 @@ import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { eventually } from "@kcp-ts/testkit";
-import { kinds, master, specOf, WorkspaceFixture } from "./tenants.ts";
+import { kinds, master, specOf, WorkspaceFixture } from "./workspace-fixture.ts";
 
 /** A store that outlives its servers, and whose reading through can be held up. */
 class SlowToRead {
@@ -54,8 +54,8 @@ function isWholeResource(prefix: StorageKey): boolean {
   return /^\/(core|tenancy)\.kcp\.io\/(logicalclusters|workspaces)\/+$/.test(prefix);
 }
 
-async function annotate(tenants: WorkspaceFixture, path: string, name: string, value: string) {
-  const logical = tenants.at(path, master).resource(kinds.logicalClusters);
+async function annotate(fixture: WorkspaceFixture, path: string, name: string, value: string) {
+  const logical = fixture.at(path, master).resource(kinds.logicalClusters);
   const found = await logical.get({ name: "cluster" });
   const annotations = { ...found.metadata.annotations, [name]: value };
   await logical.update({ ...found, metadata: { ...found.metadata, annotations } });

@@ -1,30 +1,33 @@
-/** Goal: what upstream's export of tenancy.kcp.io lets nobody do in a workspace, its administrator included. */
+/**
+ * Goal: the operations that upstream's export of tenancy.kcp.io denies in a workspace to all users,
+ * its administrator included.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
-import { admin, alice, kinds, master, WorkspaceFixture } from "./tenants.ts";
+import { admin, alice, kinds, master, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const anonymous: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
 
 describe("the policy on tenancy.kcp.io", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start();
-    await tenants.workspace("root", "org");
-    await tenants.grant("root:org", alice, ["cluster-admin"]);
-    await tenants.grant("root:org", anonymous, ["cluster-admin"]);
-    await tenants.workspace("root:org", "team", { user: alice });
-    await tenants
+    fixture = await WorkspaceFixture.start();
+    await fixture.workspace("root", "org");
+    await fixture.grant("root:org", alice, ["cluster-admin"]);
+    await fixture.grant("root:org", anonymous, ["cluster-admin"]);
+    await fixture.workspace("root:org", "team", { user: alice });
+    await fixture
       .at("root:org", alice)
       .resource(kinds.types)
       .create({ metadata: { name: "own" }, spec: {} } as never);
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   const send = async (user: UserInfo, method: string, path: string, body?: object) => {
-    const { transport } = tenants.plane.clientFor("root:org", user);
+    const { transport } = fixture.plane.clientFor("root:org", user);
     const response = await transport.send({
       method: method as TransportRequest["method"],
       path: `/clusters/root:org${path}`,
@@ -65,10 +68,10 @@ describe("the policy on tenancy.kcp.io", () => {
     });
   }
 
-  it("holds for what users are told that they may do", async () => {
+  it("holds for access reviews, too", async () => {
     const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     const resourceAttributes = { group: "tenancy.kcp.io", resource: "workspaces", name: "team" };
-    const { transport } = tenants.plane.clientFor("root:org", alice);
+    const { transport } = fixture.plane.clientFor("root:org", alice);
     for (const [verb, allowed] of [
       ["patch", false],
       ["get", true],

@@ -11,30 +11,30 @@ import {
   specOf,
   statusOfRejection,
   WorkspaceFixture,
-} from "./tenants.ts";
+} from "./workspace-fixture.ts";
 
 describe("types of workspaces", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start();
-    await tenants.workspace("root", "org");
-    await tenants.workspace("root:org", "kin");
+    fixture = await WorkspaceFixture.start();
+    await fixture.workspace("root", "org");
+    await fixture.workspace("root:org", "kin");
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   const makeType = (path: string, name: string, spec: object = {}) =>
-    tenants
+    fixture
       .at(path)
       .resource(kinds.types)
       .create({ metadata: { name }, spec } as never);
   const make = (parent: string, name: string, type: object | undefined, user = undefined) =>
-    tenants
+    fixture
       .at(parent, user)
       .resource(kinds.workspaces)
       .create({ metadata: { name }, spec: type === undefined ? {} : { type } } as never);
 
   it("of root are there from the start", async () => {
-    const { items } = await tenants.at("root").resource(kinds.types).list({});
+    const { items } = await fixture.at("root").resource(kinds.types).list({});
     assert.deepEqual(
       items.map(({ metadata }) => metadata.name),
       ["home", "organization", "root", "team", "universal"],
@@ -118,9 +118,9 @@ describe("types of workspaces", () => {
       extend: { with: [{ name: "ring-a", path: "root:org" }] },
     });
     await make("root:org:kin", "ringed", { name: "ring-b" });
-    const ring = await tenants.at("root:org").resource(kinds.types).get({ name: "ring-a" });
+    const ring = await fixture.at("root:org").resource(kinds.types).get({ name: "ring-a" });
     const spec = { ...specOf(ring), extend: { with: [{ name: "ring-b", path: "root:org" }] } };
-    await tenants
+    await fixture
       .at("root:org")
       .resource(kinds.types)
       .update({ ...ring, spec } as never);
@@ -136,7 +136,7 @@ describe("types of workspaces", () => {
     await makeType("root:org", "base");
     await makeType("root:org", "based", { extend: { with: [{ name: "base", path: "root:org" }] } });
     await make("root:org:kin", "uprooted", { name: "based" });
-    await tenants.at("root:org").resource(kinds.types).delete({ name: "base" });
+    await fixture.at("root:org").resource(kinds.types).delete({ name: "base" });
     const { code, message } = await statusOfRejection(
       make("root:org:kin:uprooted", "below", undefined),
     );
@@ -144,10 +144,10 @@ describe("types of workspaces", () => {
     assert.match(message, /workspace type "root:org:base" cannot be resolved/);
   });
 
-  it("that the parent is of and that are gone refuse what is to be below: nobody knows their limits", async () => {
+  it("a deleted type of the parent rejects new children, because its limits are unknown", async () => {
     await makeType("root:org", "passing", { limitAllowedChildren: { none: true } });
     await make("root:org:kin", "orphaned", { name: "passing" });
-    await tenants.at("root:org").resource(kinds.types).delete({ name: "passing" });
+    await fixture.at("root:org").resource(kinds.types).delete({ name: "passing" });
     const missing =
       'cannot be resolved: workspacetypes.tenancy.kcp.io "root:org:passing" not found';
     const wanted = make("root:org:kin:orphaned", "below", undefined);
@@ -161,15 +161,15 @@ describe("types of workspaces", () => {
   });
 
   it("of homes that cannot be used refuse a home", async () => {
-    const types = tenants.at("root").resource(kinds.types);
+    const types = fixture.at("root").resource(kinds.types);
     const home = await types.get({ name: "home" });
     const spec = { ...specOf(home), extend: { with: [{ name: "none", path: "root" }] } };
     const broken = await types.update({ ...home, spec } as never);
-    const asked = tenants.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
+    const asked = fixture.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
     const { code, message } = await statusOfRejection(asked);
     assert.equal(code, 403, message);
     await types.update({ ...broken, spec: specOf(home) } as never);
-    await tenants.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
+    await fixture.at("root", alice).resource(kinds.workspaces).get({ name: "~" });
   });
 
   for (const path of [
@@ -194,7 +194,7 @@ describe("types of workspaces", () => {
       if (made.code !== 200) return;
       const { code: used } = await statusOfRejection(make("root:org", "lost", { name: "lost" }));
       assert.equal(used, 403);
-      await tenants.at("root:org").resource(kinds.types).delete({ name: "lost" });
+      await fixture.at("root:org").resource(kinds.types).delete({ name: "lost" });
     });
   }
 
@@ -210,10 +210,10 @@ describe("types of workspaces", () => {
 
   it("can be used by those who are allowed to, by all types that they extend", async () => {
     await makeType("root", "guarded", { extend: { with: [{ name: "universal", path: "root" }] } });
-    await tenants.workspace("root", "alices", { type: "root:universal" });
-    await tenants.grant("root:alices", alice, ["cluster-admin"]);
+    await fixture.workspace("root", "alices", { type: "root:universal" });
+    await fixture.grant("root:alices", alice, ["cluster-admin"]);
     const create = (name: string) =>
-      tenants
+      fixture
         .at("root:alices", alice)
         .resource(kinds.workspaces)
         .create({ metadata: { name }, spec: { type: { name: "guarded", path: "root" } } } as never);
@@ -222,7 +222,7 @@ describe("types of workspaces", () => {
       message:
         "workspaces.tenancy.kcp.io \"no\" is forbidden: unable to use workspace type root:guarded: missing verb='use' permission on workspacetype",
     });
-    await tenants
+    await fixture
       .at("root")
       .resource(kinds.clusterRoles)
       .create({
@@ -236,7 +236,7 @@ describe("types of workspaces", () => {
           },
         ],
       } as never);
-    await tenants.grant("root", alice, ["use-guarded"]);
+    await fixture.grant("root", alice, ["use-guarded"]);
     assert.equal(phaseOf(await create("yes")), "Ready");
   });
 
@@ -249,7 +249,7 @@ describe("types of workspaces", () => {
     assert.equal(phaseOf(created), "Initializing");
     const waiting = conditionOf(created, "WorkspaceInitialized");
     assert.equal(waiting?.["reason"], "InitializerExists");
-    const logical = tenants.at("root:waits").resource(kinds.logicalClusters);
+    const logical = fixture.at("root:waits").resource(kinds.logicalClusters);
     const cluster = await logical.get({ name: "cluster" });
     assert.equal(phaseOf(cluster), "Initializing");
     assert.deepEqual(specOf(cluster)["initializers"], [
@@ -262,7 +262,7 @@ describe("types of workspaces", () => {
     const labels = Object.keys(cluster.metadata.labels ?? {});
     assert.ok(labels.some((key) => key.startsWith("initializer.internal.kcp.io/")));
     await logical.updateStatus({ ...cluster, status: { ...status, initializers: [] } } as never);
-    await tenants.ready("root", "waits");
+    await fixture.ready("root", "waits");
     const after = await logical.get({ name: "cluster" });
     assert.equal(phaseOf(after), "Ready");
     assert.deepEqual(Object.keys(after.metadata.labels ?? {}), ["tenancy.kcp.io/phase"]);
@@ -273,29 +273,29 @@ describe("types of workspaces", () => {
       terminator: true,
       extend: { with: [{ name: "universal", path: "root" }] },
     });
-    await tenants.workspace("root", "mourns", { type: "root:mourned" });
+    await fixture.workspace("root", "mourns", { type: "root:mourned" });
     const configMap = { metadata: { name: "last", namespace: "default" } };
-    await tenants.at("root:mourns").resource(kinds.configMaps).create(configMap);
-    await tenants.at("root").resource(kinds.workspaces).delete({ name: "mourns" });
-    const logical = tenants.at("root:mourns").resource(kinds.logicalClusters);
+    await fixture.at("root:mourns").resource(kinds.configMaps).create(configMap);
+    await fixture.at("root").resource(kinds.workspaces).delete({ name: "mourns" });
+    const logical = fixture.at("root:mourns").resource(kinds.logicalClusters);
     const cluster = await eventually(async () => {
       const found = await logical.get({ name: "cluster" });
       assert.equal(phaseOf(found), "Terminating");
       return found;
     });
     assert.ok(cluster.metadata.finalizers?.includes("kcp.io/has-terminators"));
-    const read = tenants.at("root:mourns").resource(kinds.configMaps);
+    const read = fixture.at("root:mourns").resource(kinds.configMaps);
     await read.get({ namespace: "default", name: "last" });
     const status = cluster["status"] as unknown as object;
     await logical.updateStatus({ ...cluster, status: { ...status, terminators: [] } } as never);
-    await tenants.gone("root", "mourns");
+    await fixture.gone("root", "mourns");
   });
 
   it("give new workspaces their labels, which do not go before the creator's", async () => {
     await makeType("root", "labelled", {
       additionalWorkspaceLabels: { tier: "gold", colour: "red" },
     });
-    const created = await tenants
+    const created = await fixture
       .at("root")
       .resource(kinds.workspaces)
       .create({

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EmbeddedStorage } from "@kcp-ts/apiserver/storage/embedded";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { kinds, master, WorkspaceFixture } from "./tenants.ts";
+import { kinds, master, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const count = Number(process.env["BENCH_WORKSPACES"] ?? 5000);
 const writersAtOnce = 32;
@@ -45,7 +45,7 @@ function tree(): Place[] {
 }
 
 async function round(
-  tenants: WorkspaceFixture,
+  fixture: WorkspaceFixture,
   name: string,
   places: readonly Place[],
 ): Promise<void> {
@@ -53,7 +53,7 @@ async function round(
   const diskBefore = diskKiB();
   const creation = await timed(async () => {
     await each(places, ([parent, workspace]) =>
-      tenants
+      fixture
         .at(parent, master)
         .resource(kinds.workspaces)
         .create({
@@ -67,10 +67,10 @@ async function round(
   const tops = places.filter(([parent]) => parent === "root");
   const deletion = await timed(async () => {
     await each(tops, ([, workspace]) =>
-      tenants.at("root", master).resource(kinds.workspaces).delete({ name: workspace }),
+      fixture.at("root", master).resource(kinds.workspaces).delete({ name: workspace }),
     );
     for (;;) {
-      const { items } = await tenants.at("*", master).resource(kinds.workspaces).list({ limit: 1 });
+      const { items } = await fixture.at("*", master).resource(kinds.workspaces).list({ limit: 1 });
       if (items.length === 0) break;
       await sleep(systemClock, 20);
     }

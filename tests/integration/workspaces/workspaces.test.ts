@@ -12,17 +12,17 @@ import {
   specOf,
   statusOfRejection,
   WorkspaceFixture,
-} from "./tenants.ts";
+} from "./workspace-fixture.ts";
 
 describe("a workspace", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start();
+    fixture = await WorkspaceFixture.start();
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   it("is ready when its creation is answered", async () => {
-    const created = await tenants
+    const created = await fixture
       .at("root", admin)
       .resource(kinds.workspaces)
       .create({ metadata: { name: "answered" } });
@@ -43,11 +43,11 @@ describe("a workspace", () => {
   });
 
   it("is found by its path, by its parent's name and its own, and by its cluster's name", async () => {
-    const org = await tenants.workspace("root", "org");
-    const team = await tenants.workspace("root:org", "team", { type: "root:team", user: admin });
+    const org = await fixture.workspace("root", "org");
+    const team = await fixture.workspace("root:org", "team", { type: "root:team", user: admin });
     const [orgCluster, teamCluster] = [org, team].map((one) => String(specOf(one)["cluster"]));
     for (const path of ["root:org:team", `${orgCluster}:team`, String(teamCluster)]) {
-      const found = await tenants.at(path).resource(kinds.logicalClusters).get({ name: "cluster" });
+      const found = await fixture.at(path).resource(kinds.logicalClusters).get({ name: "cluster" });
       const { annotations } = found.metadata;
       assert.equal(annotations?.["kcp.io/path"], "root:org:team");
       assert.equal(annotations?.["kcp.io/cluster"], teamCluster);
@@ -68,8 +68,8 @@ describe("a workspace", () => {
   });
 
   it("begins with two namespaces and an administrator", async () => {
-    await tenants.workspace("root", "begun", { user: admin });
-    const client = tenants.at("root:begun");
+    await fixture.workspace("root", "begun", { user: admin });
+    const client = fixture.at("root:begun");
     const { items } = await client.resource(kinds.namespaces).list({});
     assert.deepEqual(
       items.map(({ metadata }) => metadata.name),
@@ -84,23 +84,23 @@ describe("a workspace", () => {
   });
 
   it("of a member of system:masters has no owner and no administrator", async () => {
-    const created = await tenants.workspace("root", "masterly", { user: master });
+    const created = await fixture.workspace("root", "masterly", { user: master });
     assert.equal(created.metadata.annotations?.["experimental.tenancy.kcp.io/owner"], undefined);
-    const bindings = await tenants.at("root:masterly").resource(kinds.clusterRoleBindings).list({});
+    const bindings = await fixture.at("root:masterly").resource(kinds.clusterRoleBindings).list({});
     assert.deepEqual(bindings.items, []);
   });
 
   it("has objects that no other has", async () => {
-    await tenants.workspace("root", "left");
-    await tenants.workspace("root", "right");
+    await fixture.workspace("root", "left");
+    await fixture.workspace("root", "right");
     const configMap = { metadata: { name: "mine", namespace: "default" }, data: { of: "left" } };
-    await tenants.at("root:left").resource(kinds.configMaps).create(configMap);
-    const elsewhere = tenants.at("root:right").resource(kinds.configMaps);
+    await fixture.at("root:left").resource(kinds.configMaps).create(configMap);
+    const elsewhere = fixture.at("root:right").resource(kinds.configMaps);
     await assert.rejects(elsewhere.get({ namespace: "default", name: "mine" }), isNotFound);
   });
 
   it("gets the name that generateName begins", async () => {
-    const created = await tenants
+    const created = await fixture
       .at("root")
       .resource(kinds.workspaces)
       .create({ metadata: { generateName: "e2e-" } } as never);
@@ -111,19 +111,19 @@ describe("a workspace", () => {
   });
 
   it("that is only tried leaves nothing behind", async () => {
-    const before = await tenants.at("*").resource(kinds.logicalClusters).list({});
-    await tenants
+    const before = await fixture.at("*").resource(kinds.logicalClusters).list({});
+    await fixture
       .at("root")
       .resource(kinds.workspaces)
       .create({ metadata: { name: "tried" } }, { dryRun: true });
-    const after = await tenants.at("*").resource(kinds.logicalClusters).list({});
+    const after = await fixture.at("*").resource(kinds.logicalClusters).list({});
     assert.equal(after.items.length, before.items.length);
   });
 
   it("of a taken name leaves nothing behind", async () => {
-    await tenants.workspace("root", "taken");
-    const before = await tenants.at("*", master).resource(kinds.logicalClusters).list({});
-    const again = tenants
+    await fixture.workspace("root", "taken");
+    const before = await fixture.at("*", master).resource(kinds.logicalClusters).list({});
+    const again = fixture
       .at("root")
       .resource(kinds.workspaces)
       .create({ metadata: { name: "taken" } });
@@ -131,7 +131,7 @@ describe("a workspace", () => {
       code: 409,
       message: 'workspaces.tenancy.kcp.io "taken" already exists',
     });
-    const after = await tenants.at("*", master).resource(kinds.logicalClusters).list({});
+    const after = await fixture.at("*", master).resource(kinds.logicalClusters).list({});
     assert.equal(after.items.length, before.items.length);
   });
 
@@ -145,14 +145,14 @@ describe("a workspace", () => {
   ];
   for (const [name, isValid] of names) {
     it(`${isValid ? "can" : "cannot"} be named ${name}`, async () => {
-      const create = tenants.at("root").resource(kinds.workspaces).create({ metadata: { name } });
+      const create = fixture.at("root").resource(kinds.workspaces).create({ metadata: { name } });
       assert.equal((await statusOfRejection(create)).code, isValid ? 200 : 422);
     });
   }
 
   it("cannot be moved, retyped or given away", async () => {
-    const created = await tenants.workspace("root", "fixed", { user: admin });
-    const resource = tenants.at("root", admin).resource(kinds.workspaces);
+    const created = await fixture.workspace("root", "fixed", { user: admin });
+    const resource = fixture.at("root", admin).resource(kinds.workspaces);
     const spec = specOf(created);
     const changes: readonly object[] = [
       { ...created, spec: { ...spec, type: { name: "universal", path: "root" } } },
@@ -173,37 +173,37 @@ describe("a workspace", () => {
   });
 
   it("that no shard suits waits until one does", async () => {
-    const resource = tenants.at("root").resource(kinds.workspaces);
+    const resource = fixture.at("root").resource(kinds.workspaces);
     const spec = { location: { selector: { matchLabels: { region: "moon" } } } };
     const created = await resource.create({ metadata: { name: "far" }, spec } as never);
     assert.equal(phaseOf(created), "Scheduling");
     const condition = conditionOf(created, "WorkspaceScheduled");
     assert.equal(condition?.["reason"], "Unschedulable");
     assert.equal(condition?.["message"], "No available shards to schedule the workspace");
-    const missing = tenants.at("root:far").resource(kinds.namespaces).list({});
+    const missing = fixture.at("root:far").resource(kinds.namespaces).list({});
     assert.equal((await statusOfRejection(missing)).code, 404);
 
-    const shards = tenants.at("root").resource(kinds.shards);
+    const shards = fixture.at("root").resource(kinds.shards);
     const shard = await shards.get({ name: "root" });
     const labels = { ...shard.metadata.labels, region: "moon" };
     await shards.update({ ...shard, metadata: { ...shard.metadata, labels } });
-    const ready = await tenants.ready("root", "far");
+    const ready = await fixture.ready("root", "far");
     assert.equal(ready.metadata.labels?.["region"], "moon");
-    await tenants.at("root:far").resource(kinds.logicalClusters).get({ name: "cluster" });
+    await fixture.at("root:far").resource(kinds.logicalClusters).get({ name: "cluster" });
   });
 });
 
 describe("paths", () => {
-  let tenants: WorkspaceFixture;
+  let fixture: WorkspaceFixture;
   before(async () => {
-    tenants = await WorkspaceFixture.start();
+    fixture = await WorkspaceFixture.start();
   });
-  after(() => tenants.close());
+  after(() => fixture.close());
 
   it("that lead nowhere are not found, for those who may know", async () => {
-    await tenants.workspace("root", "org");
+    await fixture.workspace("root", "org");
     for (const path of ["root:none", "root:org:none", "root:none:org", "nobody:org"]) {
-      const refused = await statusOfRejection(tenants.at(path).resource(kinds.namespaces).list({}));
+      const refused = await statusOfRejection(fixture.at(path).resource(kinds.namespaces).list({}));
       assert.deepEqual(refused, {
         code: 404,
         message: `workspaces.tenancy.kcp.io "${path}" not found`,
@@ -212,21 +212,21 @@ describe("paths", () => {
   });
 
   it("lead to the new workspace when one is deleted and made anew under its name", async () => {
-    const first = await tenants.workspace("root", "again");
-    await tenants
+    const first = await fixture.workspace("root", "again");
+    await fixture
       .at("root:again")
       .resource(kinds.namespaces)
       .create({ metadata: { name: "old" } });
-    await tenants.at("root").resource(kinds.workspaces).delete({ name: "again" });
-    await tenants.gone("root", "again");
-    const second = await tenants.workspace("root", "again");
+    await fixture.at("root").resource(kinds.workspaces).delete({ name: "again" });
+    await fixture.gone("root", "again");
+    const second = await fixture.workspace("root", "again");
     assert.notEqual(specOf(first)["cluster"], specOf(second)["cluster"]);
-    const namespaces = tenants.at("root:again").resource(kinds.namespaces);
+    const namespaces = fixture.at("root:again").resource(kinds.namespaces);
     await assert.rejects(namespaces.get({ name: "old" }), isNotFound);
   });
 
   it("of plain new names are open to administrators, as before there were workspaces", async () => {
-    const client = tenants.at("scratch");
+    const client = fixture.at("scratch");
     await client.resource(kinds.namespaces).create({ metadata: { name: "there" } });
     assert.equal((await client.resource(kinds.namespaces).list({})).items.length, 1);
   });

@@ -1,8 +1,11 @@
-/** Workloads that are to be near to each other, or apart: what an application team says in a Placement, and applies. Told once, for every kind of cluster. */
+/**
+ * Workloads with affinity or anti-affinity, which an application team declares in a Placement, and
+ * applies. Written once, for every kind of cluster.
+ */
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { TestEnvironment } from "../grounds/index.ts";
-import { eventually, namespace, region, UseCaseFixture } from "./use-case-stage.ts";
+import type { TestEnvironment } from "../test-environments/index.ts";
+import { eventually, namespace, region, UseCaseFixture } from "./use-case-fixture.ts";
 
 const group = { apiVersion: "scheduling.kcp.io/v1alpha1" };
 
@@ -38,9 +41,9 @@ function deployment(name: string, replicas: number): object {
 
 const toDatabase = { workloadSelector: { matchLabels: { app: "db" } }, required: true };
 
-export function affinityUseCases(ground: TestEnvironment): void {
+export function affinityUseCases(environment: TestEnvironment): void {
   it("affinity: a cache goes to the cluster of its database, and a standby to any other", async (t) => {
-    const stage = await UseCaseFixture.set(t, ground);
+    const stage = await UseCaseFixture.start(t, environment);
     await stage.write(
       "placements.yaml",
       placement("db", "db", { locationSelectors: [{ matchLabels: { [region]: "west" } }] }),

@@ -1,9 +1,12 @@
-/** What application teams do, as the document on transparent multi-cluster numbers it: told once, for every kind of cluster. */
+/**
+ * The use cases of application teams, numbered as in the document on transparent multi-cluster:
+ * written once, for every kind of cluster.
+ */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { importedServiceLabel } from "@kcp-ts/multicluster";
 import { defineResource } from "@kcp-ts/sdk";
-import type { TestEnvironment } from "../grounds/index.ts";
+import type { TestEnvironment } from "../test-environments/index.ts";
 import {
   claim,
   locationAndPlacement,
@@ -14,7 +17,6 @@ import {
   withConfig,
   withData,
 } from "./manifests.ts";
-import { WatchRecorder } from "./records.ts";
 import {
   type AnyObject,
   bothClusters,
@@ -22,7 +24,8 @@ import {
   kinds,
   region,
   UseCaseFixture,
-} from "./use-case-stage.ts";
+} from "./use-case-fixture.ts";
+import { WatchRecorder } from "./watch-recorder.ts";
 
 interface Endpoints extends AnyObject {
   readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
@@ -54,16 +57,16 @@ const moveTo = (cluster: string) =>
     spec: { locationSelectors: [{ matchLabels: { [region]: cluster } }] },
   });
 
-export function appTeamUseCases(ground: TestEnvironment): void {
-  applies(ground);
-  moves(ground);
-  takesVolumeAlong(ground);
-  sharesVolume(ground);
+export function appTeamUseCases(environment: TestEnvironment): void {
+  applies(environment);
+  moves(environment);
+  takesVolumeAlong(environment);
+  sharesVolume(environment);
 }
 
-function applies(ground: TestEnvironment): void {
+function applies(environment: TestEnvironment): void {
   it("user 1: applies a workload that knows no clusters, sees it run, and its status summed up", async (t) => {
-    const stage = await UseCaseFixture.set(t, ground);
+    const stage = await UseCaseFixture.start(t, environment);
     await stage.write("web.yaml", webConfig, webDeployment(4, withConfig), webService);
     await stage.types(`
 $ kubectl apply -f web.yaml
@@ -105,9 +108,9 @@ service "web" deleted*
   });
 }
 
-function moves(ground: TestEnvironment): void {
+function moves(environment: TestEnvironment): void {
   it("user 2 and 3: moves it by one attribute, and neither those inside nor those outside notice", async (t) => {
-    const stage = await UseCaseFixture.set(t, ground);
+    const stage = await UseCaseFixture.start(t, environment);
     await stage.write("policy.yaml", ...locationAndPlacement(region, bothClusters));
     await stage.write("web.yaml", webDeployment(3), webService, webIngress);
     await stage.types(`
@@ -159,13 +162,13 @@ placement.scheduling.kcp.io/web patched
   });
 }
 
-function takesVolumeAlong(ground: TestEnvironment): void {
+function takesVolumeAlong(environment: TestEnvironment): void {
   it("user 5: a volume that cannot be shared moves when that is allowed, and not before", async (t) => {
     const resources = [
       ...["deployments.apps", "replicasets.apps", "pods", "services"],
       ...["persistentvolumeclaims", "persistentvolumes"],
     ];
-    const stage = await UseCaseFixture.set(t, ground, { resources });
+    const stage = await UseCaseFixture.start(t, environment, { resources });
     await stage.write("web.yaml", claim("ReadWriteOnce"), webDeployment(2, withData));
     await stage.types("$ kubectl apply -f web.yaml\n...\n");
     const [home, other] = await eventually(async () => {
@@ -179,12 +182,12 @@ function takesVolumeAlong(ground: TestEnvironment): void {
     await stage.patchTarget(home, { evictAfter: "2020-01-01T00:00:00Z" });
     await eventually(async () => {
       const { annotations } = (await stage.find("claims", "data"))?.metadata ?? {};
-      const said = JSON.parse(annotations?.["workloads.kcp.io/volumes"] ?? "{}");
-      assert.equal(said[other]?.reason, "AccessMode", JSON.stringify(annotations));
+      const said = JSON.parse(annotations?.["workload.kcp.io/volumes"] ?? "{}");
+      assert.equal(said[other]?.reason, "IncompatibleAccessMode", JSON.stringify(annotations));
     });
     assert.equal((await stage.counts())[home], "2/2");
     await stage.types(`
-$ kubectl annotate pvc data workloads.kcp.io/volume-move=detach
+$ kubectl annotate pvc data workload.kcp.io/volume-migration=detach
 persistentvolumeclaim/data annotated
 `);
     await stage.untilCounts({ web: "2/2", [other]: "2/2" });
@@ -196,13 +199,13 @@ persistentvolumeclaim/data annotated
   });
 }
 
-function sharesVolume(ground: TestEnvironment): void {
+function sharesVolume(environment: TestEnvironment): void {
   it("user 5: a volume that can be shared is bound beside, and the workload never stops", async (t) => {
     const resources = [
       ...["deployments.apps", "replicasets.apps", "pods", "services"],
       ...["persistentvolumeclaims", "persistentvolumes"],
     ];
-    const stage = await UseCaseFixture.set(t, ground, { resources });
+    const stage = await UseCaseFixture.start(t, environment, { resources });
     await stage.write("web.yaml", claim("ReadWriteMany"), webDeployment(2, withData));
     await stage.types("$ kubectl apply -f web.yaml\n...\n");
     await stage.untilCounts({ web: "2/2", east: "1/1", west: "1/1" });

@@ -1,5 +1,5 @@
 /** What the people of the use cases apply: nothing in it knows of clusters. */
-import { namespace } from "./use-case-stage.ts";
+import { namespace } from "./use-case-fixture.ts";
 
 const labels = { app: "web" };
 

@@ -1,7 +1,10 @@
-/** Goal: what people do with many clusters works on real ones, too: kube-apiserver, kube-controller-manager, and nodes that pretend. */
+/**
+ * Goal: the use cases work on real clusters, too: kube-apiserver, kube-controller-manager, and
+ * simulated nodes.
+ */
 import { after, describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
-import { RealClusters } from "../grounds/index.ts";
+import { RealClusters } from "../test-environments/index.ts";
 import { adminUseCases } from "./admin.ts";
 import { affinityUseCases } from "./affinity.ts";
 import { appTeamUseCases } from "./app-team.ts";

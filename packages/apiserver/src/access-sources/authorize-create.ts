@@ -1,6 +1,6 @@
 /**
- * An update or an apply that turns out to create something is a create to authorization, too: whoever may only change what is there cannot
- * make something of a new name.
+ * An update or an apply that turns out to create its object is also authorized as a create: the
+ * permission to change existing objects does not permit creating one of a new name.
  */
 import type { AdmissionRequest } from "../admission/index.ts";
 import { type Authorizer, forbidden } from "../authorization/index.ts";

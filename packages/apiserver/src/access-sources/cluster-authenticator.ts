@@ -1,4 +1,7 @@
-/** Who asks, for a request in a logical cluster: known to all of them, or to this one. The latter is asked only when the former do not know. */
+/**
+ * ClusterAuthenticator authenticates a request in a logical cluster: by the authenticators of all
+ * clusters first, and by those of this cluster only when the former do not know the credentials.
+ */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type ClusterTokens,
@@ -13,22 +16,24 @@ import type { ClusterScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 
 export class ClusterAuthenticator {
-  readonly #everywhere: RequestAuthenticator;
-  readonly #workspaces: ClusterTokens;
+  readonly #globalAuthenticator: RequestAuthenticator;
+  readonly #workspaceAuthenticator: ClusterTokens;
 
   constructor(everywhere: RequestAuthenticator, workspaces: ClusterTokens) {
-    this.#everywhere = everywhere;
-    this.#workspaces = workspaces;
+    this.#globalAuthenticator = everywhere;
+    this.#workspaceAuthenticator = workspaces;
   }
 
-  /** Throws `AuthenticationError` when the request must be answered with 401. */
+  /** Throws `AuthenticationError` when the response must be 401. */
   authenticate(credentials: Credentials, cluster: ClusterScope): MaybePromise<UserInfo> {
     try {
-      const user = this.#everywhere.authenticate(credentials);
+      const user = this.#globalAuthenticator.authenticate(credentials);
       if (!(user instanceof Promise)) return user;
-      return user.catch((error: unknown) => this.#askWorkspace(error, credentials, cluster));
+      return user.catch((error: unknown) =>
+        this.#authenticateInWorkspace(error, credentials, cluster),
+      );
     } catch (error) {
-      return this.#askWorkspace(error, credentials, cluster);
+      return this.#authenticateInWorkspace(error, credentials, cluster);
     }
   }
 
@@ -38,16 +43,16 @@ export class ClusterAuthenticator {
     cluster: ClusterName,
   ): Promise<TokenIdentity> {
     try {
-      return await this.#everywhere.reviewToken(token, audiences);
+      return await this.#globalAuthenticator.reviewToken(token, audiences);
     } catch (error) {
       if (!isAuthenticationError(error)) throw error;
-      const found = await this.#workspaces.reviewToken(token, audiences, cluster);
+      const found = await this.#workspaceAuthenticator.reviewToken(token, audiences, cluster);
       if (found === undefined) throw error;
       return found;
     }
   }
 
-  #askWorkspace(
+  #authenticateInWorkspace(
     error: unknown,
     { authorization }: Credentials,
     cluster: ClusterScope,
@@ -55,7 +60,7 @@ export class ClusterAuthenticator {
     if (!isAuthenticationError(error)) throw error;
     const token = authorization === undefined ? undefined : parseBearerToken(authorization);
     if (token === undefined || cluster === "*") throw error;
-    return this.#workspaces.authenticate(token, cluster).then((user) => {
+    return this.#workspaceAuthenticator.authenticate(token, cluster).then((user) => {
       if (user === undefined) throw error;
       return user;
     });

@@ -1,4 +1,7 @@
-/** What decisions know, and when: never less than what was acknowledged, on every store; never more memory than allowed. */
+/**
+ * Goal: RBAC decisions include every acknowledged write, on every store, and cached policies stay
+ * within their memory limit.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -97,7 +100,7 @@ describe("the policy of a cluster", () => {
     });
   });
 
-  it("is loaded with everything that is written meanwhile", async () => {
+  it("is loaded with every concurrent write", async () => {
     const storage = new MemoryStorage();
     const first = await TestServer.start({ storage });
     const admin = new RoleWriter(first, "t");
@@ -117,7 +120,7 @@ describe("the policy of a cluster", () => {
 });
 
 describe("a store that fails", () => {
-  it("decides nothing for those it knows nothing about, and lets in again when it is back", async () => {
+  it("fails requests in clusters without a cached policy, and authorizes them again when it recovers", async () => {
     const storage = new FaultyStorage(new MemoryStorage());
     const server = await TestServer.start({ storage });
     const admin = new RoleWriter(server, "t");
@@ -152,7 +155,7 @@ describe("the memory of policies", () => {
     return { cache, storage };
   }
 
-  it("holds so many clusters, and forgets the one that was not asked about for longest", async () => {
+  it("is limited in clusters, and evicts the least recently used", async () => {
     const { cache, storage } = await filled(4);
     const policies = new PolicyCache({ storage, hub: cache.hub, clustersMax: 3 });
     const name = (i: number) => `c${i}` as ClusterName;
@@ -169,7 +172,7 @@ describe("the memory of policies", () => {
     await storage.close();
   });
 
-  it("lets names that nobody uses push out each other, and nobody who has roles", async () => {
+  it("lets clusters without roles evict each other only, and no cluster with roles", async () => {
     const { cache, storage } = await filled(2);
     const policies = new PolicyCache({
       ...{ storage, hub: cache.hub },
@@ -190,7 +193,7 @@ describe("the memory of policies", () => {
     await storage.close();
   });
 
-  it("holds so many bytes, counted as objects come and go", async () => {
+  it("is limited in bytes, counted as objects are created and deleted", async () => {
     const { cache, storage } = await filled(3);
     const one = new PolicyCache({ storage, hub: cache.hub });
     await one.load("c0" as ClusterName);

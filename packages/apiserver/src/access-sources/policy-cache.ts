@@ -1,8 +1,10 @@
 /**
- * Roles and bindings of the logical clusters in use, for decisions: loaded on the first question about a cluster, kept true by the hub,
- * forgotten when many others were asked about since.
+ * PolicyCache: the roles and bindings of the logical clusters in use, for RBAC decisions. The
+ * policy of a cluster is loaded for the first decision, updated by events of the hub, and evicted
+ * when many other clusters have been used since.
  *
- * Writes of roles and bindings are answered when the hub has them (`isSeenOnAnswer`), so that a decision after the answer knows them.
+ * Writes of roles and bindings are answered when the hub has seen them (`waitsForOwnWrite`), so that
+ * a decision after the response includes them.
  */
 import {
   neverAborted,
@@ -27,7 +29,7 @@ import {
   roles,
   translateStorageErrors,
 } from "../registry/index.ts";
-import { copyString } from "../request/own-text.ts";
+import { copyString } from "../request/copy-string.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -54,20 +56,23 @@ export interface PolicyCacheOptions {
   readonly bytesMax?: number;
 }
 
-/** Logical clusters whose policy is held; one without roles takes about a kilobyte. */
+/**
+ * The number of logical clusters with a cached policy; a policy without roles takes about a
+ * kilobyte.
+ */
 const clustersDefaultMax = 50_000;
 /**
- * Logical clusters without roles whose policy is held. Anybody can ask about a name that nobody uses: such names push out each other, and
- * nobody who has roles.
+ * The number of logical clusters without roles that have a cached policy. Clients can request names
+ * of clusters that do not exist: such names only evict each other, and no cluster with roles.
  */
 const emptyClustersDefaultMax = 1000;
-/** Memory of all roles and bindings that are held. */
+/** The memory of all cached roles and bindings. */
 const bytesDefaultMax = 256 << 20;
-/** What an object takes in memory, measured: its subjects and rules are found by name. */
+/** The measured memory of an object per stored byte: its subjects and rules are indexed by name. */
 const bytesPerStoredByte = 4;
 const bytesPerObject = 500;
 const pageEntries = 200;
-/** Objects beyond this size are read with rests. */
+/** Parsing larger objects yields to the event loop. */
 const largeBytes = 64 << 10;
 
 function isLong(value: Uint8Array): boolean {
@@ -83,8 +88,8 @@ const sources = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 export class PolicyCache implements PolicySource, HubListener {
   readonly #options: PolicyCacheOptions;
   /** In order of last use, oldest first. */
-  readonly #held = new Map<ClusterName, CachedPolicy>();
-  /** Those without roles, in the same order. */
+  readonly #policies = new Map<ClusterName, CachedPolicy>();
+  /** The policies without roles, in the same order. */
   readonly #empty = new Map<ClusterName, CachedPolicy>();
   readonly #loading = new Map<ClusterName, Loading>();
   #bytes = 0;
@@ -92,11 +97,11 @@ export class PolicyCache implements PolicySource, HubListener {
   constructor(options: PolicyCacheOptions) {
     this.#options = options;
     this.#listen();
-    options.hub.gone.tell((cluster) => this.#forget(cluster));
+    options.hub.clusterDeletions.onDeleted((cluster) => this.#forget(cluster));
   }
 
   get size(): number {
-    return this.#held.size + this.#empty.size;
+    return this.#policies.size + this.#empty.size;
   }
 
   get bytes(): number {
@@ -107,7 +112,7 @@ export class PolicyCache implements PolicySource, HubListener {
     const found = this.#heldOf(cluster);
     if (found === undefined || found.catchingUp !== undefined) return undefined;
     if (this.#newest !== found) {
-      const among = found.bytes === 0 ? this.#empty : this.#held;
+      const among = found.bytes === 0 ? this.#empty : this.#policies;
       among.delete(cluster);
       among.set(found.cluster, found);
       this.#newest = found;
@@ -115,7 +120,7 @@ export class PolicyCache implements PolicySource, HubListener {
     return found.policy;
   }
 
-  /** What was asked for last is at the end already. */
+  /** The policy that was used last, which is already at the end. */
   #newest: CachedPolicy | undefined;
 
   load(cluster: ClusterName): Promise<ClusterPolicy> {
@@ -146,13 +151,16 @@ export class PolicyCache implements PolicySource, HubListener {
     } else runSync(this.#apply(held, event));
   }
 
-  /** Reads what is large with rests. Until then nobody is told what the policy is: whoever asks waits. */
+  /**
+   * Applies pending events, and yields to the event loop while it parses large objects. Decisions
+   * wait until the policy has caught up.
+   */
   async #catchUp(held: CachedPolicy): Promise<void> {
     try {
       for (let event = held.behind.shift(); event !== undefined; event = held.behind.shift())
         await runYielding(this.#apply(held, event));
     } catch {
-      // What is wrong with it is told to those who ask next, for whom all of it is read again.
+      // The next decisions load the policy again, and report the error.
       if (this.#heldOf(held.cluster) === held) this.#forget(held.cluster);
     }
     held.catchingUp = undefined;
@@ -161,7 +169,7 @@ export class PolicyCache implements PolicySource, HubListener {
   *#apply(held: CachedPolicy, event: HubEvent): Resumable<void> {
     const { cluster, bytes: before } = held;
     yield* held.applyInPieces(event);
-    // It may have been forgotten meanwhile.
+    // The policy may have been evicted meanwhile.
     if (this.#heldOf(cluster) !== held) return;
     this.#bytes += held.bytes - before;
     if ((before === 0) !== (held.bytes === 0)) this.#keep(cluster, held);
@@ -169,11 +177,11 @@ export class PolicyCache implements PolicySource, HubListener {
   }
 
   #heldOf(cluster: ClusterName): CachedPolicy | undefined {
-    return this.#held.get(cluster) ?? this.#empty.get(cluster);
+    return this.#policies.get(cluster) ?? this.#empty.get(cluster);
   }
 
   onLost(error: StorageError): void {
-    this.#held.clear();
+    this.#policies.clear();
     this.#empty.clear();
     this.#loading.clear();
     this.#newest = undefined;
@@ -192,10 +200,11 @@ export class PolicyCache implements PolicySource, HubListener {
       sources.map((source) => this.#read(held, clusterPrefix({ ...source, cluster }))),
     );
     const newest = Math.max(...revisions) as Revision;
-    if (!(await isContinuous(this.#options.hub.reach(newest, signal)))) return this.load(cluster);
+    if (!(await isContinuous(this.#options.hub.waitForRevision(newest, signal))))
+      return this.load(cluster);
     for (let event = loading.events.shift(); event !== undefined; event = loading.events.shift())
       await runSyncFirst(held.applyInPieces(event));
-    // What was lost meanwhile is loaded again by whoever asks next.
+    // A policy that was lost meanwhile is loaded again by the next decision.
     if (this.#loading.get(cluster) === loading) {
       this.#newest = held;
       this.#bytes += held.bytes;
@@ -204,24 +213,24 @@ export class PolicyCache implements PolicySource, HubListener {
     return held.policy;
   }
 
-  /** Puts it among its like, as the newest. */
+  /** Adds the policy to the map with or without roles, as the newest. */
   #keep(cluster: ClusterName, held: CachedPolicy): void {
-    this.#held.delete(cluster);
+    this.#policies.delete(cluster);
     this.#empty.delete(cluster);
-    (held.bytes === 0 ? this.#empty : this.#held).set(held.cluster, held);
+    (held.bytes === 0 ? this.#empty : this.#policies).set(held.cluster, held);
     this.#shrink(held);
   }
 
   #forget(cluster: ClusterName): void {
-    const held = this.#held.get(cluster);
+    const held = this.#policies.get(cluster);
     this.#bytes -= held?.bytes ?? 0;
-    this.#held.delete(cluster);
+    this.#policies.delete(cluster);
     this.#empty.delete(cluster);
     this.#loading.delete(cluster);
     this.#newest = undefined;
   }
 
-  /** Reads one kind's share and returns the revision up to which it is complete. */
+  /** Reads the objects of one kind and returns the revision up to which they are complete. */
   async #read(held: CachedPolicy, prefix: StorageKey): Promise<Revision> {
     const { storage } = this.#options;
     const signal = neverAborted;
@@ -243,16 +252,16 @@ export class PolicyCache implements PolicySource, HubListener {
       this.#empty.delete(cluster);
     }
     const { clustersMax = clustersDefaultMax, bytesMax = bytesDefaultMax } = this.#options;
-    for (const [cluster, held] of this.#held) {
-      if (this.#held.size <= clustersMax && this.#bytes <= bytesMax) return;
+    for (const [cluster, held] of this.#policies) {
+      if (this.#policies.size <= clustersMax && this.#bytes <= bytesMax) return;
       if (held === used) continue;
-      this.#held.delete(cluster);
+      this.#policies.delete(cluster);
       this.#bytes -= held.bytes;
     }
   }
 }
 
-/** A policy, and of which state of each object it knows. */
+/** A policy, and the revision of each of its objects. */
 class CachedPolicy {
   readonly cluster: ClusterName;
   readonly policy = new ClusterPolicy(bootstrapPolicy);
@@ -261,7 +270,7 @@ class CachedPolicy {
     { readonly modifiedAt: Revision; readonly bytes: number }
   >();
   bytes = 0;
-  /** Changes that it does not know yet, because one before them is being read. */
+  /** Events that the policy does not include yet, because an earlier one is still being parsed. */
   readonly behind: HubEvent[] = [];
   catchingUp: Promise<void> | undefined;
 

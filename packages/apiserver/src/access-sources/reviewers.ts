@@ -1,4 +1,7 @@
-/** Who answers which review: the questions are handlers' business, the answers the gates'. */
+/**
+ * The reviewers of each review kind: handlers decode the review, and authentication and
+ * authorization answer it.
+ */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { reviewSelf, reviewToken } from "../authentication/index.ts";
 import {
@@ -15,14 +18,17 @@ import type { ClusterAuthenticator } from "./cluster-authenticator.ts";
 export interface ReviewDependencies {
   readonly authenticator: Pick<ClusterAuthenticator, "reviewTokenIn">;
   readonly authorizer: Authorizer;
-  /** What it says beyond the gate, and without the limits of providers. */
+  /**
+   * The authorizer without the check for access to the cluster, and without the restrictions of
+   * providers.
+   */
   readonly unlimited: Authorizer;
   readonly rbac: RbacAuthorizer;
   readonly clock: Pick<Clock, "now">;
 }
 
-export function composeReviewers(rooms: ReviewDependencies): Reviewers {
-  const { authenticator, authorizer, unlimited, rbac, clock } = rooms;
+export function composeReviewers(dependencies: ReviewDependencies): Reviewers {
+  const { authenticator, authorizer, unlimited, rbac, clock } = dependencies;
   const subjectAccess: Reviewer = (review) =>
     reviewSubjectAccess(review.isDeep ? unlimited : authorizer, review);
   return new Map<string, Reviewer>([

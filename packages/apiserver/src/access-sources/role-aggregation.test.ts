@@ -1,4 +1,7 @@
-/** Roles that gather rules, as they are read: the rules of the roles they select are in them. */
+/**
+ * Aggregated ClusterRoles as clients read them: they contain the rules of the roles that they
+ * select.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -31,7 +34,7 @@ async function rulesOf(admin: RoleWriter, name: string): Promise<unknown> {
   return (await admin.get(`${rbacPath}/clusterroles/${name}`)).object["rules"] ?? [];
 }
 
-/** The loop has no timers: some turns are enough, and a bound keeps a failure from hanging. */
+/** Waits some turns, since the loop has no timers; the limit keeps a failure from hanging. */
 async function settles(check: () => Promise<void>): Promise<void> {
   for (let turns = 0; turns < 200; turns++) {
     try {
@@ -45,8 +48,8 @@ async function settles(check: () => Promise<void>): Promise<void> {
   await check();
 }
 
-describe("a ClusterRole that gathers rules", () => {
-  it("shows the rules of those it selects, by name and each once, as they come and go", async (t) => {
+describe("an aggregated ClusterRole", () => {
+  it("contains the rules of the selected roles, by name and each once, as they are created and deleted", async (t) => {
     const admin = await started(t);
     await admin.clusterRole("all", [rule("nonsense")], { aggregationRule });
     await settles(async () => assert.deepEqual(await rulesOf(admin, "all"), []));
@@ -66,7 +69,7 @@ describe("a ClusterRole that gathers rules", () => {
     assert.ok(managers.some(({ manager }) => manager === "clusterrole-aggregation-controller"));
   });
 
-  it("gathers from others that gather, and from those that every cluster has", async (t) => {
+  it("aggregates other aggregated roles, and the bootstrap roles", async (t) => {
     const admin = await started(t);
     const labels = { gather: "yes" };
     await admin.post(`${rbacPath}/clusterroles`, {
@@ -84,7 +87,7 @@ describe("a ClusterRole that gathers rules", () => {
     });
   });
 
-  it("gathers within its cluster only", async (t) => {
+  it("aggregates within its cluster only", async (t) => {
     const admin = await started(t);
     const other = new RoleWriter(admin.server, "other");
     await admin.clusterRole("all", [], { aggregationRule });
@@ -94,7 +97,7 @@ describe("a ClusterRole that gathers rules", () => {
     assert.deepEqual(await rulesOf(admin, "all"), []);
   });
 
-  it("counts in decisions at once, before its rules are written", async (t) => {
+  it("applies to decisions at once, before its rules are written", async (t) => {
     const admin = await started(t);
     await admin.clusterRole("all", [], { aggregationRule });
     await admin.clusterBinding("b", "all", "nobody");
@@ -109,7 +112,7 @@ describe("a ClusterRole that gathers rules", () => {
     }
   });
 
-  it("is left as it is when it gathers more than can be written down, and counts all the same", async (t) => {
+  it("is not written when its rules are too large, and still applies to decisions", async (t) => {
     const admin = await started(t);
     await admin.clusterRole("all", [], { aggregationRule });
     await admin.clusterBinding("b", "all", "nobody");
@@ -136,7 +139,7 @@ describe("a ClusterRole that gathers rules", () => {
     assert.equal((await admin.as("nobody").get("/api/v1/pods")).status, 404, "allowed, not served");
   });
 
-  it("is put right after a stop in between", async (t) => {
+  it("is corrected after a crash between two steps", async (t) => {
     const storage = new MemoryStorage();
     const first = await TestServer.start({ storage });
     const before = new RoleWriter(first, "t");
@@ -148,7 +151,7 @@ describe("a ClusterRole that gathers rules", () => {
   });
 });
 
-describe("ClusterRoles that gather each other", () => {
+describe("ClusterRoles that aggregate each other", () => {
   const gathering = (name: string, selectors: readonly object[]) => ({
     metadata: { name, labels: { gather: "yes" } },
     aggregationRule: { clusterRoleSelectors: selectors },
@@ -163,13 +166,13 @@ describe("ClusterRoles that gather each other", () => {
     );
   const everything = [{ matchLabels: { gather: "yes" } }];
 
-  it("are written with no more than their bound together, the first by name, however many they are", () => {
+  it("are written up to their common limit, the first by name, however many they are", () => {
     const policy = new ClusterPolicy();
     const bytes = aggregatedBytesTotalMax / 8;
     const resourceNames = ["x".repeat(bytes)];
     put(policy, { ...part("source"), rules: [{ ...rule("secrets"), resourceNames }] });
     for (let i = 0; i < 50; i++) put(policy, gathering(`r${10 + i}`, everything));
-    const written = [...policy.gatheredRoles()].filter(({ wanted }) => wanted !== undefined);
+    const written = [...policy.aggregatedRoles()].filter(({ wanted }) => wanted !== undefined);
     assert.deepEqual(
       written.map(({ name }) => name),
       ["r10", "r11", "r12", "r13", "r14", "r15", "r16"],
@@ -179,7 +182,7 @@ describe("ClusterRoles that gather each other", () => {
     );
   });
 
-  it("come to the same whichever of them is asked about first, also beyond what is compared", () => {
+  it("have the same rules whichever is evaluated first, also beyond the limit of comparisons", () => {
     const selectors = Array.from({ length: 3000 }, () => ({ matchLabels: { gather: "yes" } }));
     const rulesWhenAskedFirst = (first: string) => {
       const policy = new ClusterPolicy();

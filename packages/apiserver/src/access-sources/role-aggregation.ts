@@ -1,9 +1,11 @@
 /**
- * Writes into ClusterRoles that gather rules what they gather, so that whoever reads one sees what it allows. Decisions do not wait for
- * it: they gather themselves.
+ * RoleAggregation writes the aggregated rules into ClusterRoles with an aggregationRule, so that
+ * clients that read such a role see its permissions. Decisions do not wait for these writes: they
+ * aggregate by themselves.
  *
- * One loop for all logical clusters, without timers. It looks at what is stored and can be repeated, so that a crash between two steps,
- * or a second server that does the same, does no harm.
+ * One loop serves all logical clusters, without timers. The loop compares with the stored objects
+ * and is idempotent, so a crash between two steps, or a second server with the same loop, is
+ * harmless.
  */
 import { type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -33,7 +35,10 @@ export interface RoleAggregationOptions {
 
 const manager = "clusterrole-aggregation-controller";
 const pageEntries = 200;
-/** Without it a role gathers nothing; what has it elsewhere is looked at for nothing. */
+/**
+ * A role without these bytes aggregates nothing; a role that contains them elsewhere is parsed in
+ * vain.
+ */
 const ruleMember = Buffer.from('"aggregationRule":');
 
 export class RoleAggregation implements HubListener {
@@ -46,7 +51,7 @@ export class RoleAggregation implements HubListener {
     this.#options = options;
   }
 
-  /** Begins with what a crash may have left behind. */
+  /** Starts with all roles, because a crash may have left some behind. */
   start(): void {
     const { hub, supervisor } = this.#options;
     hub.listen(resourcePrefix(clusterRoles), this);
@@ -90,7 +95,7 @@ export class RoleAggregation implements HubListener {
   }
 
   async #work(): Promise<void> {
-    // Changes that come together are worked on together.
+    // Changes of the same turn are processed together.
     await Promise.resolve();
     for (const cluster of this.#queue) {
       this.#queue.delete(cluster);
@@ -107,8 +112,8 @@ export class RoleAggregation implements HubListener {
   async #reconcile(cluster: ClusterName): Promise<void> {
     const { policies } = this.#options;
     const policy = policies.peek(cluster) ?? (await policies.load(cluster));
-    for (const { name, wanted } of policy.gatheredRoles()) {
-      // Each may take some milliseconds. What changes meanwhile brings us here again.
+    for (const { name, wanted } of policy.aggregatedRoles()) {
+      // Each role may take some milliseconds. Later changes queue the cluster again.
       await yieldToEventLoop();
       if (this.#stop.signal.aborted) return;
       if (wanted !== undefined) await this.#write(cluster, name, wanted);
@@ -125,8 +130,8 @@ export class RoleAggregation implements HubListener {
           isDryRun: false,
           validate: () => undefined,
           signal: this.#stop.signal,
-          isDerived: true,
-          owner: { manager, subresource: "", isApply: false },
+          isDerivedFromLive: true,
+          fieldManager: { manager, subresource: "", isApply: false },
         },
       );
     } catch (error) {

@@ -1,4 +1,7 @@
-/** What admission needs to know of signers, from the authorizer and the reader of signing requests. */
+/**
+ * Supplies the signer rules that admission needs, from the authorizer and the parser of certificate
+ * requests.
+ */
 import type { SignerRules } from "../admission/index.ts";
 import type { Authorizer } from "../authorization/index.ts";
 import { organizationsOf } from "../registry/index.ts";

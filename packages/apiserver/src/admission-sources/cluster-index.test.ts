@@ -1,4 +1,7 @@
-/** Goal: what is known of a cluster is what is stored, from the first question on and through every write. */
+/**
+ * Goal: the index of a cluster matches the stored objects, from the first load on and through every
+ * write.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -28,16 +31,16 @@ afterEach(async () => {
 
 function open(
   clustersMax = 100,
-  mayHave?: (cluster: ClusterName) => boolean,
+  mayContain?: (cluster: ClusterName) => boolean,
 ): ClusterIndex<Set<string>> {
   return new ClusterIndex<Set<string>>({
-    mayHave,
+    mayContain,
     storage,
     hub: watchCache.hub,
     collections: [collection],
     clustersMax,
     create: () => new Set(),
-    note: (names, key, entry) => {
+    apply: (names, key, entry) => {
       const { name } = parseObjectKey(key);
       if (entry === undefined) names.delete(name);
       else names.add(name);
@@ -51,12 +54,12 @@ async function put(of: string, name: string): Promise<Revision> {
     { key, value: Buffer.from("{}"), expected: "absent" },
     { signal },
   );
-  await watchCache.hub.reach(revision, signal);
+  await watchCache.hub.waitForRevision(revision, signal);
   return revision;
 }
 
-describe("what is known of each cluster", () => {
-  it("is loaded when it is first asked for, and follows what is written", async () => {
+describe("the index of a cluster", () => {
+  it("is loaded when it is first requested, and follows writes", async () => {
     await put("a", "one");
     const index = open();
     assert.equal(index.peek(cluster("a")), undefined);
@@ -69,7 +72,7 @@ describe("what is known of each cluster", () => {
     assert.deepEqual([...(await index.load(cluster("b")))], ["three"]);
   });
 
-  it("misses nothing that is written while it is being loaded", async () => {
+  it("includes every write during its load", async () => {
     const index = open();
     const loads = Array.from({ length: 20 }, async (_, at) => {
       const loading = index.load(cluster(`c${at}`));
@@ -81,7 +84,7 @@ describe("what is known of each cluster", () => {
       assert.deepEqual([...(await index.load(cluster(`c${at}`)))], ["meanwhile"]);
   });
 
-  it("is forgotten when many others were asked for since, and never more than the bound is held", async () => {
+  it("is evicted when many other clusters have been requested since, and the limit is never exceeded", async () => {
     const index = open(4);
     await put("c0", "one");
     for (let at = 0; at < 20; at++) {
@@ -92,7 +95,7 @@ describe("what is known of each cluster", () => {
     assert.deepEqual([...(await index.load(cluster("c0")))], ["one"]);
   });
 
-  it("stays when it is asked for now and then", async () => {
+  it("stays when it is requested now and then", async () => {
     const index = open(4);
     const known = await index.load(cluster("often"));
     for (let at = 0; at < 20; at++) {
@@ -102,8 +105,8 @@ describe("what is known of each cluster", () => {
   });
 });
 
-describe("a cluster of which there is nothing to know", () => {
-  it("shares its nothing with others until something is written there", async () => {
+describe("the index of a cluster without objects", () => {
+  it("is shared with other clusters until an object is written", async () => {
     const index = open();
     const nothing = await index.load(cluster("a"));
     assert.equal(await index.load(cluster("b")), nothing);
@@ -114,7 +117,7 @@ describe("a cluster of which there is nothing to know", () => {
     assert.equal((await index.load(cluster("c"))).size, 0);
   });
 
-  it("is not read when it is known to be new, and follows what is written all the same", async () => {
+  it("is not read from storage when the cluster is known to be new, and still follows writes", async () => {
     const index = open(100, () => false);
     let lists = 0;
     const list = storage.list.bind(storage);
@@ -128,7 +131,7 @@ describe("a cluster of which there is nothing to know", () => {
     assert.deepEqual([...(await index.load(cluster("a")))], ["one"]);
   });
 
-  it("is read when something was written while the question was asked", async () => {
+  it("is read from storage when an object is written during the load", async () => {
     const written = new Set<string>();
     const index = open(100, (of) => written.has(of));
     const key = objectKey({ ...collection, cluster: cluster("a"), namespace: "", name: "one" });
@@ -144,11 +147,11 @@ describe("a cluster of which there is nothing to know", () => {
   });
 });
 
-describe("a cluster that is gone", () => {
-  it("is forgotten at once, and once more if somebody asks late", async () => {
+describe("the index of a deleted cluster", () => {
+  it("is dropped at once, and again if it is loaded late", async () => {
     const index = open();
     const logical = { group: "core.kcp.io", resource: "logicalclusters", identity: "" };
-    watchCache.hub.gone.follow(logical);
+    watchCache.hub.clusterDeletions.follow(logical);
     const key = objectKey({ ...logical, cluster: cluster("a"), namespace: "", name: "cluster" });
     const value = Buffer.from("{}");
     const made = await storage.commit({ key, value, expected: "absent" }, { signal });
@@ -156,11 +159,11 @@ describe("a cluster that is gone", () => {
     await index.load(cluster("b"));
     assert.equal(index.size, 2);
     const gone = await storage.commit({ key, value: "delete", expected: made }, { signal });
-    await watchCache.hub.reach(gone, signal);
+    await watchCache.hub.waitForRevision(gone, signal);
     assert.equal(index.size, 1);
     await index.load(cluster("a"));
     assert.equal(index.size, 2);
-    for (let i = 0; i < 2; i++) watchCache.hub.tidy();
+    for (let i = 0; i < 2; i++) watchCache.hub.trimRing();
     assert.equal(index.size, 1);
     assert.notEqual(index.peek(cluster("b")), undefined);
   });

@@ -1,10 +1,11 @@
 /**
- * Something that is known of each logical cluster from a few of its collections. Loaded from storage when a cluster is first asked for,
- * kept true by the hub, forgotten when many other clusters were asked for since.
+ * ClusterIndex: state of each logical cluster that is derived from a few of its collections. The
+ * state is loaded from storage when a cluster is first requested, updated by events of the hub, and
+ * evicted when many other clusters have been requested since.
  */
 import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { copyString } from "../request/own-text.ts";
+import { copyString } from "../request/copy-string.ts";
 import {
   clusterPrefix,
   type Entry,
@@ -23,14 +24,20 @@ export interface ClusterIndexOptions<State> {
   readonly hub: WatchHub;
   readonly collections: readonly ResourceKey[];
   readonly clustersMax?: number;
-  /** False when there is nothing, as far as the hub has come: a new cluster is not read in order to find that out. */
-  readonly mayHave?: ((cluster: ClusterName, collection: ResourceKey) => boolean) | undefined;
+  /**
+   * False when the collection is empty as of the hub's current revision: a new cluster is then not
+   * read from storage.
+   */
+  readonly mayContain?: ((cluster: ClusterName, collection: ResourceKey) => boolean) | undefined;
   create(): State;
-  /** Takes note of an object; undefined when it is gone. */
-  note(state: State, key: StorageKey, entry: Entry | undefined): void;
+  /** Applies an object to the state; undefined when the object is deleted. */
+  apply(state: State, key: StorageKey, entry: Entry | undefined): void;
 }
 
-/** Logical clusters that are held; one of which there is nothing to know takes about a hundred bytes. */
+/**
+ * The number of logical clusters in the index; a cluster with an empty state takes about a hundred
+ * bytes.
+ */
 const clustersDefaultMax = 50_000;
 const pageEntries = 100;
 
@@ -41,18 +48,21 @@ interface Loading<State> {
 
 export class ClusterIndex<State> {
   readonly #options: ClusterIndexOptions<State>;
-  /** Clusters used lately, and those before them: when the first half is full, the second is forgotten. */
+  /**
+   * The clusters used lately, and those used before them: when the first map is full, the second is
+   * evicted.
+   */
   #young = new Map<ClusterName, State>();
   #old = new Map<ClusterName, State>();
   readonly #loading = new Map<ClusterName, Loading<State>>();
-  /** What is known of all clusters that have nothing: nothing is ever noted in it. */
-  readonly #nothing: State;
+  /** The shared state of all empty clusters: it is never changed. */
+  readonly #emptyIndex: State;
 
   constructor(options: ClusterIndexOptions<State>) {
     this.#options = options;
-    this.#nothing = options.create();
+    this.#emptyIndex = options.create();
     for (const collection of options.collections) this.#listen(collection);
-    options.hub.gone.tell((cluster) => {
+    options.hub.clusterDeletions.onDeleted((cluster) => {
       this.#young.delete(cluster);
       this.#old.delete(cluster);
       this.#loading.delete(cluster);
@@ -99,12 +109,12 @@ export class ClusterIndex<State> {
     const among = this.#young.has(cluster) ? this.#young : this.#old;
     let known = among.get(cluster);
     if (known === undefined) return;
-    if (known === this.#nothing) {
+    if (known === this.#emptyIndex) {
       if (event.current === undefined) return;
       known = this.#options.create();
       among.set(cluster, known);
     }
-    this.#options.note(known, event.key, event.current);
+    this.#options.apply(known, event.key, event.current);
   }
 
   #onLost(collection: ResourceKey, error: StorageError): void {
@@ -115,40 +125,41 @@ export class ClusterIndex<State> {
   }
 
   async #load(cluster: ClusterName, events: Loading<State>["events"]): Promise<State> {
-    const { hub, collections, create, note } = this.#options;
+    const { hub, collections, create, apply } = this.#options;
     if (await this.#isEmpty(cluster)) {
-      if (this.#loading.get(cluster)?.events === events) this.#keep(cluster, this.#nothing);
-      return this.#nothing;
+      if (this.#loading.get(cluster)?.events === events) this.#keep(cluster, this.#emptyIndex);
+      return this.#emptyIndex;
     }
     let isNothing = true;
     const loaded = create();
     const take = (key: StorageKey, entry: Entry | undefined) => {
       isNothing = false;
-      note(loaded, key, entry);
+      apply(loaded, key, entry);
     };
     const revisions = await Promise.all(
       collections.map((collection) => this.#read(cluster, collection, take)),
     );
     const newest = Math.max(...revisions) as Revision;
-    if (!(await isContinuous(hub.reach(newest, neverAborted)))) return this.load(cluster);
+    if (!(await isContinuous(hub.waitForRevision(newest, neverAborted)))) return this.load(cluster);
     for (const { collection, event } of events) {
       const revision = revisions[collections.indexOf(collection)] as Revision;
       if (event.revision > revision) take(event.key, event.current);
     }
-    const state = isNothing ? this.#nothing : loaded;
-    // Kept in the turn in which it caught up, so that no event comes in between. What was lost meanwhile is loaded again by whoever asks next.
+    const state = isNothing ? this.#emptyIndex : loaded;
+    // Stored in the turn in which it caught up, so that no event comes in between. State that was
+    // evicted meanwhile is loaded again by the next request.
     if (this.#loading.get(cluster)?.events === events) this.#keep(cluster, state);
     return state;
   }
 
-  /** Everything acknowledged before the question counts. */
+  /** Whether the cluster is empty, including every write that was acknowledged before the call. */
   async #isEmpty(cluster: ClusterName): Promise<boolean> {
-    const { storage, hub, collections, mayHave } = this.#options;
-    if (mayHave === undefined) return false;
-    const isUnused = () => !collections.some((collection) => mayHave(cluster, collection));
+    const { storage, hub, collections, mayContain } = this.#options;
+    if (mayContain === undefined) return false;
+    const isUnused = () => !collections.some((collection) => mayContain(cluster, collection));
     if (!isUnused()) return false;
     const current = await storage.currentRevision({ signal: neverAborted });
-    return (await isContinuous(hub.reach(current, neverAborted))) && isUnused();
+    return (await isContinuous(hub.waitForRevision(current, neverAborted))) && isUnused();
   }
 
   async #read(

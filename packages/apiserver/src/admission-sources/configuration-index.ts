@@ -1,4 +1,4 @@
-/** What each logical cluster has configured for admission. */
+/** ConfigurationIndex: the admission configuration of each logical cluster. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type ClusterConfiguration,
@@ -18,7 +18,7 @@ export interface ConfigurationIndexOptions {
   readonly hub: WatchHub;
   readonly clustersMax?: number;
   /** See `ClusterIndexOptions`. */
-  readonly mayHave?: ClusterIndexOptions<ConfigurationSet>["mayHave"];
+  readonly mayContain?: ClusterIndexOptions<ConfigurationSet>["mayContain"];
 }
 
 export class ConfigurationIndex implements ConfigurationSource {
@@ -33,7 +33,7 @@ export class ConfigurationIndex implements ConfigurationSource {
         identity: "",
       })),
       create: () => new ConfigurationSet(),
-      note: (set, key, entry) => {
+      apply: (set, key, entry) => {
         const { resource, name } = parseObjectKey(key);
         const object = entry === undefined ? undefined : decodeObject(entry);
         set.set(resource as ConfigurationResource, name, object);

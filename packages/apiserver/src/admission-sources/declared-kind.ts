@@ -1,4 +1,7 @@
-/** A kind as CEL's checker sees it: from the shape of a built-in kind, or from the schema of a custom one. */
+/**
+ * A kind as CEL's type checker sees it: derived from the shape of a built-in kind, or from the
+ * schema of a custom one.
+ */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   type DeclaredType,
@@ -35,7 +38,7 @@ const rootFields: readonly (readonly [string, PropertyDeclaration])[] = [
   ["kind", text],
 ];
 
-/** Shapes that contain themselves are told of down to here. */
+/** The depth to which recursive shapes are declared. */
 const depthMax = 16;
 
 function declareMessage(

@@ -1,4 +1,7 @@
-/** Other versions and groups under which the same objects are served, and how an object gets there and back. */
+/**
+ * Equivalent kinds: other versions and groups under which the same objects are served, and the
+ * conversion of an object to them and back.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { AdmissionRequest, EquivalentKind, ObjectDecoder } from "../admission/index.ts";
 import {
@@ -13,13 +16,13 @@ import { decodeObject, encodeObject } from "../stored-object/index.ts";
 
 export interface EquivalentKindsOptions {
   readonly catalog: Catalog;
-  readonly formOf: (definition: ResourceDefinition) => ObjectDecoder;
+  readonly decoderOf: (definition: ResourceDefinition) => ObjectDecoder;
 }
 
 type Definitions = readonly ResourceDefinition[];
 type ByName = ReadonlyMap<string, Definitions>;
 
-export function equivalentKinds({ catalog, formOf }: EquivalentKindsOptions) {
+export function equivalentKinds({ catalog, decoderOf }: EquivalentKindsOptions) {
   const find = async (request: AdmissionRequest): Promise<readonly EquivalentKind[]> => {
     const all = await catalog.all(request.cluster);
     const same = sameCollection(all).get(nameOf(request)) ?? [];
@@ -34,17 +37,20 @@ export function equivalentKinds({ catalog, formOf }: EquivalentKindsOptions) {
     );
     if (from === undefined) return [];
     return served.flatMap((to) =>
-      to === undefined || to === from ? [] : [equivalent(request, from, to, formOf(to))],
+      to === undefined || to === from ? [] : [equivalent(request, from, to, decoderOf(to))],
     );
   };
   return (request: AdmissionRequest): MaybePromise<readonly EquivalentKind[]> =>
     request.subresource === "" || request.subresource === "status" ? find(request) : [];
 }
 
-/** Clusters that serve the same share the list, and with it what is found out about it. */
+/**
+ * Clusters that serve the same definitions share the list, and with it the results that are cached
+ * for it.
+ */
 const collections = new WeakMap<Definitions, ByName>();
 
-/** By the name of each definition, all that are stored in the same place. */
+/** Maps the name of each definition to all definitions with the same storage location. */
 function sameCollection(all: Definitions): ByName {
   let byName = collections.get(all);
   if (byName === undefined) {
@@ -74,7 +80,7 @@ function equivalent(
   request: AdmissionRequest,
   from: ResourceDefinition,
   to: ResourceDefinition,
-  form: ObjectDecoder,
+  decoder: ObjectDecoder,
 ): EquivalentKind {
   const { group, version, resource, kind } = to;
   return {
@@ -82,20 +88,23 @@ function equivalent(
     version,
     resource,
     kind,
-    form,
+    decoder,
     convert: (object) => converted(request, object, from, to),
     restore: (object) => converted(request, object, to, from),
   };
 }
 
-/** By way of the stored form, as if it had been written through one definition and read through the other. */
+/**
+ * Converts by way of the stored form, as if the object had been written through one definition and
+ * read through the other.
+ */
 async function converted(
   { cluster, namespace, name }: AdmissionRequest,
   object: JsonObject,
   from: ResourceDefinition,
   to: ResourceDefinition,
 ): Promise<JsonObject> {
-  const stored = from.form === undefined ? object : await from.form.toStored(object);
+  const stored = from.codec === undefined ? object : await from.codec.toStored(object);
   const unsaved = 0 as Revision;
   const entry: Entry = {
     key: objectKey({ ...collectionKeyOf(from), cluster, namespace, name: name || "-" }),
@@ -107,7 +116,10 @@ async function converted(
   return withVersionOf(shown, object);
 }
 
-/** Reading says what version an entry has; this one has none yet, or that of the object it was made from. */
+/**
+ * Reading sets the resourceVersion of the entry; this object has none yet, or that of the object it
+ * was made from.
+ */
 function withVersionOf(shown: JsonObject, object: JsonObject): JsonObject {
   const { resourceVersion: _, ...metadata } = shown["metadata"] as JsonObject;
   const { resourceVersion } = object["metadata"] as JsonObject;

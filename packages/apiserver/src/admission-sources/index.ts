@@ -1,4 +1,4 @@
-/** What admission asks for and does not know where to find: from storage, registry and the hub. */
+/** Supplies the sources that admission declares, from storage, registry and the hub. */
 export { ConfigurationIndex, type ConfigurationIndexOptions } from "./configuration-index.ts";
 export { equivalentKinds } from "./equivalent-kinds.ts";
 export { confirmNamespaceOnCreate, namespaceSource } from "./namespace-source.ts";

@@ -1,4 +1,4 @@
-/** What admission needs to know of namespaces, from the registry. */
+/** NamespaceSource: the namespaces that admission needs, from the registry. */
 import { neverAborted } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
@@ -45,11 +45,13 @@ export function namespaceSource(registry: Registry, watchCache: WatchCache): Nam
 }
 
 /**
- * The last look at the namespace of an object that is about to be stored.
+ * The last check of the namespace of an object that is about to be stored.
  *
- * Writes are stored in the order in which they are handed to the store. So what is handed over while its namespace is still seen to be alive is stored before
- * anything that somebody writes who has seen the namespace go; and the namespace controller writes before it takes its last look (see
- * docs/internals/control-loops.md). Only for stores that can say at once how a namespace stands: elsewhere admission's look is the last.
+ * Writes are stored in the order in which the store receives them. A write that the store receives
+ * while its namespace is still active is therefore stored before any write by a client that has
+ * seen the namespace terminate; and the namespace controller writes before its last check for
+ * content (see docs/internals/control-loops.md). Only for stores that know the phase of a namespace
+ * synchronously: with other stores, the check by admission is the last.
  */
 export function confirmNamespaceOnCreate(
   storage: Storage,
@@ -71,7 +73,10 @@ export function confirmNamespaceOnCreate(
 const collection = collectionKeyOf(namespaces);
 let lastKey: { cluster: ClusterName; name: string; key: StorageKey } | undefined;
 
-/** Asked for twice by every create, and many in a row are of one namespace. */
+/**
+ * Caches the last key: every create needs it twice, and many consecutive creates are in one
+ * namespace.
+ */
 function namespaceKey(cluster: ClusterName, name: string): StorageKey {
   if (lastKey?.name !== name || lastKey.cluster !== cluster) {
     lastKey = { cluster, name, key: objectKey({ ...collection, cluster, namespace: "", name }) };
@@ -79,7 +84,10 @@ function namespaceKey(cluster: ClusterName, name: string): StorageKey {
   return lastKey.key;
 }
 
-/** Reading a namespace brings it to hand, if it is there. An update that creates has not been asked for its namespace before. */
+/**
+ * Reading a namespace caches it, if it exists. Admission has not read the namespace of an update
+ * that turns out to create its object.
+ */
 async function waitUntilCached(
   watchCache: WatchCache,
   key: StorageKey,
@@ -94,7 +102,7 @@ async function waitUntilCached(
   await source.create(cluster, namespace, neverAborted);
 }
 
-/** Every write asks for its namespace: each stored state of one is looked into once. */
+/** Caches the phase of each stored state of a namespace, because every write reads it. */
 const phases = new WeakMap<Entry, NamespacePhase>();
 
 function phaseOf(entry: Entry): NamespacePhase {

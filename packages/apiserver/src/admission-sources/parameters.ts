@@ -23,9 +23,9 @@ export interface ParameterSourceOptions {
   readonly storage: Storage;
 }
 
-/** Objects that a selector is held against, page by page. */
+/** The page size of the list that a selector is matched against. */
 const pageEntries = 500;
-/** One more than a binding may have is found out to be too many. */
+/** One more than the limit of a binding, so that the excess is detected. */
 const foundMax = 1001;
 
 export function parameterSource(options: ParameterSourceOptions): ParameterSource {

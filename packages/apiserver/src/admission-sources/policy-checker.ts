@@ -1,7 +1,8 @@
 /**
- * Says in the status of each ValidatingAdmissionPolicy what type checking found, and which generation it looked at.
+ * PolicyChecker writes the result of type checking, and the observed generation, into the status of
+ * each ValidatingAdmissionPolicy.
  *
- * One loop for all logical clusters, one policy at a time; it works when policies change and not otherwise.
+ * One loop serves all logical clusters, one policy at a time; it only runs when policies change.
  */
 import { runYielding, type Supervisor, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
@@ -48,7 +49,7 @@ export class PolicyChecker implements HubListener {
     this.#options = options;
   }
 
-  /** The hub must be open. */
+  /** Starts the loop; the hub must be open. */
   start(): void {
     const { watchCache, supervisor } = this.#options;
     watchCache.hub.listen(prefix, this);
@@ -71,7 +72,7 @@ export class PolicyChecker implements HubListener {
     this.start();
   }
 
-  /** What another process wrote and did not get to check. */
+  /** Queues all policies, for those that another process wrote and did not check. */
   async #readAll(): Promise<void> {
     const { storage } = this.#options;
     const { signal } = this.#stopping;
@@ -122,7 +123,7 @@ export class PolicyChecker implements HubListener {
         async (old) => withStatus(old as JsonObject, policy, status),
         {
           isDryRun: false,
-          isDerived: true,
+          isDerivedFromLive: true,
           subresource: validatingAdmissionPolicies.subresources.get("status"),
           validate: () => undefined,
           signal,
@@ -134,7 +135,7 @@ export class PolicyChecker implements HubListener {
   }
 }
 
-/** One that changed meanwhile is left alone: its turn comes. */
+/** Leaves a policy unchanged that has changed meanwhile: it is queued again. */
 function withStatus(old: JsonObject, checked: JsonObject, status: JsonObject): Draft {
   const { resourceVersion: _, ...metadata } = old["metadata"] as JsonObject;
   const isOther = generationOf(old) !== generationOf(checked);

@@ -1,4 +1,4 @@
-/** The quotas of each namespace, and writing what is used of them. */
+/** QuotaSource: the ResourceQuotas of each namespace, and writes of their used amounts. */
 import { neverAborted } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -15,28 +15,30 @@ export interface QuotaSourceOptions {
   readonly watchCache: WatchCache;
   readonly registry: Registry;
   /** See `ClusterIndexOptions`. */
-  readonly mayHave?: ClusterIndexOptions<unknown>["mayHave"];
+  readonly mayContain?: ClusterIndexOptions<unknown>["mayContain"];
 }
 
-/** A quota with this annotation is for the whole logical cluster, wherever it is. */
+/**
+ * A quota with this annotation applies to the whole logical cluster, in whichever namespace it is.
+ */
 const clusterScopedAnnotation = "experimental.quota.kcp.io/cluster-scoped";
 
 export function quotaSource(options: QuotaSourceOptions): QuotaSource {
-  const { storage, watchCache, registry, mayHave } = options;
+  const { storage, watchCache, registry, mayContain } = options;
   const { hub } = watchCache;
   const index = new ClusterIndex<QuotaSet>({
     storage,
     hub,
-    mayHave,
+    mayContain,
     collections: [{ group: "", resource: "resourcequotas", identity: "" }],
     create: () => new QuotaSet(),
-    note: (set, key, entry) => {
+    apply: (set, key, entry) => {
       const { namespace, name } = parseObjectKey(key);
-      set.note(namespace, name, entry);
+      set.apply(namespace, name, entry);
     },
   });
   return {
-    mayHave: (cluster, namespace) => index.peek(cluster)?.mayHave(namespace) ?? true,
+    mayContain: (cluster, namespace) => index.peek(cluster)?.mayContain(namespace) ?? true,
     quotas: async (cluster, namespace) =>
       (index.peek(cluster) ?? (await index.load(cluster))).quotas(namespace),
     update: (cluster, quota, change) => updateStatus(registry, cluster, quota, change),
@@ -48,7 +50,7 @@ class QuotaSet {
   readonly #byNamespace = new Map<string, Map<string, Quota>>();
   readonly #clusterScoped = new Map<string, Quota>();
 
-  note(namespace: string, name: string, entry: Entry | undefined): void {
+  apply(namespace: string, name: string, entry: Entry | undefined): void {
     const key = `${namespace}/${name}`;
     this.#clusterScoped.delete(key);
     const known = this.#byNamespace.get(namespace);
@@ -67,7 +69,7 @@ class QuotaSet {
     this.#byNamespace.set(namespace, quotas);
   }
 
-  mayHave(namespace: string): boolean {
+  mayContain(namespace: string): boolean {
     return this.#clusterScoped.size > 0 || this.#byNamespace.has(namespace);
   }
 
@@ -82,14 +84,17 @@ function isClusterScoped(object: JsonObject): boolean {
   return isJsonObject(annotations) && annotations[clusterScopedAnnotation] === "true";
 }
 
-/** Scopes are about pods, which are not among what this server counts. */
+/** Scopes apply to Pods, which this server does not count. */
 function isScoped(object: JsonObject): boolean {
   const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
   const { scopes, scopeSelector } = spec;
   return (Array.isArray(scopes) && scopes.length > 0) || scopeSelector !== undefined;
 }
 
-/** Compare-and-swap, by the registry: the change is made anew on the newest status until it fits. */
+/**
+ * Updates the status by compare-and-swap: the registry applies the change to the newest status
+ * until the write succeeds.
+ */
 async function updateStatus(
   registry: Registry,
   cluster: ClusterName,
@@ -110,7 +115,7 @@ async function updateStatus(
       },
       {
         isDryRun: false,
-        isDerived: true,
+        isDerivedFromLive: true,
         subresource: resourceQuotas.subresources.get("status"),
         validate: () => undefined,
         signal: neverAborted,

@@ -1,8 +1,9 @@
 /**
- * Wiring: the Services that webhooks are to be found at, from what a logical cluster serves as such, whoever defined it there.
+ * Wiring of the Services that webhooks name, from the Service resource of a logical cluster,
+ * whichever CRD or APIExport defines it there.
  *
- * They are read for every call, so a change holds for the next one, and as they are stored: a conversion by webhook could ask for the very
- * Service that is being looked for.
+ * The Services are read for every call, so a change applies to the next call. They are read in
+ * their stored form: a conversion by webhook could need the very Service that is being looked up.
  */
 import { neverAborted, type Random } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -19,7 +20,7 @@ import { cachedLabels, type WatchCache } from "../watch-cache/index.ts";
 import { addressOfEndpoints, addressOfService, type ServiceObjects } from "../webhooks/index.ts";
 
 export interface ServiceObjectsOptions {
-  /** Asked for when it is needed: it is made later than what calls webhooks. */
+  /** Called on demand: the catalog is created after the webhook client. */
   readonly catalog: () => Catalog;
   readonly registry: Registry;
   readonly watchCache: WatchCache;
@@ -27,10 +28,13 @@ export interface ServiceObjectsOptions {
   readonly random: Random;
 }
 
-/** Whose endpoints a slice has: of a Service, or of the one that several clusters have together. */
+/**
+ * The labels with the Service of an EndpointSlice: a Service of one cluster, or a multi-cluster
+ * Service.
+ */
 const serviceLabels = ["kubernetes.io/service-name", "multicluster.kubernetes.io/service-name"];
 const pageEntries = 500;
-/** Slices of one Service; more are not looked at. */
+/** The number of slices of one Service that are read. */
 const slicesMax = 100;
 
 export function serviceObjects(options: ServiceObjectsOptions): ServiceObjects {
@@ -68,7 +72,7 @@ class StoredObjects {
     return entry === undefined ? undefined : decodeObject(entry);
   }
 
-  /** Those of the Service itself; where there are none, those that its clusters have together. */
+  /** The slices of the Service itself; without any, those of the multi-cluster Service. */
   async slicesOf(cluster: ClusterName, namespace: string, name: string): Promise<JsonObject[]> {
     const { catalog, storage } = this.#options;
     const definition = await catalog().find(cluster, "discovery.k8s.io", "v1", "endpointslices");

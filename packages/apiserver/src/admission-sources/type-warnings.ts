@@ -1,4 +1,7 @@
-/** What the checker finds in the expressions of a policy when it knows the kinds that the policy is about. */
+/**
+ * The warnings of the type checker about the expressions of a policy, for the kinds that the policy
+ * matches.
+ */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   AUTHORIZER_TYPE,
@@ -20,10 +23,10 @@ export interface ExpressionWarning {
   readonly warning: string;
 }
 
-/** Kinds that one policy is checked against, as in Kubernetes. */
+/** The number of kinds that one policy is checked against, as in Kubernetes. */
 export const kindsMax = 10;
 
-/** Kinds are told by name only: what a wildcard stands for is not checked. */
+/** Only kinds that are named are checked: the kinds that a wildcard matches are not. */
 export function* typeWarnings(
   policy: JsonObject,
   served: readonly ResourceDefinition[],

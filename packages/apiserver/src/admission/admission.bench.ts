@@ -1,8 +1,9 @@
 /**
- * What admission costs a create: `node packages/apiserver/dist/admission/admission.bench.js [creates]`.
+ * The cost of admission for a create: `node packages/apiserver/dist/admission/admission.bench.js
+ * [creates]`.
  *
- * Everything goes through the server in process, on the memory store. The variants take turns, so that what else happens on the machine
- * happens to all of them; the best round of each counts.
+ * All requests run through the server in process, on the memory store. The variants alternate, so
+ * that other load on the machine affects all of them; the best round of each counts.
  */
 import { performance } from "node:perf_hooks";
 import { registration, rulesFor, TestServer } from "../testing/index.ts";
@@ -26,13 +27,13 @@ const five = [
 
 async function policy(server: TestServer, cluster: string, resource: string): Promise<void> {
   const base = `/clusters/${cluster}${registration}`;
-  await server.must("POST", `${base}/validatingadmissionpolicies`, {
+  await server.requestOk("POST", `${base}/validatingadmissionpolicies`, {
     body: {
       metadata: { name: "p" },
       spec: { matchConstraints: { resourceRules: rulesFor(resource) }, validations: five },
     },
   });
-  await server.must("POST", `${base}/validatingadmissionpolicybindings`, {
+  await server.requestOk("POST", `${base}/validatingadmissionpolicybindings`, {
     body: { metadata: { name: "b" }, spec: { policyName: "p", validationActions: ["Deny"] } },
   });
 }
@@ -54,9 +55,9 @@ const variants: readonly Variant[] = [
     cluster: "quota",
     prepare: async (server, cluster) => {
       const path = `/clusters/${cluster}/api/v1/namespaces`;
-      await server.must("POST", path, { body: { metadata: { name: "n" } } });
+      await server.requestOk("POST", path, { body: { metadata: { name: "n" } } });
       const body = { metadata: { name: "q" }, spec: { hard: { configmaps: "1" } } };
-      await server.must("POST", `${path}/n/resourcequotas`, { body });
+      await server.requestOk("POST", `${path}/n/resourcequotas`, { body });
     },
   },
 ];
@@ -65,7 +66,7 @@ async function round(server: TestServer, { cluster }: Variant, at: number): Prom
   const path = `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
   const start = performance.now();
   for (let i = 0; i < createsPerRound; i++)
-    await server.must("POST", path, {
+    await server.requestOk("POST", path, {
       body: { metadata: { name: `c${at}-${i}` }, data: { key: "value" } },
     });
   return ((performance.now() - start) / createsPerRound) * 1000;

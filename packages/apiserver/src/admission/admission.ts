@@ -1,7 +1,9 @@
 /**
- * Admission: is this object acceptable, must it change? Plug-ins run in order; the first refusal ends the request.
+ * Admission validates and mutates the objects of writes. Plugins run in order; the first denial
+ * ends the request.
  *
- * This room knows neither storage nor HTTP: what a plug-in needs to look up it declares as a source, and wiring supplies it.
+ * This folder knows neither storage nor HTTP: a plugin declares the sources that it needs, and
+ * wiring supplies them.
  */
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import { type JsonObject, type JsonValue, shallowCopy } from "@kcp-ts/machinery/json";
@@ -13,32 +15,50 @@ import type { UserInfo } from "../request/user.ts";
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
 export interface AdmissionRequest {
-  /** What happens to the object, whichever verb asked for it: a patch updates, an apply updates or creates. */
+  /**
+   * The operation on the object, independent of the verb: a patch is an UPDATE, an apply is an
+   * UPDATE or a CREATE.
+   */
   readonly operation: Operation;
   readonly cluster: ClusterName;
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** Of the object: a subresource may have one of its own, such as Scale or PodExecOptions. */
+  /**
+   * The kind of the object: a subresource may have a kind of its own, such as Scale or
+   * PodExecOptions.
+   */
   readonly kind: string;
-  /** The kind with its own group and version, which need not be those of the resource: Evictions of Pods are in `policy`. */
+  /**
+   * The kind with its own group and version, which may differ from those of the resource: Evictions
+   * of Pods are in `policy`.
+   */
   readonly gvk: GroupVersionKind;
   readonly subresource: string;
   readonly namespace: string;
-  /** Empty when the name is yet to be generated. */
+  /** Empty when the name has not been generated yet. */
   readonly name: string;
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   readonly signal: AbortSignal;
-  /** CreateOptions, UpdateOptions or DeleteOptions, as sent. Connecting has none: what it is asked with is the object. */
+  /**
+   * CreateOptions, UpdateOptions or DeleteOptions, as sent. CONNECT has none: its options are the
+   * object.
+   */
   readonly options: JsonObject;
-  /** How objects of the kind are read and merged. */
-  readonly form: ObjectDecoder;
-  /** Set when admission made another object of the draft: the draft before, which is what its sender comes to own. */
+  /** Decodes and merges objects of the kind. */
+  readonly decoder: ObjectDecoder;
+  /**
+   * The draft before admission, if admission replaced it: the client becomes the owner of the
+   * fields of this one.
+   */
   sent?: MutableObject | undefined;
-  /** Tells the client something, in a Warning header. */
+  /** Adds a Warning header to the response. */
   warn(text: string): void;
-  /** Leaves a note for the audit of the request; the key is `<domain>/<name>`. `Request`: only where request bodies are shown. */
+  /**
+   * Adds an annotation to the audit event of the request; the key is `<domain>/<name>`. `Request`:
+   * only in events that contain request bodies.
+   */
   annotate(key: string, value: string, level?: "Metadata" | "Request"): void;
 }
 
@@ -50,44 +70,53 @@ export interface GroupVersionKind {
 
 export interface ObjectDecoder {
   /**
-   * The value as an object of the kind: pruned and with defaults. Throws a StatusError when it cannot be one; read strictly, also when a
-   * built-in kind has no such member.
+   * Decodes the value into an object of the kind: pruned and with defaults. Throws a StatusError
+   * when the value is invalid; if decoded strictly, also when a built-in kind has no such field.
    */
   decode(value: JsonObject, how?: "strictly"): MutableObject;
-  /** How server-side apply sees the kind. */
+  /** The type of the kind in server-side apply. */
   readonly applyType: TypeSchema;
 }
 
-/** An object on its way in: the plug-in's to change until it is stored. */
+/** An object before it is stored: plugins may change it. */
 export type MutableObject = { [member: string]: JsonValue };
 
-/** A plug-in does any of the following, and refuses by throwing a StatusError. */
+/**
+ * A plugin implements any of the following methods, and denies a request by throwing a StatusError.
+ */
 export interface AdmissionPlugin {
   readonly name: string;
-  /** False when the plug-in has nothing to do with such a request: it is left alone then, and the request costs nothing. */
-  concerns?(request: AdmissionRequest): boolean;
+  /**
+   * False when the plugin ignores such a request: the plugin is not called, and the request costs
+   * nothing.
+   */
+  handles?(request: AdmissionRequest): boolean;
   /** Runs before the object is prepared. */
   admit?(request: AdmissionRequest): MaybePromise<void>;
   /**
-   * May replace members of the object, on creates, updates and connects, and changes nothing within them: before defaults and validation, so what it sets is held to the same rules as what
-   * clients send. Called again when another write came first.
+   * May replace members of the object, on creates, updates and connects, but must not change their
+   * content: runs before defaulting and validation, so its changes are validated like the input of
+   * clients. Called again when another write came first.
    */
   mutate?(
     request: AdmissionRequest,
     draft: MutableObject,
     old: JsonObject | undefined,
   ): MaybePromise<void>;
-  /** Sees the object as it would be stored, and the one it replaces. On deletes both are the object that goes. */
+  /**
+   * Receives the object as it would be stored, and the one it replaces. On deletes, both are the
+   * object to delete.
+   */
   validate?(
     request: AdmissionRequest,
     object: JsonObject,
     old: JsonObject | undefined,
   ): MaybePromise<void>;
-  /** The object was found valid, but was not stored after all. Must not throw. */
-  abandon?(request: AdmissionRequest): MaybePromise<void>;
+  /** Called when the object was validated, but not stored. Must not throw. */
+  rollback?(request: AdmissionRequest): MaybePromise<void>;
 }
 
-/** The refusal that a plug-in throws: a 403 that names the object. */
+/** The error that a plugin throws to deny a request: a 403 that names the object. */
 export function denied(request: AdmissionRequest, reason: string): StatusError {
   return statusError.forbidden(request, request.name, reason);
 }
@@ -99,7 +128,7 @@ export class Admission {
   readonly #admitting: readonly With<"admit">[];
   readonly #mutating: readonly With<"mutate">[];
   readonly #validating: readonly With<"validate">[];
-  readonly #abandoning: readonly With<"abandon">[];
+  readonly #rollingBack: readonly With<"rollback">[];
 
   constructor(plugins: readonly AdmissionPlugin[]) {
     this.#admitting = plugins.filter((plugin) => plugin.admit !== undefined) as With<"admit">[];
@@ -107,12 +136,12 @@ export class Admission {
     this.#validating = plugins.filter(
       (plugin) => plugin.validate !== undefined,
     ) as With<"validate">[];
-    this.#abandoning = plugins.filter(
-      (plugin) => plugin.abandon !== undefined,
-    ) as With<"abandon">[];
+    this.#rollingBack = plugins.filter(
+      (plugin) => plugin.rollback !== undefined,
+    ) as With<"rollback">[];
   }
 
-  /** Whether anybody may want to change the object: if not, it need not be copied for them. */
+  /** Whether any plugin may change the object: if not, the object need not be copied. */
   mutates(request: AdmissionRequest): boolean {
     for (const plugin of this.#mutating) if (isHandledBy(plugin, request)) return true;
     return false;
@@ -147,8 +176,8 @@ export class Admission {
     );
   }
 
-  abandon(request: AdmissionRequest): MaybePromise<void> {
-    return runSequentially(this.#abandoning, request, (plugin) => plugin.abandon(request));
+  rollback(request: AdmissionRequest): MaybePromise<void> {
+    return runSequentially(this.#rollingBack, request, (plugin) => plugin.rollback(request));
   }
 }
 
@@ -171,10 +200,10 @@ function isSame(draft: MutableObject, sent: MutableObject): boolean {
 }
 
 function isHandledBy(plugin: AdmissionPlugin, request: AdmissionRequest): boolean {
-  return plugin.concerns === undefined || plugin.concerns(request);
+  return plugin.handles === undefined || plugin.handles(request);
 }
 
-/** One after the other; without a promise as long as nobody needs one. */
+/** Runs the plugins one after the other; synchronously as long as all plugins are synchronous. */
 function runSequentially<Plugin extends AdmissionPlugin>(
   plugins: readonly Plugin[],
   request: AdmissionRequest,

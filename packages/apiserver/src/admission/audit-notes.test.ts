@@ -1,6 +1,6 @@
 /**
- * What webhooks and policies want noted is in the audit events of the request, under the keys of Kubernetes; what they warn of is in headers.
- * A local webhook over HTTPS gives the answers.
+ * The audit annotations of webhooks and policies are in the audit events of the request, under the
+ * keys of Kubernetes; their warnings are in headers. The webhooks run on a local HTTPS server.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
@@ -60,17 +60,17 @@ const hook = (name: string, path: string, more: object = {}) => ({
   ...more,
 });
 
-/** Of the last event of the last request, without what every event has. */
+/** The annotations of the last event of the last request, without those of every event. */
 function notes(): Record<string, string> {
   const own = /^(kcp\.io|tenancy\.kcp\.io|authorization\.k8s\.io|request\.auth\.kcp\.io)\//;
   const found = Object.entries(events.at(-1)?.annotations ?? {});
   return Object.fromEntries(found.filter(([key]) => !own.test(key)));
 }
 
-describe("a webhook's notes", () => {
+describe("audit annotations of a webhook", () => {
   it("are in the event under the webhook's name, when it allows and when it denies", async () => {
     await start();
-    webhook.answer("/check", ({ name }) => ({
+    webhook.respondWith("/check", ({ name }) => ({
       allowed: name !== "bad",
       auditAnnotations: { why: `saw ${name}`, "not a name!": "x" },
       warnings: ["mind the gap"],
@@ -84,24 +84,26 @@ describe("a webhook's notes", () => {
     assert.deepEqual(notes(), { "check.example.com/why": "saw bad" });
   });
 
-  it("do not stand in for the server's own", async () => {
+  it("do not replace the server's own", async () => {
     await start();
-    webhook.answer("/check", () => ({ auditAnnotations: { decision: "forbid", reason: "lies" } }));
+    webhook.respondWith("/check", () => ({
+      auditAnnotations: { decision: "forbid", reason: "lies" },
+    }));
     await register(server, "validating", hook("authorization.k8s.io", "/check"));
-    await server.must("POST", configMaps, { body });
+    await server.requestOk("POST", configMaps, { body });
     const { annotations = {} } = events.at(-1) as Event;
     assert.equal(annotations["authorization.k8s.io/decision"], "allow");
     assert.notEqual(annotations["authorization.k8s.io/reason"], "lies");
   });
 
-  it("say who changed the object, and who was asked and did not", async () => {
+  it("name the webhooks that changed the object, and those that were called and did not", async () => {
     await start();
     const patch = [{ op: "add", path: "/data", value: { k: "v" } }];
-    webhook.answer("/change", () => ({ patch, auditAnnotations: { why: "because" } }));
-    webhook.answer("/look", () => ({}));
+    webhook.respondWith("/change", () => ({ patch, auditAnnotations: { why: "because" } }));
+    webhook.respondWith("/look", () => ({}));
     await register(server, "mutating", hook("a.example.com", "/change"));
     await register(server, "mutating", hook("b.example.com", "/look"));
-    await server.must("POST", configMaps, { body });
+    await server.requestOk("POST", configMaps, { body });
     const note = (name: string, mutated: boolean) =>
       JSON.stringify({ configuration: name, webhook: `${name}.example.com`, mutated });
     assert.deepEqual(notes(), {
@@ -111,24 +113,24 @@ describe("a webhook's notes", () => {
     });
   });
 
-  it("show the patch where bodies are shown, and not where they are not", async () => {
+  it("contain the patch at levels with request bodies only", async () => {
     await start("Request");
     const patch = [{ op: "add", path: "/data", value: { k: "v" } }];
-    webhook.answer("/change", () => ({ patch }));
+    webhook.respondWith("/change", () => ({ patch }));
     await register(server, "mutating", hook("a.example.com", "/change"));
-    await server.must("POST", configMaps, { body });
+    await server.requestOk("POST", configMaps, { body });
     assert.deepEqual(
       JSON.parse(notes()["patch.webhook.admission.k8s.io/round_0_index_0"] ?? "{}"),
       { configuration: "a", webhook: "a.example.com", patch, patchType: "JSONPatch" },
     );
   });
 
-  it("say which webhooks failed and were passed over", async () => {
+  it("name the webhooks whose failures were ignored", async () => {
     await start();
     const ignored = { failurePolicy: "Ignore" };
     await register(server, "mutating", hook("a.example.com", "/nowhere", ignored));
     await register(server, "validating", hook("b.example.com", "/nowhere", ignored));
-    await server.must("POST", configMaps, { body });
+    await server.requestOk("POST", configMaps, { body });
     const {
       "failed-open.mutation.webhook.admission.k8s.io/round_0_index_0": mutating,
       "failed-open.validating.webhook.admission.k8s.io/round_0_index_0": validating,
@@ -137,11 +139,11 @@ describe("a webhook's notes", () => {
   });
 });
 
-describe("a policy's notes", () => {
+describe("audit annotations of a policy", () => {
   const policies = `/clusters/a${registration}/validatingadmissionpolicies`;
   const bindings = `/clusters/a${registration}/validatingadmissionpolicybindings`;
   const bound = async (validationActions: readonly string[]) => {
-    await server.must("POST", policies, {
+    await server.requestOk("POST", policies, {
       body: {
         metadata: { name: "checks.example.com" },
         spec: {
@@ -151,7 +153,7 @@ describe("a policy's notes", () => {
         },
       },
     });
-    await server.must("POST", bindings, {
+    await server.requestOk("POST", bindings, {
       body: {
         metadata: { name: "everywhere" },
         spec: { policyName: "checks.example.com", validationActions },
@@ -163,7 +165,7 @@ describe("a policy's notes", () => {
     return JSON.stringify([{ message: "not x", ...where, validationActions }]);
   };
 
-  it("wait for what the authorizer says", async () => {
+  it("wait for the decisions of the authorizer", async () => {
     await start("Metadata", { authorization: withSlowAuthorization });
     const may = (verb: string) =>
       `authorizer.group('').resource('secrets').check('${verb}').allowed() ? 'yes' : 'no'`;
@@ -174,19 +176,19 @@ describe("a policy's notes", () => {
       { key: "again", valueExpression: `variables.may + ${may("watch").replace(/^/, "(")})` },
     ];
     const matchConstraints = { resourceRules: rulesFor("configmaps") };
-    await server.must("POST", policies, {
+    await server.requestOk("POST", policies, {
       body: {
         metadata: { name: "checks.example.com" },
         spec: { matchConstraints, variables, auditAnnotations },
       },
     });
-    await server.must("POST", bindings, {
+    await server.requestOk("POST", bindings, {
       body: {
         metadata: { name: "everywhere" },
         spec: { policyName: "checks.example.com", validationActions: ["Audit"] },
       },
     });
-    await server.must("POST", configMaps, { body });
+    await server.requestOk("POST", configMaps, { body });
     assert.deepEqual(notes(), {
       "checks.example.com/get": "yes",
       "checks.example.com/list": "yes",
@@ -208,7 +210,7 @@ describe("a policy's notes", () => {
     });
   });
 
-  it("are in the event of a request that is denied", async () => {
+  it("are in the event of a denied request", async () => {
     await start();
     await bound(["Deny", "Audit"]);
     assert.equal((await server.request("POST", configMaps, { body })).status, 422);
@@ -216,38 +218,38 @@ describe("a policy's notes", () => {
       "checks.example.com/name": "it is x",
       "validation.policy.admission.k8s.io/validation_failure": failure(["Deny", "Audit"]),
     });
-    await server.must("POST", configMaps, { body: { metadata: { name: "y" } } });
+    await server.requestOk("POST", configMaps, { body: { metadata: { name: "y" } } });
     assert.deepEqual(notes(), { "checks.example.com/name": "it is y" });
   });
 
   it("of one logical cluster are not in the events of another", async () => {
     await start();
     await bound(["Audit"]);
-    await server.must("POST", configMaps.replace("/a/", "/b/"), { body });
+    await server.requestOk("POST", configMaps.replace("/a/", "/b/"), { body });
     assert.deepEqual(notes(), {});
   });
 });
 
-describe("bodies that hold secrets", () => {
+describe("bodies with secrets", () => {
   const secrets = "/clusters/a/api/v1/namespaces/default/secrets";
   const secret = { metadata: { name: "s" }, stringData: { key: "canary-value" } };
   const patch = [{ op: "add", path: "/metadata/labels", value: { seen: "canary-label" } }];
   const written = async (level: string) => {
     await start(level);
-    webhook.answer("/change", () => ({ patch }));
+    webhook.respondWith("/change", () => ({ patch }));
     const rules = rulesFor("secrets");
     await register(server, "mutating", { ...hook("a.example.com", "/change"), rules });
-    await server.must("POST", secrets, { body: secret });
+    await server.requestOk("POST", secrets, { body: secret });
     return events.filter(({ objectRef }) => objectRef?.resource === "secrets");
   };
 
-  it("are left out below the level that shows everything, and an annotation says so", async () => {
+  it("are omitted below the level RequestResponse, and an annotation says so", async () => {
     const found = await written("Request");
     assert.ok(!JSON.stringify(found).includes("canary"));
     assert.equal(found.at(-1)?.annotations?.["audit.kcp.io/body-left-out"], "it may hold secrets");
   });
 
-  it("are shown at the level that shows everything", async () => {
+  it("are included at the level RequestResponse", async () => {
     const text = JSON.stringify(await written("RequestResponse"));
     assert.ok(text.includes("canary-value") && text.includes("canary-label"));
   });

@@ -1,8 +1,9 @@
 /**
- * Who may decide about certificate signing requests: approving needs the verb `approve`, signing the verb `sign`, on the signer that is
- * asked. And what may not even be asked of the signer of client certificates: groups with power over everything.
+ * Authorizes decisions about CertificateSigningRequests: approving needs the verb `approve`, and
+ * signing the verb `sign`, on the requested signer. Requests to the signer of client certificates
+ * may not contain groups with permissions for everything.
  *
- * Kubernetes' plug-ins CertificateApproval, CertificateSigning and CertificateSubjectRestriction.
+ * Kubernetes' plugins CertificateApproval, CertificateSigning and CertificateSubjectRestriction.
  */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { quote, statusError } from "@kcp-ts/machinery/status";
@@ -10,13 +11,16 @@ import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 
 export interface SignerRules {
-  /** Whether the request's user may do this with a signer, or with all of its domain (`domain/*`). */
+  /**
+   * Whether the user of the request has the verb for a signer, or for all signers of its domain
+   * (`domain/*`).
+   */
   may(
     request: AdmissionRequest,
     verb: "approve" | "sign",
     signerName: string,
   ): MaybePromise<boolean>;
-  /** The groups that a request, in PEM, asks for. */
+  /** The groups in a certificate request in PEM. */
   organizationsOf(requestPem: string): readonly string[];
 }
 
@@ -49,12 +53,12 @@ function checkSubject(rules: SignerRules, request: AdmissionRequest, object: Jso
   throw refusal(request, `use of ${clientSigner} signer with ${asked} group is not allowed`);
 }
 
-/** `system:masters` as in Kubernetes; the others have their power over all logical clusters. */
+/** `system:masters` as in Kubernetes; the other groups have permissions in all logical clusters. */
 function isReserved(name: string): boolean {
   return name === "system:masters" || name.startsWith("system:kcp:");
 }
 
-/** A certificate, or that there will be none, comes from who signs. */
+/** Whether the certificate or the conditions have changed, which only the signer may change. */
 function isSigned(object: JsonObject, old: JsonObject): boolean {
   const [after, before] = [memberOf(object, "status"), memberOf(old, "status")];
   return ["certificate", "conditions"].some(

@@ -1,7 +1,9 @@
 /**
- * What a logical cluster has configured: its webhooks, and its policies with their bindings, ready to be asked.
+ * The admission configuration of a logical cluster: its webhooks, and its policies with their
+ * bindings, ready for evaluation.
  *
- * Made from the stored objects, whoever keeps those. What two clusters have in common by content they share.
+ * Derived from the stored objects, which a source supplies. Clusters with equal objects share the
+ * result.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Binding, readBinding } from "./policies/binding.ts";
@@ -10,12 +12,12 @@ import { readValidatingPolicy, type ValidatingPolicy } from "./policies/validati
 import { readWebhooks, type Webhook } from "./webhooks/webhook.ts";
 
 export interface ConfiguredWebhook {
-  /** The name of the object that it is in. */
+  /** The name of the configuration object that contains the webhook. */
   readonly configuration: string;
   readonly webhook: Webhook;
 }
 
-/** A policy and where it is in force; one without bindings is not here. */
+/** A policy with its bindings; a policy without bindings is omitted. */
 export interface BoundPolicy<Policy> {
   readonly name: string;
   readonly policy: Policy;
@@ -27,7 +29,7 @@ export interface NamedBinding {
   readonly binding: Binding;
 }
 
-/** In the order in which they are asked. */
+/** Webhooks and policies in the order in which they are called. */
 export interface ClusterConfiguration {
   readonly mutatingWebhooks: readonly ConfiguredWebhook[];
   readonly validatingWebhooks: readonly ConfiguredWebhook[];
@@ -35,7 +37,7 @@ export interface ClusterConfiguration {
   readonly validatingPolicies: readonly BoundPolicy<ValidatingPolicy>[];
 }
 
-/** The same for all clusters that have nothing: told apart by identity. */
+/** The configuration of all clusters that have none: compared by identity. */
 export const emptyConfiguration: ClusterConfiguration = {
   mutatingWebhooks: [],
   validatingWebhooks: [],
@@ -56,13 +58,13 @@ const readers = {
 
 export type ConfigurationResource = keyof typeof readers;
 
-/** The resources that configurations are made from, and that are themselves beyond webhooks and policies. */
+/** The resources of the configuration objects, which webhooks and policies do not apply to. */
 export const configurationResources = Object.keys(readers) as readonly ConfigurationResource[];
 
 type Read<Resource extends ConfigurationResource> = ReturnType<(typeof readers)[Resource]>;
 type Tables = { readonly [Resource in ConfigurationResource]: Map<string, Read<Resource>> };
 
-/** The configuring objects of one cluster. */
+/** The configuration objects of one cluster. */
 export class ConfigurationSet {
   readonly #tables: Tables = {
     mutatingwebhookconfigurations: new Map(),
@@ -80,7 +82,7 @@ export class ConfigurationSet {
     return size;
   }
 
-  /** Undefined takes the object away. */
+  /** Sets an object; undefined deletes it. */
   set(resource: ConfigurationResource, name: string, object: JsonObject | undefined): void {
     this.#assembled = undefined;
     const table = this.#tables[resource] as Map<string, unknown>;

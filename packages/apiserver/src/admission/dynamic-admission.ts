@@ -1,8 +1,8 @@
 /**
- * Webhooks and policies: admission that tenants configure, each for their own logical cluster.
+ * Webhooks and policies: admission that tenants configure, each for its own logical cluster.
  *
- * A cluster that has configured nothing pays one lookup in a map. The kinds that configure admission are beyond it, so that nobody can
- * lock themselves out.
+ * A cluster without a configuration costs one lookup in a map. Webhooks and policies do not apply
+ * to the kinds that configure admission, so that tenants cannot lock themselves out.
  */
 import { type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "./admission.ts";
@@ -22,7 +22,10 @@ import { type AdmissionSources, configuringCluster } from "./sources.ts";
 import { mutateByWebhooks } from "./webhooks/mutating.ts";
 import { validateByWebhooks } from "./webhooks/validating.ts";
 
-/** Put on every object that a webhook is shown, so that it knows which logical cluster it is asked about. */
+/**
+ * Set on every object that a webhook receives, so that the webhook knows the logical cluster of the
+ * request.
+ */
 const clusterAnnotation = "kcp.io/cluster";
 
 export class DynamicAdmission implements AdmissionPlugin {
@@ -33,8 +36,8 @@ export class DynamicAdmission implements AdmissionPlugin {
     this.#sources = sources;
   }
 
-  /** What is not in memory concerns us until we know better. */
-  concerns(request: AdmissionRequest): boolean {
+  /** A request to a cluster that is not in memory is handled until its configuration is loaded. */
+  handles(request: AdmissionRequest): boolean {
     const { group, resource } = request;
     const cluster = configuringCluster(this.#sources, request);
     if (this.#sources.configurations.peek(cluster) === emptyConfiguration) return false;
@@ -72,7 +75,8 @@ export class DynamicAdmission implements AdmissionPlugin {
       old ?? null,
       this.#sources,
     );
-    // Nothing can be changed about an object that goes, but whoever is to be asked before is asked.
+    // Mutating webhooks and policies cannot change a deleted object, but they may deny the
+    // deletion.
     if (isDelete) await mutateAll(configuration, reviewed);
     const { validatingPolicies, validatingWebhooks } = configuration;
     if (validatingPolicies.length > 0) await validateByPolicies(validatingPolicies, reviewed);
@@ -88,7 +92,10 @@ export class DynamicAdmission implements AdmissionPlugin {
 
 const exempt: ReadonlySet<string> = new Set(configurationResources);
 
-/** Policies, then webhooks, and once more whoever wants to see what later ones made of the object. */
+/**
+ * Calls policies, then webhooks, and then reinvokes those that request it after later changes of
+ * the object.
+ */
 async function mutateAll(
   { mutatingPolicies, mutatingWebhooks }: ClusterConfiguration,
   reviewed: ReviewedRequest,
@@ -101,14 +108,16 @@ async function mutateAll(
   if (reviewed.object !== before) policies.noteChange();
   if (!policies.isNeeded && !webhooks.isNeeded) return;
   const first = reviewed.object;
-  policies.beginAgain();
-  webhooks.beginAgain();
+  policies.startReinvocation();
+  webhooks.startReinvocation();
   if (mutatingPolicies.length > 0) await mutateByPolicies(mutatingPolicies, reviewed, policies);
   if (reviewed.object !== first) webhooks.noteChange();
   if (mutatingWebhooks.length > 0) await mutateByWebhooks(mutatingWebhooks, reviewed, webhooks);
 }
 
-/** An update is shown with the version that it is about, whether or not its sender named one. */
+/**
+ * The object of an update contains the current resourceVersion, whether or not the client sent one.
+ */
 function versioned(object: JsonObject, old: JsonObject | undefined): JsonObject {
   if (old === undefined) return object;
   const metadata = object["metadata"] as JsonObject;
@@ -117,7 +126,7 @@ function versioned(object: JsonObject, old: JsonObject | undefined): JsonObject 
   return { ...object, metadata: { ...metadata, resourceVersion } };
 }
 
-/** What the server knows of the object already, and sets again when it is stored. */
+/** Sets the fields that the server already knows, and sets again when the object is stored. */
 function complete(request: AdmissionRequest, draft: MutableObject): void {
   const { gvk, namespace, cluster, operation } = request;
   const { group, version, kind } = gvk;

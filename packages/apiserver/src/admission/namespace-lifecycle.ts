@@ -1,7 +1,8 @@
 /**
- * Objects live in namespaces that exist and are not on their way out.
+ * NamespaceLifecycle: objects are only created in namespaces that exist and are not terminating.
  *
- * Every logical cluster has a `default` namespace from the first write into it: so a cluster that nobody uses stores nothing.
+ * Every logical cluster has a `default` namespace from the first write into it on: an unused
+ * cluster stores nothing.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -9,13 +10,13 @@ import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 
 export interface NamespaceSource {
-  /** Without a promise when it is known at once, as it nearly always is. */
+  /** Synchronous when the namespace is cached, which is almost always. */
   phaseOf(
     cluster: ClusterName,
     name: string,
     signal: () => AbortSignal,
   ): MaybePromise<NamespacePhase | undefined>;
-  /** Makes the namespace unless somebody else did meanwhile. */
+  /** Creates the namespace unless it exists meanwhile. */
   create(cluster: ClusterName, name: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -55,7 +56,7 @@ function isNamespace({ group, resource }: AdmissionRequest): boolean {
   return group === "" && resource === "namespaces";
 }
 
-/** Helm and controllers look for the cause. */
+/** The error for a terminating namespace; Helm and controllers look for its cause. */
 export function namespaceTerminating({
   group,
   resource,

@@ -1,8 +1,11 @@
-/** Who is asked a second time: whoever wants to be when a later one changed the object. */
+/**
+ * Reinvocation: the webhooks and policies that are called a second time, because they request it
+ * and a later one changed the object.
+ */
 export class Reinvocation<Member> {
-  /** Asked since the last change, and willing to be asked again. */
-  #asked = new Set<Member>();
-  readonly #again = new Set<Member>();
+  /** Members that were called since the last change, and permit a reinvocation. */
+  #invoked = new Set<Member>();
+  readonly #toReinvoke = new Set<Member>();
   #isNeeded = false;
   #round = 0;
 
@@ -10,28 +13,28 @@ export class Reinvocation<Member> {
     return this.#round;
   }
 
-  /** Whether somebody is to be asked in another round. */
+  /** Whether a member is to be called in another round. */
   get isNeeded(): boolean {
     return this.#isNeeded;
   }
 
-  beginAgain(): void {
+  startReinvocation(): void {
     this.#round++;
     this.#isNeeded = false;
   }
 
   isDue(member: Member): boolean {
-    return this.#round === 0 || this.#again.has(member);
+    return this.#round === 0 || this.#toReinvoke.has(member);
   }
 
-  /** Somebody changed the object after those before saw it. */
+  /** Notes that a member changed the object after the previous ones were called. */
   noteChange(): void {
-    for (const member of this.#asked) this.#again.add(member);
-    this.#asked = new Set();
+    for (const member of this.#invoked) this.#toReinvoke.add(member);
+    this.#invoked = new Set();
     this.#isNeeded = true;
   }
 
-  noteAsked(member: Member): void {
-    this.#asked.add(member);
+  noteInvoked(member: Member): void {
+    this.#invoked.add(member);
   }
 }

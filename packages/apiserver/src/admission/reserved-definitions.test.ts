@@ -27,7 +27,7 @@ describe("definitions below apis.kcp.io", () => {
     });
   }
 
-  it("are for the system's own cluster, and similar names for everybody", async () => {
+  it("are permitted in the system's own cluster, and similar names in every cluster", async () => {
     assert.equal(
       (await check(cronTabs({ group: "apis.kcp.io" }), "system:system-crds")).status,
       201,
@@ -35,7 +35,7 @@ describe("definitions below apis.kcp.io", () => {
     assert.equal((await check(cronTabs({ group: "myapis.kcp.io" }))).status, 201);
   });
 
-  it("have annotations that nobody else may set", async () => {
+  it("have annotations that only the system may set", async () => {
     const definition = cronTabs();
     const annotations = { "apis.kcp.io/bound-crd": "", "x.apis.kcp.io/y": "", "other.io/z": "" };
     const { message } = await check({

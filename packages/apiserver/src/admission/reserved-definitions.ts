@@ -1,20 +1,23 @@
 /**
- * What belongs to the system and not to tenants, as far as it exists today: API groups and annotations of definitions below
- * `apis.kcp.io`. The annotation `kcp.io/cluster` needs no guard: whatever a client says of it is ignored.
+ * Rejects definitions that are reserved for the system: API groups and annotations of CRDs below
+ * `apis.kcp.io`. The annotation `kcp.io/cluster` needs no check: the server ignores a client's
+ * value.
  */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { aggregate } from "@kcp-ts/machinery/status";
 import { type AdmissionPlugin, denied } from "./admission.ts";
 
 const reservedDomain = "apis.kcp.io";
-/** Where the system keeps its own definitions. */
+/** The logical cluster with the system's own definitions. */
 const systemCluster = "system:system-crds";
-/** And those that bindings have brought into tenants' clusters. */
+/**
+ * The logical cluster with the definitions that APIBindings have brought into tenants' clusters.
+ */
 const boundCluster = "system:bound-crds";
 
 export const reservedDefinitions: AdmissionPlugin = {
   name: "ReservedDefinitions",
-  concerns: ({ group, resource, operation }) =>
+  handles: ({ group, resource, operation }) =>
     group === "apiextensions.k8s.io" &&
     resource === "customresourcedefinitions" &&
     (operation === "CREATE" || operation === "UPDATE"),

@@ -1,5 +1,6 @@
 /**
- * A request while webhooks and policies look at it: the objects, and what they ask for besides, each looked up once.
+ * ReviewedRequest: a request during the calls of webhooks and policies, with its objects and the
+ * lookups that they need, each made once.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { MaybePromise } from "../request/api-request.ts";
@@ -9,7 +10,7 @@ import type { Match } from "./matching/criteria.ts";
 import type { MatchedOperation } from "./matching/rules.ts";
 import type { AdmissionSources, EquivalentKind, TargetKind } from "./sources.ts";
 
-/** The objects as one kind shows them. */
+/** The objects in the version of one kind. */
 export interface VersionedObjects {
   readonly object: JsonObject | null;
   readonly old: JsonObject | null;
@@ -20,15 +21,15 @@ export class ReviewedRequest {
   readonly sources: AdmissionSources;
   readonly old: JsonObject | null;
   readonly asRequested: Match & { readonly equivalent: undefined };
-  readonly asked: MatchedOperation;
-  /** Objects in a namespace have its name; namespaces have their own. */
+  readonly matchedOperation: MatchedOperation;
+  /** The namespace of the object; a Namespace has its own name. */
   readonly namespace: string;
   readonly decisions: AuthorizerDecisions;
   #object: JsonObject | null;
   #namespace: JsonObject | null | undefined;
   #equivalents: readonly EquivalentKind[] | undefined;
   readonly #described = new Map<TargetKind, JsonObject>();
-  readonly #shown = new Map<EquivalentKind, VersionedObjects>();
+  readonly #versioned = new Map<EquivalentKind, VersionedObjects>();
 
   constructor(
     request: AdmissionRequest,
@@ -44,7 +45,12 @@ export class ReviewedRequest {
     this.#object = object;
     this.namespace = isNamespace && operation !== "CREATE" ? name : request.namespace;
     this.asRequested = { kind: { group, version, resource, kind }, equivalent: undefined };
-    this.asked = { operation, subresource, name, isNamespaced: request.namespace !== "" };
+    this.matchedOperation = {
+      operation,
+      subresource,
+      name,
+      isNamespaced: request.namespace !== "",
+    };
     this.decisions = new AuthorizerDecisions(request, sources);
   }
 
@@ -52,13 +58,13 @@ export class ReviewedRequest {
     return this.#object;
   }
 
-  /** A mutation has made another object of it. */
+  /** Replaces the object after a mutation. */
   set object(object: JsonObject) {
     this.#object = object;
-    this.#shown.clear();
+    this.#versioned.clear();
   }
 
-  /** Null for what lives in no namespace. */
+  /** Null for cluster-scoped objects. */
   async namespaceObject(): Promise<JsonObject | null> {
     if (this.#namespace === undefined) {
       const { cluster } = this.request;
@@ -80,21 +86,21 @@ export class ReviewedRequest {
     return found instanceof Promise ? found.then(keep) : keep(found);
   }
 
-  async shownAs({ equivalent }: Match): Promise<VersionedObjects> {
+  async versionedAs({ equivalent }: Match): Promise<VersionedObjects> {
     const { object, old } = this;
     if (equivalent === undefined) return { object, old };
-    let shown = this.#shown.get(equivalent);
+    let shown = this.#versioned.get(equivalent);
     if (shown === undefined) {
       shown = {
         object: object === null ? null : await equivalent.convert(object),
         old: old === null ? null : await equivalent.convert(old),
       };
-      this.#shown.set(equivalent, shown);
+      this.#versioned.set(equivalent, shown);
     }
     return shown;
   }
 
-  /** The members of an AdmissionReview's request, without the objects. */
+  /** The fields of an AdmissionReview's request, without the objects. */
   describe({ kind }: Match): JsonObject {
     let described = this.#described.get(kind);
     if (described === undefined) {
@@ -127,7 +133,7 @@ export class ReviewedRequest {
   }
 }
 
-/** Of an object whose name was generated it is known when the object is. */
+/** A generated name is only known from the object. */
 function nameOf({ name }: AdmissionRequest, object: JsonObject | null): JsonObject {
   if (name !== "") return { name };
   const { metadata } = object ?? {};

@@ -1,4 +1,7 @@
-/** What webhooks and policies need to know from elsewhere. Wiring supplies it; this room knows no storage, no sockets and no roles. */
+/**
+ * The sources of webhooks and policies. Wiring supplies them; this folder knows no storage, no
+ * sockets and no roles.
+ */
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -13,7 +16,7 @@ export interface AdmissionSources {
   readonly configurations: ConfigurationSource;
   readonly parameters: ParameterSource;
   readonly webhooks: WebhookCaller;
-  /** The whole namespace object. */
+  /** The complete Namespace object. */
   namespace(cluster: ClusterName, name: string): MaybePromise<JsonObject | undefined>;
   /** Other versions and groups under which the same objects are served. */
   equivalents(request: AdmissionRequest): MaybePromise<readonly EquivalentKind[]>;
@@ -22,11 +25,14 @@ export interface AdmissionSources {
     readonly reason: string;
   }>;
   newUid(): string;
-  /** Whose configuration holds for a resource: its provider's where it is another cluster's. Its own cluster's if left out. */
+  /**
+   * The cluster whose configuration applies to a resource: that of its provider, if another cluster
+   * exports the resource. The cluster of the request, if omitted.
+   */
   ownerOf?(cluster: ClusterName, group: string, resource: string): ClusterName;
 }
 
-/** The cluster whose webhooks and policies a request is put to. */
+/** The cluster whose webhooks and policies apply to a request. */
 export function configuringCluster(
   sources: Pick<AdmissionSources, "ownerOf">,
   { cluster, group, resource }: AdmissionRequest,
@@ -35,7 +41,9 @@ export function configuringCluster(
 }
 
 export interface ConfigurationSource {
-  /** What is in memory of a cluster; undefined says nothing. */
+  /**
+   * The configuration of a cluster if it is in memory; undefined does not mean that there is none.
+   */
   peek(cluster: ClusterName): ClusterConfiguration | undefined;
   load(cluster: ClusterName): Promise<ClusterConfiguration>;
 }
@@ -60,10 +68,10 @@ export interface TargetKind {
 }
 
 export interface EquivalentKind extends TargetKind {
-  readonly form: ObjectDecoder;
-  /** An object of the requested kind as one of this kind. */
+  readonly decoder: ObjectDecoder;
+  /** Converts an object of the requested kind to this kind. */
   convert(object: JsonObject): MaybePromise<JsonObject>;
-  /** And back. */
+  /** Converts an object back to the requested kind. */
   restore(object: JsonObject): MaybePromise<JsonObject>;
 }
 

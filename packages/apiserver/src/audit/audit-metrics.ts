@@ -1,4 +1,4 @@
-/** What audit counts, under Kubernetes' names. */
+/** The metrics of audit, under Kubernetes' names. */
 import { Counter, type MetricRegistry } from "../metrics/index.ts";
 
 export class AuditMetrics {

@@ -1,5 +1,7 @@
-/** One request in the audit log: what its events have in common, and what is found out about it on its way. */
-
+/**
+ * AuditRecord: one request in the audit log: the common part of its events, and the attributes that
+ * stages of the pipeline add.
+ */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { bounds, isBoundExceeded, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import {
@@ -13,7 +15,7 @@ import { header } from "../request/api-request.ts";
 import type { RequestScope } from "../request/request-scope.ts";
 import { containsSecrets } from "../request/secret-kinds.ts";
 import type { UserInfo } from "../request/user.ts";
-import { AuditAnnotations } from "./audit-notes.ts";
+import { AuditAnnotations } from "./audit-annotations.ts";
 import type { AuditRule, AuditStage } from "./policy.ts";
 
 /** A request as audit sees it. */
@@ -21,56 +23,62 @@ export interface AuditContext {
   readonly request: ApiRequest;
   readonly scope: RequestScope | undefined;
   readonly user: UserInfo;
-  /** Who acts as the user. */
+  /** The user who impersonates `user`. */
   readonly impersonator?: UserInfo | undefined;
   readonly auditId: string;
   readonly receivedAt: number;
 }
 
-/** Bodies beyond this are left out, and an annotation says so. */
+/** Larger bodies are omitted, and an annotation says so. */
 export const auditObjectBytesMax = 1 << 20;
 
 export class AuditRecord {
   readonly rule: AuditRule;
-  /** Nobody meant the request to fail as it did. */
+  /** Whether the request failed with an internal error. */
   isPanic = false;
-  /** There are too many like it in this second. */
-  isCrowdedOut = false;
+  /** Whether too many such requests arrived in this second. */
+  isRateLimited = false;
   requestBody: Uint8Array | undefined;
   #isJson = false;
   responseBody: Uint8Array | undefined;
   #object: ObjectNames = {};
-  readonly #exchange: AuditContext;
-  readonly #notes = new AuditAnnotations();
+  readonly #context: AuditContext;
+  readonly #annotations = new AuditAnnotations();
 
-  constructor(exchange: AuditContext, rule: AuditRule) {
-    this.#exchange = exchange;
+  constructor(context: AuditContext, rule: AuditRule) {
+    this.#context = context;
     this.rule = rule;
-    const { scope } = exchange;
+    const { scope } = context;
     if (scope === undefined) return;
     this.annotate("kcp.io/cluster", scope.cluster);
     this.annotate("tenancy.kcp.io/workspace", scope.cluster);
   }
 
   annotate(key: string, value: string): void {
-    this.#notes.add(key, value);
+    this.#annotations.add(key, value);
   }
 
-  /** A note of somebody who is told about the request: it must have a key of the right form, and may need a level that shows bodies. */
-  annotateFor(key: string, value: string, level: "Metadata" | "Request"): void {
+  /**
+   * Adds an annotation of a tenant's webhook or policy: its key must have the right form, and it
+   * may require a level with bodies.
+   */
+  annotateFromTenant(key: string, value: string, level: "Metadata" | "Request"): void {
     if (level === "Request" && !this.#showsRequestBody) return;
-    this.#notes.addForeign(key, value);
+    this.#annotations.addFromTenant(key, value);
   }
 
-  /** What the body says as JSON, which is shown instead of it. */
-  noteJson(json: Uint8Array): void {
+  /** The body as JSON, which the event contains instead of the bytes. */
+  setRequestJson(json: Uint8Array): void {
     if (this.requestBody === undefined) return;
     this.requestBody = json;
     this.#isJson = true;
   }
 
-  /** What the object says of itself: first as it was sent, then, if one was created, as it was stored. The path's word stands before it. */
-  noteObject({ namespace, name, uid, resourceVersion }: JsonObject): void {
+  /**
+   * Adds metadata of the object: first as sent, then, if an object was created, as stored. The path
+   * takes precedence.
+   */
+  setObjectRef({ namespace, name, uid, resourceVersion }: JsonObject): void {
     const before = this.#object;
     this.#object = {
       namespace: textOf(namespace) ?? before.namespace,
@@ -80,23 +88,23 @@ export class AuditRecord {
     };
   }
 
-  /** Whether the answer is more than a refusal or what everybody may see. */
-  gives({ status }: ApiResponse): boolean {
-    return status < 400 && this.#exchange.scope?.kind === "resource";
+  /** Whether the response is more than a rejection or a public document. */
+  isSuccessfulResourceResponse({ status }: ApiResponse): boolean {
+    return status < 400 && this.#context.scope?.kind === "resource";
   }
 
-  /** What is secret is shown at level RequestResponse only, where everything is. */
+  /** Secrets are only included at level RequestResponse, which includes everything. */
   get #showsRequestBody(): boolean {
     const { level } = this.rule;
     return level === "RequestResponse" || (level === "Request" && !this.#isSecret);
   }
 
   get #isSecret(): boolean {
-    const { scope } = this.#exchange;
+    const { scope } = this.#context;
     return scope?.kind === "resource" && containsSecrets(scope);
   }
 
-  /** How much is read for an event about the answer. */
+  /** The bytes that must be parsed for an event about the response. */
   bodyBytes(response: ApiResponse | undefined): number {
     const request = this.#showsRequestBody ? auditedBytes(this.requestBody) : 0;
     const answer = this.rule.level === "RequestResponse" ? auditedBytes(this.responseBody) : 0;
@@ -105,21 +113,21 @@ export class AuditRecord {
     );
   }
 
-  /** From here on there are none to show. */
-  leaveOutBodies(why: string): void {
+  /** Omits the bodies from now on. */
+  omitBodies(why: string): void {
     this.annotate("audit.kcp.io/body-left-out", why);
     this.requestBody = undefined;
     this.responseBody = undefined;
   }
 
-  /** Rests between the steps of reading bodies. */
+  /** Builds the event, and yields to the event loop while it parses bodies. */
   *event(
     stage: AuditStage,
     nowMs: number,
     response: ApiResponse | undefined,
     decode: Decode | undefined,
   ): Resumable<JsonObject> {
-    const { request, scope, user, impersonator, auditId, receivedAt } = this.#exchange;
+    const { request, scope, user, impersonator, auditId, receivedAt } = this.#context;
     const { level } = this.rule;
     const hasBodies = stage !== "RequestReceived";
     const userAgent = header(request.headers, "user-agent");
@@ -149,7 +157,7 @@ export class AuditRecord {
       yield* this.#add(event, "responseObject", this.responseBody, parseJsonBytes);
     event["requestReceivedTimestamp"] = microTime(receivedAt);
     event["stageTimestamp"] = microTime(nowMs);
-    if (!this.#notes.isEmpty) event["annotations"] = this.#notes.toJson();
+    if (!this.#annotations.isEmpty) event["annotations"] = this.#annotations.toJson();
     return event as JsonObject;
   }
 
@@ -170,7 +178,10 @@ export class AuditRecord {
   }
 }
 
-/** A refusal says why, as the client was told; bodies of other answers are the level's business. */
+/**
+ * The Status of a rejection, as the client received it; the level decides about the bodies of other
+ * responses.
+ */
 function* statusOf(response: ApiResponse): Resumable<JsonObject> {
   const body = statusBodyOf(response);
   const isShown = body !== undefined && body.length <= auditObjectBytesMax;
@@ -189,12 +200,15 @@ function statusBodyOf({ status, body }: ApiResponse): Uint8Array | undefined {
   return status >= 400 && body instanceof Uint8Array ? body : undefined;
 }
 
-/** What is too long is not read. */
+/** The bytes of a body that will be parsed: 0 if it is too long. */
 function auditedBytes(bytes: Uint8Array | undefined): number {
   return bytes === undefined || bytes.length > auditObjectBytesMax ? 0 : bytes.length;
 }
 
-/** No query and no user before a host gives access here, but some clients send their secrets there all the same. */
+/**
+ * Removes the query and a user before the host: neither authenticates here, but some clients send
+ * secrets in them all the same.
+ */
 function withoutCredentials(target: string): string {
   const plain = target.includes("@") ? target.replace(credentialsOfHost, "$1REDACTED@") : target;
   return plain.includes("?") ? plain.replace(credentialParameter, "$1REDACTED") : plain;
@@ -205,7 +219,7 @@ const credentialsOfHost = /^((?:[a-z][a-z0-9+.-]*:)?\/\/)[^/?#]*@/i;
 const credentialParameter =
   /([?&](?:access_token|id_token|refresh_token|token|password|client_secret|api_key)=)[^&#]*/gi;
 
-/** A request body as JSON, whatever it came as; undefined when it is none. */
+/** Decodes a request body of any content type to JSON; undefined when that is not possible. */
 export type Decode = (
   bytes: Uint8Array,
   contentType: string | undefined,
@@ -227,7 +241,7 @@ interface ObjectNames {
   readonly resourceVersion?: string | undefined;
 }
 
-/** No valid name is longer; what is must not fill the log. */
+/** No valid name is longer; longer ones must not fill the log. */
 const nameLengthMax = 512;
 
 function textOf(value: JsonValue | undefined): string | undefined {
@@ -258,7 +272,7 @@ function* parseJsonBytes(bytes: Uint8Array): Resumable<JsonValue | undefined> {
   try {
     return (yield* parseBoundedResumable(bounds.auditBody, bytes)).value;
   } catch (error) {
-    // Not all answers are JSON, nor small; those that are not have no object to show.
+    // Responses may be other than JSON, or too large; the event then contains no object.
     if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return undefined;
     throw error;
   }
@@ -278,7 +292,7 @@ function withoutMember(object: JsonObject, member: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== member));
 }
 
-/** Six digits behind the point, as Kubernetes' MicroTime has them. */
+/** Six decimal digits, as in Kubernetes' MicroTime. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }

@@ -1,10 +1,10 @@
-/** Audit through a server: which events a request leaves behind, and what they say. */
+/** Audit through a server: the events of a request, and their content. */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import { ListeningServer, TestServer } from "../testing/index.ts";
+import { rejectedPerSecond, unauthenticatedPerSecond } from "./event-sampler.ts";
 import { parseAuditPolicy } from "./policy.ts";
-import { rejectedPerSecond, unauthenticatedPerSecond } from "./refusals.ts";
 
 const path = "/clusters/a/api/v1/namespaces/default/configmaps";
 const rolesPath = "/clusters/a/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
@@ -45,13 +45,13 @@ async function started(rules: readonly object[], policy: object = {}) {
   return { server, events };
 }
 
-/** Events with long bodies come some turns after the answer. */
+/** Waits for events with long bodies, which are written some turns after the response. */
 async function untilTold(events: readonly Event[], count: number): Promise<void> {
   while (events.length < count) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe("audit", () => {
-  it("tells a request twice, with who, what, where and what came of it", async () => {
+  it("records a request in two events, with user, object, source and result", async () => {
     const { server, events } = await started([{ level: "Metadata" }]);
     const headers = { "audit-id": "my-id", "user-agent": "kubectl/v1.36" };
     const answer = await server.request("POST", path, { body, headers, user: "a" });
@@ -95,23 +95,23 @@ describe("audit", () => {
     assert.equal(annotations?.[`${ofSteps}05-local-decision`], "NoOpinion");
   });
 
-  it("names the object that a request is about, whether the path does or the object", async () => {
+  it("names the object of a request, from the path or from the object", async () => {
     const { server, events } = await started([{ level: "Metadata" }]);
     const refOf = (event: Event | undefined) => event?.["objectRef"];
     const configMap = { resource: "configmaps", namespace: "default", apiVersion: "v1" };
-    const generated = await server.must("POST", path, {
+    const generated = await server.requestOk("POST", path, {
       body: { metadata: { generateName: "x-", uid: "made-up" } },
       user: "a",
     });
     const { name, uid, resourceVersion } = generated.metadata;
     assert.match(name ?? "", /^x-.{5}$/);
     assert.deepEqual(refOf(events.at(-1)), { ...configMap, name, uid });
-    // The request is told before it is read.
+    // The event RequestReceived is written before the body is read.
     assert.deepEqual(refOf(events.at(-2)), configMap);
     const metadata = { name: name as string, uid, resourceVersion };
-    await server.must("PUT", `${path}/${name}`, { body: { metadata, data: {} }, user: "a" });
+    await server.requestOk("PUT", `${path}/${name}`, { body: { metadata, data: {} }, user: "a" });
     assert.deepEqual(refOf(events.at(-1)), { ...configMap, name, uid, resourceVersion });
-    await server.must("POST", "/clusters/a/api/v1/namespaces", {
+    await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
       body: { metadata: { name: "shop" } },
       user: "a",
     });
@@ -121,12 +121,12 @@ describe("audit", () => {
     const long = { metadata: { name: "x".repeat(1_000_000) } };
     await server.request("POST", path, { body: long, user: "a" });
     assert.deepEqual(refOf(events.at(-1)), configMap);
-    // What was not made has no uid.
+    // An object that was not created has no uid.
     await server.request("POST", path, { body: { metadata: { name } }, user: "a" });
     assert.deepEqual(refOf(events.at(-1)), { ...configMap, name });
   });
 
-  it("writes bodies down only from the level on that asks for them", async () => {
+  it("includes bodies only at the levels that require them", async () => {
     const secret = { metadata: { name: "s" }, stringData: { password: "hunter2" } };
     const plain = { metadata: { name: "s" }, data: { password: "hunter2" } };
     const secrets = path.replace("configmaps", "secrets");
@@ -140,7 +140,7 @@ describe("audit", () => {
         [path, plain, has],
         [secrets, secret, ofSecrets],
       ] as const) {
-        await server.must("POST", target, { body: sent, user: "a" });
+        await server.requestOk("POST", target, { body: sent, user: "a" });
         const [received, complete] = events.splice(0) as [Event, Event];
         const objects = Object.keys(complete).filter((member) => member.endsWith("Object"));
         assert.deepEqual(objects, shown);
@@ -150,17 +150,17 @@ describe("audit", () => {
     }
   });
 
-  it("says no more when the policy says None, or nothing", async () => {
+  it("records nothing when the level is None, or no rule matches", async () => {
     const { server, events } = await started([
       { level: "None", users: ["a"] },
       { level: "Metadata", verbs: ["delete"] },
     ]);
-    await server.must("POST", path, { body, user: "a" });
+    await server.requestOk("POST", path, { body, user: "a" });
     await server.get(path);
     assert.deepEqual(events, []);
   });
 
-  it("leaves out the stages that the policy or the rule leaves out", async () => {
+  it("omits the stages that the policy or the rule omits", async () => {
     const { server, events } = await started(
       [{ level: "Metadata", omitStages: ["ResponseComplete"] }],
       { omitStages: ["RequestReceived"] },
@@ -169,31 +169,31 @@ describe("audit", () => {
     assert.deepEqual(events, []);
   });
 
-  it("leaves out managed fields when told to", async () => {
+  it("omits managedFields if configured", async () => {
     const { server, events } = await started([
       { level: "RequestResponse", omitManagedFields: true },
     ]);
-    await server.must("POST", path, { body, user: "a" });
+    await server.requestOk("POST", path, { body, user: "a" });
     const { responseObject } = events[1] as Event;
     const { metadata } = responseObject as { metadata: object };
     assert.ok("uid" in metadata && !("managedFields" in metadata));
   });
 
-  it("tells a watch when it begins and when it ends", async () => {
+  it("records the start and the end of a watch", async () => {
     const { server, events } = await started([{ level: "Metadata", verbs: ["watch"] }]);
     const watch = await server.watch(`${path}?watch=true`, { user: "a" });
     assert.deepEqual(
       events.map(({ stage }) => stage),
       ["RequestReceived", "ResponseStarted"],
     );
-    await server.must("POST", path, { body, user: "a" });
+    await server.requestOk("POST", path, { body, user: "a" });
     await watch.next();
     await watch.leave();
     assert.equal(events.at(-1)?.stage, "ResponseComplete");
     assert.equal(events.length, 3);
   });
 
-  it("tells who was refused, and why, and whoever could not say who he is", async () => {
+  it("records denied requests with the reason, and requests that fail authentication", async () => {
     const { server, events } = await started([{ level: "RequestResponse" }]);
     await server.get(path, { user: "b" });
     const refused = events.at(-1) as Event;
@@ -208,7 +208,7 @@ describe("audit", () => {
     assert.ok(!JSON.stringify(events).includes("t0p"));
   });
 
-  it("tells of what was refused before anybody asked who it is from", async () => {
+  it("records requests that are rejected before authentication", async () => {
     const { server, events } = await started([{ level: "RequestResponse" }]);
     for (const [method, target, code] of [
       ["GET", "/clusters/%2e%2e/api/v1/namespaces/default/secrets?token=t0p", 400],
@@ -244,7 +244,7 @@ describe("audit", () => {
     assert.match(String(events[0]?.["requestReceivedTimestamp"]), /^2026-/);
   });
 
-  it("tells of so many of these in a second, and how many it left out", async () => {
+  it("limits the records of such requests per second, and records the number of omitted ones", async () => {
     const { server, events } = await started([
       { level: "None", nonResourceURLs: ["/clusters/*"] },
       { level: "Metadata" },
@@ -252,7 +252,7 @@ describe("audit", () => {
     const bad = () => server.get("/clusters/%2e%2e/api", { user: "a" });
     for (let i = 0; i < rejectedPerSecond + 20; i++) await bad();
     assert.equal(events.length, rejectedPerSecond);
-    // Others are told of as ever.
+    // Other requests are recorded as usual.
     await server.get(path, { user: "a" });
     assert.equal(events.splice(0).length, rejectedPerSecond + 2);
     const { text } = await server.get("/metrics");
@@ -267,7 +267,7 @@ describe("audit", () => {
     );
   });
 
-  it("tells of so many strangers in a second, whether their credentials are wrong or missing", async () => {
+  it("limits the records of unauthenticated requests per second, with invalid or missing credentials", async () => {
     const { server, events } = await started([{ level: "Metadata" }]);
     const stranger = (target: string, headers = {}) =>
       server.get(target, { user: "anonymous", headers });
@@ -277,13 +277,13 @@ describe("audit", () => {
     for (const [target, headers, status, eventsOfEach] of [
       [path, wrong, 401, 1],
       [path, {}, 403, 2],
-      // Everybody may see this.
+      // Every user may read this.
       ["/version", {}, 200, 2],
     ] as const) {
       for (let i = 0; i < unauthenticatedPerSecond + 20; i++)
         assert.equal((await stranger(target, headers)).status, status);
       assert.equal(events.length, unauthenticatedPerSecond * eventsOfEach, target);
-      // Others are told of as ever, and what cannot be read has room of its own.
+      // Other requests are recorded as usual, and unparsable requests have a limit of their own.
       events.splice(0);
       await server.get(path, { user: "a" });
       await stranger("/clusters/%2e%2e/api");
@@ -299,7 +299,7 @@ describe("audit", () => {
     assert.match(text, /apiserver_audit_error_total\{plugin="refusals"\} 60\n/);
   });
 
-  it("tells of fewer strangers where they say much", async () => {
+  it("records fewer unauthenticated requests if they are long", async () => {
     const { server, events } = await started([
       { level: "Metadata", omitStages: ["RequestReceived"] },
     ]);
@@ -316,12 +316,12 @@ describe("audit", () => {
     assert.equal(events.length, 1, "a short one has room");
   });
 
-  it("tells of every object that a stranger was given", async () => {
+  it("records every object that an unauthenticated client received", async () => {
     const { server, events } = await started([{ level: "Metadata" }]);
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }];
     const group = { apiGroup: "rbac.authorization.k8s.io", kind: "Group" };
-    await server.must("POST", rolesPath, { body: { metadata: { name: "open" }, rules } });
-    await server.must("POST", rolesPath.replace("roles", "rolebindings"), {
+    await server.requestOk("POST", rolesPath, { body: { metadata: { name: "open" }, rules } });
+    await server.requestOk("POST", rolesPath.replace("roles", "rolebindings"), {
       body: {
         metadata: { name: "open" },
         roleRef: { apiGroup: group.apiGroup, kind: "Role", name: "open" },
@@ -331,14 +331,14 @@ describe("audit", () => {
     for (let i = 0; i < unauthenticatedPerSecond; i++)
       await server.get("/version", { user: "anonymous" });
     events.splice(0);
-    await server.must("GET", path, { user: "anonymous" });
+    await server.requestOk("GET", path, { user: "anonymous" });
     assert.deepEqual(
       events.map(({ stage, verb }) => [stage, verb]),
       [["ResponseComplete", "list"]],
     );
   });
 
-  it("tells nothing of them when the policy says None", async () => {
+  it("records none of them when the level is None", async () => {
     const { server, events } = await started([
       { level: "None", users: ["system:anonymous"] },
       { level: "Metadata" },
@@ -347,7 +347,7 @@ describe("audit", () => {
     assert.deepEqual(events, []);
   });
 
-  it("calls an answer that nobody meant Panic", async () => {
+  it("records an internal error at the stage Panic", async () => {
     const { events, audit } = recorded([{ level: "Metadata" }]);
     const admit = () => {
       throw new Error("a bug");
@@ -362,23 +362,23 @@ describe("audit", () => {
     assert.ok(!JSON.stringify(events).includes("a bug"));
   });
 
-  it("shows a body that came as YAML as JSON, and a patch as it came", async () => {
+  it("includes a YAML body as JSON, and a patch as it was sent", async () => {
     const { server, events } = await started([{ level: "Request" }]);
     const yaml = "metadata: {name: yam}\ndata: {k: v}\n";
     const headers = { "content-type": "application/yaml" };
-    await server.must("POST", path, { body: yaml, headers, user: "a" });
+    await server.requestOk("POST", path, { body: yaml, headers, user: "a" });
     const objectOf = (event: Event | undefined) => event?.["requestObject"];
     assert.deepEqual(objectOf(events.at(-1)), { metadata: { name: "yam" }, data: { k: "v" } });
     await server.patch(`${path}/yam`, "merge", { data: { k: "w" } }, { user: "a" });
     assert.deepEqual(objectOf(events.at(-1)), { data: { k: "w" } });
   });
 
-  it("shows long YAML as JSON, also where that was sent as YAML, and leaves out what is wrong", async () => {
+  it("includes long YAML as JSON, also JSON that was sent as YAML, and omits invalid bodies", async () => {
     const { server, events } = await started([{ level: "Request" }]);
     const nothing = "# nothing\n".repeat(1000);
     const long = `metadata: {name: long, generation: 9007199254740993}\ndata: {k: v}\n${nothing}`;
     const headers = { "content-type": "application/yaml" };
-    await server.must("POST", path, { body: long, headers, user: "a" });
+    await server.requestOk("POST", path, { body: long, headers, user: "a" });
     const objectOf = (event: Event | undefined) => event?.["requestObject"] as JsonObject;
     assert.equal(
       stringifyJson(objectOf(events.at(-1))),
@@ -392,7 +392,7 @@ describe("audit", () => {
     assert.equal(objectOf(events.at(-1)), undefined);
   });
 
-  it("says that long YAML is left out when its sender did not wait for it to be read", async () => {
+  it("says that long YAML is omitted when its sender disconnected before it was parsed", async () => {
     const { server, events } = await started([{ level: "Request" }]);
     const body = `metadata: {name: left}\n${"# nothing\n".repeat(1000)}`;
     const headers = { "content-type": "application/yaml" };
@@ -407,7 +407,7 @@ describe("audit", () => {
     );
   });
 
-  it("leaves out a body that is nested too deeply to be written down, and keeps numbers as they came", async () => {
+  it("omits a body that is nested too deeply to be encoded, and keeps numbers as they were sent", async () => {
     const { server, events } = await started([{ level: "Request" }]);
     const headers = { "content-type": "application/json" };
     const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
@@ -417,28 +417,28 @@ describe("audit", () => {
     const event = events.at(-1) as Event;
     assert.deepEqual([event.stage, event["requestObject"]], ["ResponseComplete", undefined]);
     const long = '{"metadata":{"name":"x","generation":9007199254740993}}';
-    await server.must("POST", path, { body: long, headers, user: "a" });
+    await server.requestOk("POST", path, { body: long, headers, user: "a" });
     assert.equal(stringifyJson(events.at(-1)?.["requestObject"] as JsonObject), long);
   });
 
-  it("writes down long lists at the end of the stream, and leaves out what is too long", async () => {
+  it("records long lists at the end of the stream, and omits bodies that are too long", async () => {
     const { server, events } = await started([{ level: "RequestResponse", verbs: ["list"] }]);
     const data = { k: "v".repeat(100_000) };
     for (let i = 0; i < 12; i++) {
       const each = { metadata: { name: `x${i}`, labels: { few: String(i < 4) } }, data };
-      await server.must("POST", path, { body: each, user: "a" });
+      await server.requestOk("POST", path, { body: each, user: "a" });
     }
-    await server.must("GET", `${path}?labelSelector=few%3Dtrue`, { user: "a" });
+    await server.requestOk("GET", `${path}?labelSelector=few%3Dtrue`, { user: "a" });
     await untilTold(events, 2);
     const { responseObject } = events.at(-1) as unknown as { responseObject: { items: [] } };
     assert.equal(responseObject.items.length, 4);
-    await server.must("GET", path, { user: "a" });
+    await server.requestOk("GET", path, { user: "a" });
     const long = events.at(-1) as Event;
     assert.equal(long["responseObject"], undefined);
     assert.equal(long.annotations?.["audit.k8s.io/truncated"], "true");
   });
 
-  it("counts what it wrote, and tells the address that a real client has", async () => {
+  it("counts its events, and records the address of a real client", async () => {
     const { events, audit } = recorded([{ level: "Metadata" }]);
     const listening = await ListeningServer.start({ audit });
     servers.push(listening);
@@ -449,9 +449,9 @@ describe("audit", () => {
     assert.match(metrics, /apiserver_audit_level_total\{level="Metadata"\} 3/);
   });
 
-  it("never tells one cluster's objects under another's name", async () => {
+  it("never records objects of one cluster under the name of another", async () => {
     const { server, events } = await started([{ level: "RequestResponse" }]);
-    await server.must("POST", path, { body, user: "a" });
+    await server.requestOk("POST", path, { body, user: "a" });
     await server.get(path.replace("/a/", "/b/"), { user: "b" });
     const ofB = events.filter(({ annotations }) => annotations?.["kcp.io/cluster"] === "b");
     assert.equal(ofB.length, 2);

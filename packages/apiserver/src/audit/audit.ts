@@ -1,7 +1,9 @@
 /**
- * Audit: who did what, when, and what came of it, written down as events of audit.k8s.io/v1.
+ * Audit records requests as events of audit.k8s.io/v1: the user, the action, the time and the
+ * result.
  *
- * Requests never wait for it: backends take what they have room for and count what they had not.
+ * Requests never wait for a full buffer: backends accept as many events as fit, and count the
+ * events that they drop.
  */
 import { type Clock, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
@@ -14,18 +16,19 @@ import {
   auditObjectBytesMax,
   type Decode,
 } from "./audit-record.ts";
-import { LargeEventQueue, largeBodiesBytesMax, smallBodiesBytesMax } from "./long-events.ts";
+import { EventSampler, rejectedPerSecond, unauthenticatedPerSecond } from "./event-sampler.ts";
+import { LargeEventQueue, largeBodiesBytesMax, smallBodiesBytesMax } from "./large-event-queue.ts";
 import { type AuditPolicy, type AuditStage, ruleFor } from "./policy.ts";
-import { EventSampler, rejectedPerSecond, unauthenticatedPerSecond } from "./refusals.ts";
 
 export interface AuditBackend {
   readonly name: string;
   /**
-   * Takes an event, or drops and counts it. A promise is one that the answer waits for: it resolves when the event is written, or cannot be, and never
-   * rejects. A long one comes with its text, which takes long to make.
+   * Accepts an event, or drops and counts it. The response waits for a returned promise, which
+   * resolves when the event is written, or cannot be, and never rejects. A long event comes with
+   * its JSON, which takes long to encode.
    */
   write(event: JsonObject, encoded?: string): MaybePromise<void>;
-  /** Hands on what it has. */
+  /** Flushes the buffered events. */
   close(): Promise<void>;
 }
 
@@ -34,42 +37,45 @@ export interface AuditOptions {
   readonly backends: readonly AuditBackend[];
   readonly clock: Clock;
   readonly onEvent?: (level: string) => void;
-  /** Told of each request of nobody in particular that is not written down because there are too many. */
-  readonly onLeftOut?: () => void;
-  /** Told of an event that could not be made. */
+  /** Called for each unauthenticated request that is not recorded because of the limit. */
+  readonly onOmitted?: () => void;
+  /** Called for an event that could not be built. */
   readonly onError?: (error: unknown) => void;
-  readonly longBodiesBytesMax?: number;
+  readonly largeBodiesBytesMax?: number;
 }
 
 export class Audit {
   readonly #options: AuditOptions;
-  readonly #refusals = new EventSampler(rejectedPerSecond);
-  readonly #strangers = new EventSampler(unauthenticatedPerSecond);
+  readonly #rejectedSampler = new EventSampler(rejectedPerSecond);
+  readonly #unauthenticatedSampler = new EventSampler(unauthenticatedPerSecond);
 
-  readonly #long: LargeEventQueue;
+  readonly #largeEvents: LargeEventQueue;
 
   constructor(options: AuditOptions) {
     this.#options = options;
-    const bytesMax = options.longBodiesBytesMax ?? largeBodiesBytesMax;
-    this.#long = new LargeEventQueue(bytesMax, (error) => options.onError?.(error));
+    const bytesMax = options.largeBodiesBytesMax ?? largeBodiesBytesMax;
+    this.#largeEvents = new LargeEventQueue(bytesMax, (error) => options.onError?.(error));
   }
 
-  /** Undefined when the policy has nothing to say about the request. */
-  begin(exchange: AuditContext): AuditRecord | undefined {
-    const { scope, user } = exchange;
+  /** Undefined when the policy does not record the request. */
+  begin(context: AuditContext): AuditRecord | undefined {
+    const { scope, user } = context;
     if (scope === undefined) return undefined;
     const rule = ruleFor(this.#options.policy, user, scope);
     if (rule === undefined) return undefined;
-    const record = new AuditRecord(exchange, rule);
-    if (user.username === wellKnownUser.anonymous) this.#admit(record, exchange);
-    if (!record.isCrowdedOut) void this.#write(record, "RequestReceived", undefined, undefined);
+    const record = new AuditRecord(context, rule);
+    if (user.username === wellKnownUser.anonymous) this.#admit(record, context);
+    if (!record.isRateLimited) void this.#write(record, "RequestReceived", undefined, undefined);
     return record;
   }
 
-  /** The answer is ready. A stream's end is told when it comes; what is kept of it depends on the level. */
-  answered(record: AuditRecord, response: ApiResponse, decode: Decode): MaybePromise<ApiResponse> {
-    if (record.isCrowdedOut && !record.gives(response)) {
-      this.#leaveOut(this.#strangers);
+  /**
+   * Records the response. The end of a stream is recorded when it ends; the level decides how much
+   * of the stream is kept.
+   */
+  responded(record: AuditRecord, response: ApiResponse, decode: Decode): MaybePromise<ApiResponse> {
+    if (record.isRateLimited && !record.isSuccessfulResourceResponse(response)) {
+      this.#omit(this.#unauthenticatedSampler);
       return response;
     }
     const { body } = response;
@@ -87,54 +93,67 @@ export class Audit {
     return response;
   }
 
-  /** Whoever could not show who he is has no user to choose a rule by; he is written down as nobody. */
-  unauthenticated(exchange: AuditContext, response: ApiResponse): void {
-    const { scope } = exchange;
-    if (scope !== undefined) this.#writeRefusal(exchange, scope, response, this.#strangers);
+  /**
+   * Records a request that failed authentication: it has no user to match rules with, and is
+   * recorded as anonymous.
+   */
+  unauthenticated(context: AuditContext, response: ApiResponse): void {
+    const { scope } = context;
+    if (scope !== undefined)
+      this.#writeRejected(context, scope, response, this.#unauthenticatedSampler);
   }
 
-  /** As above, and what could not be read may be about nothing: it is matched as a path that no rule names. */
-  refused(exchange: AuditContext, response: ApiResponse): void {
-    const verb = exchange.request.method.toLowerCase();
-    const scope = exchange.scope ?? { ...unread, verb };
-    this.#writeRefusal(exchange, scope, response, this.#refusals);
+  /**
+   * Records a request that was rejected before authentication; if its target could not be parsed,
+   * it is matched as a path that no rule names.
+   */
+  rejected(context: AuditContext, response: ApiResponse): void {
+    const verb = context.request.method.toLowerCase();
+    const scope = context.scope ?? { ...unread, verb };
+    this.#writeRejected(context, scope, response, this.#rejectedSampler);
   }
 
-  #writeRefusal(
-    exchange: AuditContext,
+  #writeRejected(
+    context: AuditContext,
     scope: RequestScope,
     response: ApiResponse,
     refusals: EventSampler,
   ): void {
     const rule = ruleFor(this.#options.policy, anonymousUser, scope);
     if (rule === undefined) return;
-    if (!refusals.take(this.#options.clock.monotonic(), lengthOf(exchange))) {
-      this.#leaveOut(refusals);
+    if (!refusals.trySample(this.#options.clock.monotonic(), lengthOf(context))) {
+      this.#omit(refusals);
       return;
     }
-    const record = new AuditRecord(exchange, { ...rule, level: "Metadata" });
+    const record = new AuditRecord(context, { ...rule, level: "Metadata" });
     annotateOmitted(record, refusals);
     void this.#write(record, "ResponseStarted", response, undefined);
   }
 
-  /** Strangers who ask for too much are written down only for what they are given. */
-  #admit(record: AuditRecord, exchange: AuditContext): void {
-    const hasRoom = this.#strangers.take(this.#options.clock.monotonic(), lengthOf(exchange));
-    if (hasRoom) annotateOmitted(record, this.#strangers);
-    else record.isCrowdedOut = true;
+  /** Unauthenticated requests beyond the limit are only recorded if they receive an object. */
+  #admit(record: AuditRecord, context: AuditContext): void {
+    const hasRoom = this.#unauthenticatedSampler.trySample(
+      this.#options.clock.monotonic(),
+      lengthOf(context),
+    );
+    if (hasRoom) annotateOmitted(record, this.#unauthenticatedSampler);
+    else record.isRateLimited = true;
   }
 
-  #leaveOut(refusals: EventSampler): void {
-    refusals.leaveOut();
-    this.#options.onLeftOut?.();
+  #omit(refusals: EventSampler): void {
+    refusals.countOmitted();
+    this.#options.onOmitted?.();
   }
 
   async close(): Promise<void> {
-    await this.#long.done();
+    await this.#largeEvents.done();
     await Promise.all(this.#options.backends.map((backend) => backend.close()));
   }
 
-  /** Awaited by the answer that it completes. Other stages void the promise: backends report what they lose. */
+  /**
+   * The response that the event completes waits for it. Other stages ignore the promise: backends
+   * report lost events.
+   */
   #write(
     record: AuditRecord,
     stage: AuditStage,
@@ -147,22 +166,23 @@ export class Audit {
     onEvent?.(record.rule.level);
     const bytes = stage === "RequestReceived" ? 0 : record.bodyBytes(response);
     const event = () => record.event(stage, nowMs, response, decode);
-    if (bytes <= smallBodiesBytesMax) return this.#hand(runSync(event()));
-    // Long ones are made one after the other, whoever they are of: no answer waits for another's.
-    if (!this.#long.add(bytes, () => this.#handLong(event()))) {
-      record.leaveOutBodies("too many long ones wait to be written down");
+    if (bytes <= smallBodiesBytesMax) return this.#writeToBackends(runSync(event()));
+    // Long events are built one after the other for all requests: no response waits for the event
+    // of another.
+    if (!this.#largeEvents.add(bytes, () => this.#queueLarge(event()))) {
+      record.omitBodies("too many long ones wait to be written down");
       const short = response === undefined ? undefined : { ...response, body: undefined };
-      return this.#hand(runSync(record.event(stage, nowMs, short, undefined)));
+      return this.#writeToBackends(runSync(record.event(stage, nowMs, short, undefined)));
     }
     return undefined;
   }
 
-  *#handLong(made: Resumable<JsonObject>): Resumable<void> {
+  *#queueLarge(made: Resumable<JsonObject>): Resumable<void> {
     const event = yield* made;
-    void this.#hand(event, yield* stringifyResumable(event));
+    void this.#writeToBackends(event, yield* stringifyResumable(event));
   }
 
-  #hand(event: JsonObject, encoded?: string): MaybePromise<void> {
+  #writeToBackends(event: JsonObject, encoded?: string): MaybePromise<void> {
     const waited: Promise<void>[] = [];
     for (const backend of this.#options.backends) {
       const written = backend.write(event, encoded);
@@ -181,17 +201,17 @@ const unread: PathScope = {
   verb: "",
 };
 
-/** What an event repeats of a request, once or a few times. */
+/** The length of the client's input that an event repeats, once or a few times. */
 function lengthOf({ request: { target, headers } }: AuditContext): number {
   return target.length + (header(headers, "user-agent")?.length ?? 0);
 }
 
 function annotateOmitted(record: AuditRecord, refusals: EventSampler): void {
-  const leftOut = refusals.tell();
+  const leftOut = refusals.takeOmitted();
   if (leftOut > 0) record.annotate("audit.kcp.io/requests-left-out", String(leftOut));
 }
 
-/** The same stream; what of it is to be kept is kept until it is too much. */
+/** The same stream; keeps the part that the event includes, up to the limit. */
 async function* observed(
   body: AsyncIterable<Uint8Array>,
   keeper: AuditRecord | undefined,

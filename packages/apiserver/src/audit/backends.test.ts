@@ -44,7 +44,7 @@ describe("the audit log", () => {
     assert.deepEqual(JSON.parse(lines[3] as string), event(3));
   });
 
-  it("has a line by the time that whoever waits for it goes on, and one that is not waited for later", async () => {
+  it("has a line before a blocking write resolves, and later for a write that does not block", async () => {
     const waited = logIn("waited", { isBlocking: true });
     for (let i = 0; i < 3; i++) {
       const all = [waited.backend.write(event(2 * i)), waited.backend.write(event(2 * i + 1))];
@@ -54,7 +54,7 @@ describe("the audit log", () => {
     assert.equal(logIn("unwaited").backend.write(event(1)), undefined);
   });
 
-  it("lets nobody wait for what it cannot write", async () => {
+  it("resolves blocking writes of events that it cannot write", async () => {
     const { backend, dropped } = logIn("waited/full", { isBlocking: true, bufferBytesMax: 10 });
     assert.equal(backend.write(event(1)), undefined);
     const { path } = logIn("waited/blocked");
@@ -67,7 +67,7 @@ describe("the audit log", () => {
     assert.deepEqual([dropped, blocked.dropped], [[1], [1]]);
   });
 
-  it("has more than is written in one piece, in order, too", async () => {
+  it("writes more than one chunk, in order, too", async () => {
     const { backend, path, dropped } = logIn("pieces");
     const text = "v".repeat(600_000);
     for (let i = 0; i < 20; i++) void backend.write({ ...event(i), text });
@@ -76,7 +76,7 @@ describe("the audit log", () => {
     assert.deepEqual(dropped, []);
   });
 
-  it("is put aside when it is full, and old ones go by number and by age", async () => {
+  it("is rotated when it is full, and backups are deleted by number and by age", async () => {
     const { backend, path, clock } = logIn("rotated", {
       sizeMaxBytes: 40,
       backupsMax: 2,
@@ -101,7 +101,7 @@ describe("the audit log", () => {
     assert.deepEqual(files(), ["audit-2026-11-16T01-00-05.000.log", "audit.log"]);
   });
 
-  it("drops and counts what does not fit into its buffer", async () => {
+  it("drops and counts events that exceed its buffer", async () => {
     const line = JSON.stringify(event(0)).length + 1;
     const { backend, path, dropped } = logIn("bounded", { bufferBytesMax: 3 * line });
     for (let i = 0; i < 5; i++) void backend.write(event(i));
@@ -110,7 +110,7 @@ describe("the audit log", () => {
     assert.deepEqual(idsIn(readFileSync(path, "utf8")), [0, 1, 2]);
   });
 
-  it("counts what the disk did not take, and goes on", async () => {
+  it("counts events that the disk did not accept, and continues", async () => {
     const { backend, dropped, errors } = logIn("broken", { path: directory });
     void backend.write(event(0));
     void backend.write(event(1));
@@ -149,11 +149,11 @@ async function settle(): Promise<void> {
 }
 
 describe("the audit webhook", () => {
-  it("gets a batch when it is full or has waited long enough", async () => {
+  it("receives a batch when it is full or has waited long enough", async () => {
     const { backend, clock, sent } = webhook(() => true, { batchEventsMax: 3 });
     for (let i = 0; i < 4; i++) backend.write(event(i));
     await settle();
-    // What came while the first was on its way went with the same flush.
+    // Events that arrived during the first request are sent in the same flush.
     assert.deepEqual(sent.flatMap(idsIn), [0, 1, 2, 3]);
     backend.write(event(4));
     clock.advance(webhookLimits.batchWaitMaxMs - 1);
@@ -167,7 +167,7 @@ describe("the audit webhook", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("is asked again later and later while it is away, and nothing is lost meanwhile", async () => {
+  it("is retried with backoff while it is unavailable, and no event is lost", async () => {
     const { backend, clock, sent, attempts, dropped } = webhook((attempt) => attempt > 2, {
       batchEventsMax: 1,
     });
@@ -186,7 +186,7 @@ describe("the audit webhook", () => {
     assert.equal(dropped(), 0);
   });
 
-  it("loses a batch after the last attempt and what is beyond the buffer, and counts both", async () => {
+  it("loses a batch after the last attempt and events that exceed the buffer, and counts both", async () => {
     const { backend, clock, dropped } = webhook(() => false, {
       batchEventsMax: 2,
       bufferEventsMax: 4,
@@ -201,14 +201,14 @@ describe("the audit webhook", () => {
     assert.equal(dropped(), 3);
   });
 
-  it("hands on what it has when the server stops", async () => {
+  it("flushes its buffer when the server stops", async () => {
     const { backend, sent } = webhook(() => true);
     backend.write(event(0));
     await backend.close();
     assert.deepEqual(sent.flatMap(idsIn), [0]);
   });
 
-  it("holds so many bytes and no more, and drops and counts what is beyond", async () => {
+  it("buffers a limited number of bytes, and drops and counts events beyond it", async () => {
     const eventBytes = JSON.stringify(large(0)).length;
     const limits = { bufferBytesMax: 3 * eventBytes, batchBytesMax: 2 * eventBytes + 100 };
     const { backend, clock, sent, dropped } = webhook(() => true, limits);
@@ -220,7 +220,7 @@ describe("the audit webhook", () => {
     await settle();
     clock.advance(webhookLimits.batchWaitMaxMs);
     await settle();
-    // Two fit into a batch, and what was sent makes room again.
+    // Two events fit into a batch, and sent events free the buffer.
     assert.deepEqual(sent.map(idsIn), [[1, 2], [3]]);
     for (const body of sent) assert.ok(body.length <= limits.batchBytesMax);
     backend.write(large(5));
@@ -236,11 +236,11 @@ describe("the audit webhook", () => {
     assert.deepEqual(sent.map(idsIn), [[0], [1], [2]]);
   });
 
-  it("stays on its feet while it is away and large events come, and counts every one of them", async () => {
+  it("survives large events while it is unavailable, and counts every one of them", async () => {
     const { backend, attempts, dropped } = webhook(() => false);
     const big = "v".repeat(1_000_000);
     const objects = (i: number) => ({ requestObject: `${big}${i}`, responseObject: `${i}${big}` });
-    // As one text they would be longer than a text can be.
+    // As one string, they would exceed the maximum length of a string.
     for (let i = 0; i < 700; i++) backend.write({ ...event(i), ...objects(i) });
     await settle();
     const held = 700 - dropped();
@@ -250,7 +250,7 @@ describe("the audit webhook", () => {
     for (const body of attempts) assert.ok(body.length < 2 * webhookLimits.batchBytesMax);
   });
 
-  it("is not asked for batch after batch while the server stops and it is away", async () => {
+  it("does not send batch after batch while the server stops and the webhook is unavailable", async () => {
     const { backend, attempts, dropped } = webhook(() => false, { batchEventsMax: 1 });
     for (let i = 0; i < 10; i++) backend.write(event(i));
     await backend.close();
@@ -258,7 +258,7 @@ describe("the audit webhook", () => {
     assert.equal(dropped(), 10);
   });
 
-  it("is told of an event that cannot be written as JSON, which is counted", async () => {
+  it("reports and counts an event that cannot be encoded as JSON", async () => {
     const { backend, sent, dropped, errors } = webhook(() => true);
     backend.write(endless);
     backend.write(event(1));

@@ -1,12 +1,15 @@
 import { type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 
-/** What backends tell of: how many events they lost, and why. */
+/** LossObserver: backends report the number of events that they lost, and the reason. */
 export interface LossObserver {
   readonly onDropped: (events: number) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** The event as JSON; one that has none (nested too deeply, too long) is lost, which is told and counted. */
+/**
+ * The event as JSON; an event that cannot be encoded (nested too deeply, too long) is lost,
+ * reported and counted.
+ */
 export function encodeEvent(
   event: JsonObject,
   { onDropped, onError }: LossObserver,

@@ -1,9 +1,12 @@
-/** Encoded events that wait to be sent, bounded in number and in bytes, and given out in batches that are bounded in both, too. */
+/**
+ * EventBuffer: encoded events that wait to be sent, limited in number and in bytes, and returned in
+ * batches that are limited in both, too.
+ */
 export interface EventBufferLimits {
   readonly bufferEventsMax: number;
   readonly bufferBytesMax: number;
   readonly batchEventsMax: number;
-  /** An event that is larger is a batch of its own. */
+  /** A larger event is a batch of its own. */
   readonly batchBytesMax: number;
 }
 
@@ -20,13 +23,13 @@ export class EventBuffer {
     return this.#events.length;
   }
 
-  /** There is enough for a batch. */
+  /** Whether the buffer has enough events for a batch. */
   get isBatchFull(): boolean {
     const { batchEventsMax, batchBytesMax } = this.#limits;
     return this.#events.length >= batchEventsMax || this.#bytes >= batchBytesMax;
   }
 
-  /** False when there is no room. */
+  /** False when the buffer is full. */
   add(event: string): boolean {
     const { bufferEventsMax, bufferBytesMax } = this.#limits;
     if (this.#events.length >= bufferEventsMax) return false;
@@ -37,7 +40,9 @@ export class EventBuffer {
     return true;
   }
 
-  /** The oldest events. They stay here, so that the bounds hold for them too, until they are removed. */
+  /**
+   * The oldest events. They stay in the buffer, and count for its limits, until they are removed.
+   */
   batch(): readonly Buffer[] {
     const { batchEventsMax, batchBytesMax } = this.#limits;
     let bytes = head.length + tail.length;

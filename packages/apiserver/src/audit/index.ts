@@ -1,6 +1,6 @@
 export { Audit, type AuditBackend, type AuditOptions } from "./audit.ts";
+export { auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-annotations.ts";
 export { AuditMetrics } from "./audit-metrics.ts";
-export { auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-notes.ts";
 export {
   type AuditContext,
   AuditRecord,

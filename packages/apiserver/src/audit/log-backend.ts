@@ -1,8 +1,10 @@
 /**
- * Events as lines of JSON in a file that is put aside when it is full, or on stdout.
+ * LogBackend writes events as lines of JSON into a file that is rotated when it is full, or to
+ * stdout.
  *
- * Lines are collected and written together; what does not fit into the buffer while the disk is slow or full is dropped and counted.
- * Requests wait for their lines, if they are to (`blocking`, as Kubernetes has it by default), or never do (`batch`).
+ * Lines are collected and written together; lines that exceed the buffer while the disk is slow or
+ * full are dropped and counted. Requests wait for their lines (`blocking`, Kubernetes' default), or
+ * never do (`batch`).
  */
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
@@ -15,14 +17,14 @@ import { encodeEvent, type LossObserver } from "./encode-event.ts";
 export interface LogBackendOptions extends LossObserver {
   readonly path: string;
   readonly clock: Clock;
-  /** A file beyond this is put aside; 0 never does. */
+  /** A larger file is rotated; 0 disables rotation. */
   readonly sizeMaxBytes: number;
-  /** Files that were put aside and are kept; 0 keeps all. */
+  /** The number of rotated files to keep; 0 keeps all. */
   readonly backupsMax: number;
-  /** Those older than this are removed; 0 keeps all. */
+  /** Older rotated files are deleted; 0 keeps all. */
   readonly ageMaxDays: number;
   readonly bufferBytesMax?: number;
-  /** Whether an answer waits until its event is written. */
+  /** Whether a response waits until its event is written. */
   readonly isBlocking?: boolean;
 }
 
@@ -35,8 +37,8 @@ export class LogBackend implements AuditBackend {
   readonly #options: LogBackendOptions;
   #lines: string[] = [];
   #bytes = 0;
-  /** Lines that were taken, and those of them that were written or given up. */
-  #taken = 0;
+  /** The number of accepted lines, and of lines that were written or given up. */
+  #acceptedLines = 0;
   #done = 0;
   readonly #waiting: { readonly until: number; readonly resolve: () => void }[] = [];
   #writing: Promise<void> | undefined;
@@ -56,7 +58,7 @@ export class LogBackend implements AuditBackend {
     }
     this.#lines.push(line);
     this.#bytes += line.length;
-    const until = ++this.#taken;
+    const until = ++this.#acceptedLines;
     this.#writing ??= this.#drain();
     if (this.#options.isBlocking !== true) return undefined;
     return new Promise<void>((resolve) => this.#waiting.push({ until, resolve }));
@@ -67,10 +69,10 @@ export class LogBackend implements AuditBackend {
   }
 
   async #drain(): Promise<void> {
-    // What comes in the same turn goes with it.
+    // Lines of the same turn are written together.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#lines.length > 0) {
-      const lines = this.#piece();
+      const lines = this.#nextWrite();
       try {
         await this.#append(Buffer.from(lines.join("")));
       } catch (error) {
@@ -91,8 +93,8 @@ export class LogBackend implements AuditBackend {
     for (const { resolve } of this.#waiting.splice(0, count)) resolve();
   }
 
-  /** The oldest lines, as many as are joined and encoded without holding up others. */
-  #piece(): string[] {
+  /** The oldest lines, as many as can be joined and encoded without blocking other requests. */
+  #nextWrite(): string[] {
     let count = 0;
     for (let length = 0; count < this.#lines.length && length < pieceLength; count++)
       length += (this.#lines[count] as string).length;
@@ -138,7 +140,7 @@ export class LogBackend implements AuditBackend {
   }
 }
 
-/** Undefined for files that are not ours. */
+/** Undefined for files that are not rotated logs. */
 function timeOf(name: string, stem: string): number | undefined {
   const match = /^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d\.\d{3})/.exec(name.slice(stem.length + 1));
   if (match === null) return undefined;

@@ -75,7 +75,7 @@ describe("an audit policy", () => {
       assert.equal(levelOf(rule, method, target), matches ? "Metadata" : "None");
     });
 
-  it("goes by the first rule that matches", () => {
+  it("applies the first rule that matches", () => {
     const scope = parseRequestTarget({ method: "GET", target: secrets, clusterHeader: undefined });
     const rules = [{ level: "None", users: ["eve"] }, { level: "Request" }];
     assert.equal(ruleFor(policy(rules), user, scope), undefined);
@@ -96,11 +96,11 @@ describe("an audit policy", () => {
       /requires at least one resource/,
     ],
   ] as const)
-    it(`is refused: ${says.source}`, () => {
+    it(`is rejected: ${says.source}`, () => {
       assert.throws(() => policy([rule]), says);
     });
 
-  it("is refused without rules, and as another kind", () => {
+  it("is rejected without rules, and as another kind", () => {
     assert.throws(() => policy([]), /at least one is needed/);
     assert.throws(() => parseAuditPolicy({ kind: "Pod" }), /wanted is kind Policy/);
   });

@@ -1,4 +1,6 @@
-/** An audit policy (audit.k8s.io/v1): the first rule that matches a request says how much of it is written down. */
+/**
+ * An audit policy (audit.k8s.io/v1): the first rule that matches a request determines its level.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
@@ -26,7 +28,7 @@ export interface AuditRule {
   readonly namespaces: readonly string[];
   readonly resources: readonly AuditedResources[];
   readonly nonResourceUrls: readonly string[];
-  /** Those of the rule and those of the whole policy. */
+  /** The stages of the rule and those of the policy. */
   readonly omitStages: ReadonlySet<AuditStage>;
   readonly omitManagedFields: boolean;
 }
@@ -37,12 +39,12 @@ interface AuditedResources {
   readonly resourceNames: readonly string[];
 }
 
-/** What is wrong with a policy, in words for whoever wrote it. */
+/** An error in a policy, with a message for its author. */
 export class AuditPolicyError extends Error {
   override readonly name = "AuditPolicyError";
 }
 
-/** Undefined: nothing is written down. */
+/** Undefined: the request is not recorded. */
 export function ruleFor(
   { rules }: AuditPolicy,
   user: UserInfo,

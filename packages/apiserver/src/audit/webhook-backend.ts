@@ -1,8 +1,10 @@
 /**
- * Events sent to a webhook in batches. A webhook that is away is asked again, later and later; meanwhile events wait in a bounded buffer, and
- * those that do not fit are dropped and counted.
+ * WebhookBackend sends events to a webhook in batches. An unavailable webhook is retried with
+ * backoff; meanwhile events wait in a limited buffer, and events that do not fit are dropped and
+ * counted.
  *
- * An event is encoded when it comes: what waits is known by its bytes, and a batch is put together without holding up others.
+ * An event is encoded when it arrives: the buffer counts its bytes, and a batch is assembled
+ * without blocking other requests.
  */
 import { type Clock, type Random, sleep, type Timer } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -11,14 +13,14 @@ import { encodeEvent, type LossObserver } from "./encode-event.ts";
 import { EventBuffer, eventList } from "./event-buffer.ts";
 
 export interface WebhookBackendOptions extends LossObserver {
-  /** Posts an EventList, as JSON; throws when it was not taken. */
+  /** Posts an EventList, as JSON; throws when the webhook did not accept it. */
   readonly send: (body: Uint8Array) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly limits?: Partial<WebhookLimits>;
 }
 
-/** As in Kubernetes, which does not count bytes. */
+/** As in Kubernetes, which does not limit bytes. */
 export const webhookLimits = {
   bufferEventsMax: 10_000,
   bufferBytesMax: 64 << 20,
@@ -59,7 +61,7 @@ export class WebhookBackend implements AuditBackend {
     else this.#timer ??= clock.schedule(this.#limits.batchWaitMaxMs, () => this.#flush());
   }
 
-  /** What is buffered is tried once more, without waiting between attempts, until a batch is refused. */
+  /** Flushes the buffer, without delays between attempts, until a batch is rejected. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#sending;
@@ -75,12 +77,12 @@ export class WebhookBackend implements AuditBackend {
     });
   }
 
-  /** Never throws: nobody waits for it but the end of the server. */
+  /** Never throws: only the shutdown of the server waits for it. */
   async #sendAll(): Promise<void> {
     while (this.#buffer.length > 0) {
       const batch = this.#buffer.batch();
       const isSent = await this.#send(batch);
-      // When the server stops, a webhook that is away is not asked for each batch in turn.
+      // When the server stops, an unavailable webhook is not tried with each batch in turn.
       const count = isSent || !this.#stop.signal.aborted ? batch.length : this.#buffer.length;
       this.#buffer.remove(count);
       if (!isSent) this.#options.onDropped(count);
@@ -99,7 +101,7 @@ export class WebhookBackend implements AuditBackend {
         onError(error);
         if (attempt + 1 >= attemptsMax || signal.aborted) return false;
         const delayMs = backoffInitialMs * backoffFactor ** attempt * (1 + 0.2 * random.next());
-        // Woken by the stop: then there is one last attempt.
+        // Woken by the stop: one last attempt follows.
         await sleep(clock, delayMs, signal).catch(() => undefined);
       }
     }

@@ -1,5 +1,5 @@
 /**
- * What it costs to know who asks, beside what a get costs.
+ * The cost of authentication, beside the cost of a get.
  *
  *     node packages/apiserver/dist/authentication/authentication.bench.js
  */
@@ -45,7 +45,7 @@ const gateWith = (cacheEntriesMax: number) => {
     issuers: audiences,
     audiences,
     keys: () => keys,
-    objects: { place: () => () => ({ uid: "u", deletedAt: undefined, token: undefined }) },
+    objects: { getter: () => () => ({ uid: "u", deletedAt: undefined, token: undefined }) },
     clock: systemClock,
     cacheEntriesMax,
   });
@@ -80,9 +80,13 @@ const server = await startWithServiceAccounts({
     unionAuthorizer([{ authorize: () => ({ allowed: true, reason: "" }) }, bootstrapAuthorizer]),
 });
 const base = "/api/v1/namespaces/default";
-await server.must("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });
-await server.must("POST", `${base}/serviceaccounts`, { body: { metadata: { name: "robot" } } });
-const { status } = await server.must("POST", `${base}/serviceaccounts/robot/token`, { body: {} });
+await server.requestOk("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });
+await server.requestOk("POST", `${base}/serviceaccounts`, {
+  body: { metadata: { name: "robot" } },
+});
+const { status } = await server.requestOk("POST", `${base}/serviceaccounts/robot/token`, {
+  body: {},
+});
 const request = (authorization: string): ApiRequest => ({
   method: "GET",
   target: `${base}/configmaps/c`,

@@ -1,7 +1,8 @@
 /**
- * Authentication: credentials become a user, or are refused.
+ * Authentication maps credentials to a user, or rejects them.
  *
- * This room knows neither HTTP nor storage: whoever holds the socket and the headers fills in `Credentials`.
+ * This folder knows neither HTTP nor storage: the caller fills in `Credentials` from the socket and
+ * the headers.
  */
 import type { X509Certificate } from "node:crypto";
 import type { UserInfo } from "../request/index.ts";
@@ -11,23 +12,29 @@ export interface Credentials {
   /** The value of the Authorization header, as sent. */
   readonly authorization?: string | undefined;
   /**
-   * The certificate the client proved to hold the key of, whoever issued it. Get it once per connection
-   * (`getPeerX509Certificate()`): its fingerprint is then computed once.
+   * The certificate whose key the client has proved to hold, of any issuer. Read it once per
+   * connection (`getPeerX509Certificate()`): its fingerprint is then computed once.
    */
   readonly clientCertificate?: X509Certificate | undefined;
-  /** All headers, for those who are told by them. Looked at by nobody else: to put them side by side takes a tenth of a get. */
-  readonly sent?: RequestHeaders | undefined;
-  /** Behind the cluster prefix: where strangers may be let in. */
+  /**
+   * All headers, for the authenticator of front proxies. No other authenticator reads them:
+   * collecting them takes a tenth of a get.
+   */
+  readonly sentHeaders?: RequestHeaders | undefined;
+  /** The path after the cluster prefix: anonymous requests may be allowed for some paths. */
   readonly path?: string | undefined;
 }
 
 export interface Authenticator {
   /**
-   * The user these credentials belong to, or undefined when there are none of the kind that this authenticator looks at.
-   * Throws `AuthenticationError` when there are, and they are not valid.
+   * The user of these credentials, or undefined when there are none of the kind that this
+   * authenticator checks. Throws `AuthenticationError` when there are, and they are not valid.
    */
   authenticate(credentials: Credentials): MaybePromise<UserInfo | undefined>;
-  /** Whose token this is, for a review; absent where credentials are no tokens. As `TokenAuthenticator.reviewToken` otherwise. */
+  /**
+   * The identity of a token, for a TokenReview; absent when the credentials are no tokens.
+   * Otherwise like `TokenAuthenticator.reviewToken`.
+   */
   reviewToken?(
     token: string,
     audiences: readonly string[],
@@ -36,11 +43,14 @@ export interface Authenticator {
 
 /** One kind of bearer token: static, signed, … */
 export interface TokenAuthenticator {
-  /** The token's user, or undefined when the token is none of this kind. Throws `AuthenticationError` when it is, but not valid. */
+  /**
+   * The user of the token, or undefined when the token is not of this kind. Throws
+   * `AuthenticationError` when it is, but not valid.
+   */
   authenticateToken(token: string): MaybePromise<UserInfo | undefined>;
   /**
-   * The same for somebody else, who accepts tokens that are meant for one of `audiences`. Absent where tokens say nothing of whom they
-   * are meant for: they are meant for this server.
+   * The identity of a token for a service that accepts tokens for one of `audiences`. Absent when
+   * tokens name no audiences: they are for this server.
    */
   reviewToken?(
     token: string,
@@ -48,12 +58,14 @@ export interface TokenAuthenticator {
   ): MaybePromise<TokenIdentity | undefined>;
 }
 
-/** What a review finds out. */
+/** The result of a TokenReview. */
 export interface TokenIdentity {
   readonly user: UserInfo;
-  /** Those of the audiences asked for that the token is meant for; never empty, unless this server has no audiences. */
+  /**
+   * The requested audiences that the token has; never empty, unless this server has no audiences.
+   */
   readonly audiences: readonly string[];
 }
 
-/** Answers that need no waiting come without a promise: authentication stands before every request. */
+/** Synchronous results need no promise: authentication runs for every request. */
 export type MaybePromise<Value> = Value | Promise<Value>;

@@ -46,7 +46,7 @@ describe("the Authorization header", () => {
 });
 
 describe("bearer tokens", () => {
-  it("belong to the user the token authenticator says", () => {
+  it("have the user that the token authenticator returns", () => {
     const authenticator = new BearerTokenAuthenticator([knowing("abc")]);
     assert.deepEqual(authenticator.authenticate({ authorization: "Bearer abc" }), {
       username: "alice",
@@ -54,14 +54,14 @@ describe("bearer tokens", () => {
     });
   });
 
-  it("that are absent are nobody's", () => {
+  it("that are absent have no user", () => {
     const authenticator = new BearerTokenAuthenticator([knowing("abc")]);
     for (const authorization of [undefined, "", "Bearer", "Bearer ", "Basic YTpi"]) {
       assert.equal(authenticator.authenticate({ authorization }), undefined);
     }
   });
 
-  it("that nobody knows are refused, near misses included, without naming the token", () => {
+  it("that are unknown are rejected, near misses included, without naming the token", () => {
     const authenticator = new BearerTokenAuthenticator([knowing("secret-abc")]);
     for (const token of ["secret-ab", "secret-abcd", "secret-abC", "Secret-abc", "__proto__"]) {
       assert.throws(
@@ -76,7 +76,7 @@ describe("bearer tokens", () => {
     );
   });
 
-  it("are refused without a look when they are longer than the limit", () => {
+  it("that exceed the maximum length are rejected without a check", () => {
     const longest = "x".repeat(tokenLengthMax);
     const authenticator = new BearerTokenAuthenticator([knowing(longest), knowing(`${longest}x`)]);
     const authorization = `Bearer ${longest}`;
@@ -87,7 +87,7 @@ describe("bearer tokens", () => {
     );
   });
 
-  it("are tried with every authenticator, those that take their time included", async () => {
+  it("are tried with every authenticator, including asynchronous ones", async () => {
     const slow: TokenAuthenticator = {
       authenticateToken: async (token) =>
         token === "slow" ? { username: "bob", groups: [] } : undefined,
@@ -112,7 +112,7 @@ describe("token reviews", () => {
   const bearer = new BearerTokenAuthenticator([knowing("abc"), audienceAware], ["us", "me"]);
   const gate = new RequestAuthenticator({ authenticators: [bearer], anonymous: true });
 
-  it("of tokens without audiences hold for those of this server", () => {
+  it("of tokens without audiences return the audiences of this server", () => {
     assert.deepEqual(gate.reviewToken("abc", ["x", "me"]), {
       user: { username: "alice", groups: ["developers", "system:authenticated"] },
       audiences: ["me"],
@@ -125,13 +125,13 @@ describe("token reviews", () => {
     );
   });
 
-  it("of tokens with audiences ask who knows them, with this server's when none are given", () => {
+  it("of tokens with audiences call their authenticator, with this server's audiences by default", () => {
     const { user, audiences } = gate.reviewToken("signed", ["x"]) as TokenIdentity;
     assert.deepEqual([user.username, audiences], ["signed", ["x"]]);
     assert.deepEqual((gate.reviewToken("signed") as TokenIdentity).audiences, ["us"]);
   });
 
-  it("refuse what is unknown or too long, though anonymous requests are allowed", () => {
+  it("reject unknown or too long tokens, even if anonymous requests are allowed", () => {
     for (const [token, code] of [
       ["other", "invalid-token"],
       ["x".repeat(tokenLengthMax + 1), "token-too-long"],

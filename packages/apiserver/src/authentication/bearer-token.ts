@@ -1,4 +1,6 @@
-/** `Authorization: Bearer <token>`: the header's syntax, and the tokens' authenticators behind it. */
+/**
+ * `Authorization: Bearer <token>`: the syntax of the header, and the authenticators of the tokens.
+ */
 import type { UserInfo } from "../request/index.ts";
 import type {
   Authenticator,
@@ -9,17 +11,19 @@ import type {
 } from "./authenticator.ts";
 import { AuthenticationError, isAuthenticationError } from "./errors.ts";
 
-/** Signed tokens with many groups reach a few KiB; a header as a whole is limited by Node to 16 KiB. */
+/** Signed tokens with many groups reach a few KiB; Node limits all headers together to 16 KiB. */
 export const tokenLengthMax = 16 * 1024;
 
 export class BearerTokenAuthenticator implements Authenticator {
   readonly #tokens: readonly TokenAuthenticator[];
   readonly #known: UnionTokenAuthenticator;
   readonly #audiences: readonly string[];
-  /** The tokens of headers: the same text each time, whose hash the engine knows by then. */
+  /**
+   * The tokens by header: a repeated header is the same string, whose hash the engine has cached.
+   */
   readonly #recent = new BoundedCache<string>();
 
-  /** `audiences` are this server's own: whom tokens are meant for that say nothing of it. */
+  /** `audiences` are those of this server, which tokens without audiences are for. */
   constructor(tokens: readonly TokenAuthenticator[], audiences: readonly string[] = []) {
     this.#tokens = tokens;
     this.#known = new UnionTokenAuthenticator(tokens);
@@ -38,19 +42,19 @@ export class BearerTokenAuthenticator implements Authenticator {
     return known(user);
   }
 
-  /** Throws as `authenticate` does. No audiences asked for are those of this server. */
+  /** Throws as `authenticate` does. Without requested audiences, those of this server apply. */
   reviewToken(token: string, audiences: readonly string[]): MaybePromise<TokenIdentity> {
     checkLength(token);
     const asked = audiences.length === 0 ? this.#audiences : audiences;
     const identity = firstOf(this.#tokens, (each) =>
       each.reviewToken === undefined
-        ? this.#reviewForOurselves(each, token, asked)
+        ? this.#reviewForApiAudiences(each, token, asked)
         : each.reviewToken(token, asked),
     );
     return identity instanceof Promise ? identity.then(known) : known(identity);
   }
 
-  #reviewForOurselves(
+  #reviewForApiAudiences(
     tokens: TokenAuthenticator,
     token: string,
     asked: readonly string[],
@@ -72,8 +76,8 @@ function checkLength(token: string): void {
 }
 
 /**
- * The token, or undefined when the header holds none. As in Kubernetes: another scheme or an empty token counts as no
- * credentials, and what follows behind a second space is ignored.
+ * The token, or undefined when the header has none. As in Kubernetes: another scheme or an empty
+ * token counts as no credentials, and text after a second space is ignored.
  */
 export function parseBearerToken(authorization: string): string | undefined {
   const [scheme, token] = authorization.trim().split(" ", 2);
@@ -85,15 +89,18 @@ function known<Found>(found: Found | undefined): Found {
   return found;
 }
 
-// Several token authenticators as one: the first who knows a token says whose it is.
+// UnionTokenAuthenticator combines several token authenticators: the first that knows a token
+// determines its user.
 //
-// Who knew a token is asked first when it comes again, so that the others do not look at it with every request (each would hash it, or read
-// its claims). It is asked every time: what it does not accept any more is nobody's, unless one of the others knows it. So the order counts
-// for tokens that are new; one that two of them know belongs to whom it belonged before.
+// The authenticator that accepted a token is tried first when the token comes again, so that the
+// others do not process it with every request (each would hash it, or parse its claims). That
+// authenticator checks the token every time: a token that it no longer accepts is rejected, unless
+// one of the others accepts it. The order therefore applies to new tokens; a token that two
+// authenticators know keeps its user.
 
 export class UnionTokenAuthenticator implements TokenAuthenticator {
   readonly #inOrder: readonly TokenAuthenticator[];
-  /** For each of them: itself, then the others in their order. */
+  /** For each authenticator: itself, then the others in their order. */
   readonly #beginningWith: ReadonlyMap<TokenAuthenticator, readonly TokenAuthenticator[]>;
   readonly #recent = new BoundedCache<readonly TokenAuthenticator[]>();
 
@@ -117,7 +124,7 @@ export class UnionTokenAuthenticator implements TokenAuthenticator {
     return user;
   }
 
-  /** Without a memory: reviews are few. */
+  /** Uncached: reviews are few. */
   reviewToken(
     token: string,
     audiences: readonly string[],
@@ -126,10 +133,11 @@ export class UnionTokenAuthenticator implements TokenAuthenticator {
   }
 }
 
-// Asks one after the other until one knows the user.
+// firstOf tries the sources in order until one knows the user.
 //
-// A refusal does not end the search, since a later one may still accept (a client may show a stale certificate and a good
-// token); if none does, the first refusal stands. Stays synchronous as long as the answers are.
+// A rejection does not end the search, since a later source may accept (a client may send a stale
+// certificate and a valid token); if none does, the first rejection is the result. Stays
+// synchronous as long as the sources are.
 
 export function firstOf<Source, Answer extends object>(
   sources: readonly Source[],
@@ -167,10 +175,12 @@ function refusalOrThrow(
 }
 
 /**
- * What was found out about a text lately, so that it is not found out again with every request: tokens are long, and come again and again.
+ * BoundedCache: results for recent texts, such as tokens, which are long and come with every
+ * request.
  *
- * Texts are found by the hash that the engine has of them, which is seeded anew in every process: how long a search takes says nothing of how
- * much of a guess is right. Only what was accepted is to be kept here, so that strangers cannot push it out.
+ * Texts are found by the hash that the engine computes, with a seed of each process: the duration
+ * of a lookup does not reveal how much of a guess is right. Only accepted credentials may be
+ * cached, so that unauthenticated clients cannot evict them.
  */
 export class BoundedCache<Finding> {
   readonly #findings = new Map<string, Finding>();
@@ -189,5 +199,8 @@ export class BoundedCache<Finding> {
   }
 }
 
-/** When there are more, all are forgotten: what is in use is soon back, and nobody keeps count for it. */
+/**
+ * The number of entries; one more clears the cache. Entries in use soon return, and no usage needs
+ * to be tracked.
+ */
 export const boundedCacheMax = 1024;

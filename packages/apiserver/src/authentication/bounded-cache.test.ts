@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BoundedCache, boundedCacheMax } from "./bearer-token.ts";
 
-describe("what was found out about texts lately", () => {
+describe("the bounded cache", () => {
   const filled = (count: number) => {
     const recent = new BoundedCache<number>();
     for (let at = 0; at < count; at++) recent.keep(`text-${at}`, at);
     return recent;
   };
 
-  it("is kept for so many texts, and forgotten with one more, which is kept", () => {
+  it("keeps a limited number of texts, and is cleared with one more, which it keeps", () => {
     const full = filled(boundedCacheMax);
     assert.equal(full.get("text-0"), 0);
     assert.equal(full.get(`text-${boundedCacheMax - 1}`), boundedCacheMax - 1);
@@ -18,7 +18,7 @@ describe("what was found out about texts lately", () => {
     assert.equal(over.get(`text-${boundedCacheMax}`), boundedCacheMax);
   });
 
-  it("is nothing for others, and for names that objects have", () => {
+  it("has nothing for other texts, and for names of Object.prototype members", () => {
     const recent = filled(1);
     for (const text of ["", "text-", "text-00", "__proto__", "constructor"])
       assert.equal(recent.get(text), undefined);

@@ -1,4 +1,7 @@
-/** The authorities whose client certificates are accepted, replaceable while the server runs. */
+/**
+ * ReloadableClientCa: the certificate authorities of client certificates, replaceable while the
+ * server runs.
+ */
 import { X509Certificate } from "node:crypto";
 import { AuthenticationConfigurationError } from "./errors.ts";
 
@@ -6,18 +9,20 @@ export class ReloadableClientCa {
   readonly #source: string;
   #certificates: readonly X509Certificate[];
 
-  /** `pem` is one or several certificates; `source` (a file name) is for the messages. */
+  /** `pem` contains one or several certificates; `source` (a file name) is for messages. */
   constructor(pem: string, source: string) {
     this.#source = source;
     this.#certificates = parseAuthorities(pem, source);
   }
 
-  /** Replaced as a whole by `reload`: the same array is the same pool. */
+  /** `reload` replaces the array: the same array is the same pool. */
   get certificates(): readonly X509Certificate[] {
     return this.#certificates;
   }
 
-  /** From the next request on. When the text cannot be used, throws and keeps the old authorities. */
+  /**
+   * Applies to the next request. Throws, and keeps the old authorities, when the text is invalid.
+   */
   reload(pem: string): void {
     this.#certificates = parseAuthorities(pem, this.#source);
   }

@@ -13,7 +13,7 @@ import { fixtures } from "./testdata/certificates.ts";
 const november20 = Date.parse("2026-11-20T00:00:00Z");
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** An authenticator that trusts authority A, and a clock to turn. */
+/** An authenticator that trusts authority A, and a clock that the test sets. */
 function setup(options: { readonly ca?: string; readonly cacheEntriesMax?: number } = {}) {
   const clock = { time: november20, now: () => clock.time };
   const ca = new ReloadableClientCa(options.ca ?? fixtures.authorityA, "ca.crt");
@@ -32,7 +32,7 @@ function refused(reason: RegExp) {
     isAuthenticationError(error, "invalid-certificate") && reason.test(error.message);
 }
 
-/** The certificate with one byte of `text` changed, wherever it stands in the signed part. */
+/** The certificate with one byte of `text` changed in the signed part. */
 function tampered(pem: string, text: string): string {
   const bytes = Buffer.from(new X509Certificate(pem).raw);
   const at = bytes.indexOf(text);
@@ -42,7 +42,7 @@ function tampered(pem: string, text: string): string {
 }
 
 describe("client certificates", () => {
-  it("make the common name the user and the organizations the groups", () => {
+  it("have the common name as user and the organizations as groups", () => {
     const user = setup().authenticate(fixtures.alice);
     const fingerprint = new X509Certificate(fixtures.alice).fingerprint256;
     assert.deepEqual(user, {
@@ -92,17 +92,17 @@ describe("client certificates", () => {
     ["with two uids", fixtures.withTwoUids, /more than one uid/],
   ];
   for (const [title, pem, reason] of rejected) {
-    it(`are refused: ${title}`, () => {
+    it(`are rejected: ${title}`, () => {
       assert.throws(() => setup().authenticate(pem), refused(reason));
     });
   }
 
-  it("without a common name are nobody's, and not an error", () => {
+  it("without a common name have no user, and are no error", () => {
     assert.equal(setup().authenticate(fixtures.withoutCommonName), undefined);
     assert.equal(setup().authenticate(fixtures.withoutSubject), undefined);
   });
 
-  it("are not looked at when there is none, or no authority to ask", () => {
+  it("are not checked when there is none, or no authority", () => {
     const { ca, clock } = setup();
     const some = new ClientCertificateAuthenticator({ authorities: [ca], clock });
     assert.equal(some.authenticate({}), undefined);
@@ -111,7 +111,7 @@ describe("client certificates", () => {
     assert.equal(none.authenticate({ clientCertificate }), undefined);
   });
 
-  it("are accepted from the first to the last second of their term, also when they were verified before", () => {
+  it("are accepted from the first to the last second of their validity, also when they are cached", () => {
     const { authenticate, clock } = setup();
     const { validFrom, validTo } = new X509Certificate(fixtures.alice);
     for (const time of [Date.parse(validFrom), november20, Date.parse(validTo)]) {
@@ -124,14 +124,14 @@ describe("client certificates", () => {
     }
   });
 
-  it("end with their authority", () => {
+  it("expire with their authority", () => {
     const { authenticate, clock } = setup({ ca: fixtures.authorityAEndingEarly });
     assert.equal(authenticate(fixtures.alice)?.username, "alice");
     clock.time += 10 * dayMs;
     assert.throws(() => authenticate(fixtures.alice), refused(/authority whose own certificate/));
   });
 
-  it("outlive an authority's old certificate when the renewed one is in the pool", () => {
+  it("stay valid after the authority's old certificate expires if the renewed one is in the pool", () => {
     const { authenticate, clock } = setup({
       ca: fixtures.authorityAEndingEarly + fixtures.authorityA,
     });
@@ -140,7 +140,7 @@ describe("client certificates", () => {
     assert.equal(authenticate(fixtures.alice)?.username, "alice");
   });
 
-  it("are verified against every pool in turn", () => {
+  it("are verified against each pool in turn", () => {
     const authenticator = new ClientCertificateAuthenticator({
       authorities: [
         new ReloadableClientCa(fixtures.authorityB, "b.crt"),
@@ -154,7 +154,7 @@ describe("client certificates", () => {
     }
   });
 
-  it("verified once give the same user object again, until the limit pushes them out", () => {
+  it("return the identical user object while they are cached", () => {
     const { authenticate } = setup({ cacheEntriesMax: 2 });
     const first = authenticate(fixtures.alice);
     authenticate(fixtures.withUid);
@@ -168,7 +168,7 @@ describe("client certificates", () => {
 });
 
 describe("ReloadableClientCa", () => {
-  it("changes whom the authenticator trusts from the next request on", () => {
+  it("changes the trusted authorities from the next request on", () => {
     const { authenticate, ca } = setup();
     assert.equal(authenticate(fixtures.alice)?.username, "alice");
     ca.reload(fixtures.authorityB);
@@ -185,7 +185,7 @@ describe("ReloadableClientCa", () => {
     ["a certificate that is no authority", fixtures.alice],
     ["a good and a cut-off one", fixtures.authorityA + fixtures.authorityB.slice(0, 200)],
   ] as const) {
-    it(`refuses ${title} by the file's name and keeps the old authorities`, () => {
+    it(`rejects ${title} by the file's name and keeps the old authorities`, () => {
       const { authenticate, ca } = setup();
       assert.throws(
         () => ca.reload(pem),

@@ -1,9 +1,10 @@
 /**
  * Client certificates: the common name is the user, the organizations are the groups.
  *
- * TLS has proved that the client holds the key; everything else is checked here, because the listener accepts any
- * certificate (clients with tokens may have none of ours). The issuer must itself be in a pool: certificates that the
- * client sends along are not used to build a chain, so no authority between can be forgotten in the checks.
+ * TLS has proved that the client holds the key; this authenticator checks everything else, because
+ * the listener accepts any certificate (clients with tokens may have a certificate of another
+ * authority). The issuer must itself be in a pool: certificates that the client sends along are not
+ * used to build a chain, so the checks cannot miss an intermediate authority.
  */
 import type { X509Certificate } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
@@ -13,7 +14,9 @@ import type { ReloadableClientCa } from "./client-ca.ts";
 import { AuthenticationError } from "./errors.ts";
 import { withAuthenticatedGroup } from "./request-authenticator.ts";
 
-/** Verified certificates that are remembered; beyond that the one unused for longest is verified again. */
+/**
+ * The number of cached verified certificates; beyond it, the least recently used is verified again.
+ */
 export const verifiedCertificateCacheMax = 4096;
 
 export interface ClientCertificateOptions {
@@ -22,18 +25,24 @@ export interface ClientCertificateOptions {
   readonly cacheEntriesMax?: number;
 }
 
-/** What a check has shown; true as long as `pool` is in use and the time is within. */
+/**
+ * The result of a verification; valid as long as `pool` is in use and the time is within the
+ * validity.
+ */
 interface Verified extends Validity {
   readonly source: ReloadableClientCa;
   readonly pool: readonly X509Certificate[];
-  /** Undefined for a certificate without a common name: valid, but nobody's. */
+  /** Undefined for a certificate without a common name, which is valid but has no user. */
   readonly user: UserInfo | undefined;
 }
 
 export class ClientCertificateAuthenticator implements Authenticator {
   readonly #options: ClientCertificateOptions;
   readonly #cacheEntriesMax: number;
-  /** By fingerprint, the least recently used first. Refusals are not kept: strangers would fill it with them. */
+  /**
+   * By fingerprint, the least recently used first. Rejections are not cached: unauthenticated
+   * clients would fill the cache with them.
+   */
   readonly #verified = new Map<string, Verified>();
 
   constructor(options: ClientCertificateOptions) {
@@ -50,11 +59,11 @@ export class ClientCertificateAuthenticator implements Authenticator {
       known !== undefined && isWithin(known, now) && known.pool === known.source.certificates
         ? known
         : verify(clientCertificate, this.#options.authorities, now);
-    this.#remember(fingerprint, verified);
+    this.#cache(fingerprint, verified);
     return verified.user;
   }
 
-  #remember(fingerprint: string, verified: Verified): void {
+  #cache(fingerprint: string, verified: Verified): void {
     this.#verified.delete(fingerprint);
     this.#verified.set(fingerprint, verified);
     if (this.#verified.size <= this.#cacheEntriesMax) return;
@@ -66,14 +75,18 @@ export class ClientCertificateAuthenticator implements Authenticator {
 const anyExtendedKeyUsage = "2.5.29.37.0";
 const clientAuth = "1.3.6.1.5.5.7.3.2";
 
-/** The cheap checks first. An authority that was renewed is in the pool twice, and one of the two may be over. */
+/**
+ * Runs the cheap checks first. A renewed authority is in the pool twice, and one of the two may be
+ * expired.
+ */
 function verify(
   certificate: X509Certificate,
   sources: readonly ReloadableClientCa[],
   now: number,
 ): Verified {
   if (!isWithin(validity(certificate), now)) throw refusal("it is not valid at this time");
-  // `keyUsage` is Node's name for the extended key usage. A certificate without one may be used for anything (RFC 5280 4.2.1.12).
+  // `keyUsage` is Node's name for the extended key usage. A certificate without one is valid for
+  // every use (RFC 5280 4.2.1.12).
   const usages: readonly string[] | undefined = certificate.keyUsage;
   if (usages && !usages.includes(clientAuth) && !usages.includes(anyExtendedKeyUsage)) {
     throw refusal("it is not meant for client authentication");
@@ -115,7 +128,10 @@ function isWithin({ notBefore, notAfter }: Validity, now: number): boolean {
   return notBefore <= now && now <= notAfter;
 }
 
-/** As Kubernetes does: of several common names the last counts, organizations keep their order, and a uid may stand under an OID of its own. */
+/**
+ * As in Kubernetes: of several common names the last counts, organizations keep their order, and a
+ * uid may have an OID of its own.
+ */
 function userOf(certificate: X509Certificate): UserInfo | undefined {
   const subject = certificate.toLegacyObject().subject as unknown as SubjectAttributes;
   const username = values(subject, "CN").at(-1);
@@ -137,7 +153,10 @@ function userOf(certificate: X509Certificate): UserInfo | undefined {
 
 const clusterUnitPrefix = "kcp:cluster:";
 
-/** What a certificate says (as organizational unit) that was approved in a logical cluster: elsewhere it makes its holder nobody. */
+/**
+ * The organizational unit of a certificate that was approved in a logical cluster: in other
+ * clusters, its holder is no known user.
+ */
 export function clusterOrganizationalUnit(cluster: string): string {
   return clusterUnitPrefix + cluster;
 }
@@ -148,7 +167,7 @@ function clusterOf(subject: SubjectAttributes): string | undefined {
   return units[0]?.slice(clusterUnitPrefix.length);
 }
 
-/** Node's types know the well-known attributes only, and not that they may repeat. */
+/** Node's types only contain the well-known attributes, and not that these may repeat. */
 type SubjectAttributes = Readonly<Record<string, string | readonly string[]>>;
 
 const userIdIdentifier = "1.3.6.1.4.1.57683.2";

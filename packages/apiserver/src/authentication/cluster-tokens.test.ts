@@ -1,4 +1,7 @@
-/** Goal: so many configurations of a type are looked at and no more, and documents of issuers are fetched from nowhere that is denied. */
+/**
+ * Goal: the number of configurations of a type is limited, and documents of issuers are not fetched
+ * from denied addresses.
+ */
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { describe, it } from "node:test";
@@ -67,7 +70,7 @@ describe("issuers of a workspace type", () => {
     assert.equal(fetched.length, count);
   });
 
-  it("are not asked about what is no token of theirs", async () => {
+  it("do not process tokens that are not theirs", async () => {
     const { tokens, token, fetched } = setUp(1);
     for (const text of ["", "abc", "a.b.c", `${token(0)}${"x".repeat(tokenLengthMax)}`])
       assert.equal(await tokens.authenticate(text, cluster), undefined);
@@ -75,7 +78,7 @@ describe("issuers of a workspace type", () => {
     assert.deepEqual(fetched, []);
   });
 
-  it("are not asked about tokens that are not meant for this server", async () => {
+  it("do not process tokens that are not for this server", async () => {
     const { tokens, token, fetched } = setUp(1);
     await assert.rejects(tokens.authenticate(token(0, { aud: ["team"] }), cluster), (error) =>
       isAuthenticationError(error, "other-audience"),
@@ -83,7 +86,7 @@ describe("issuers of a workspace type", () => {
     assert.deepEqual(fetched, []);
   });
 
-  it("have documents that are not fetched from private addresses where these are denied", async () => {
+  it("do not fetch documents from private addresses where these are denied", async () => {
     const fetch = tenantDocuments({ clock: new FakeClock(), denyPrivateAddresses: true });
     for (const host of ["127.0.0.1", "169.254.169.254", "[::1]"])
       await assert.rejects(

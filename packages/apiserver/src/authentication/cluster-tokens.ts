@@ -1,8 +1,10 @@
 /**
- * Tokens that are good in one logical cluster only: those of issuers that the type of its workspace names (WorkspaceAuthenticationConfiguration).
+ * ClusterTokens: tokens that are valid in one logical cluster only: those of issuers that the type
+ * of its workspace names (WorkspaceAuthenticationConfiguration).
  *
- * Whoever makes a type may name any issuer, and its tokens may claim anything. So nothing that the system gives meaning to is believed, and what
- * is left holds in this logical cluster and is nobody in particular elsewhere.
+ * The author of a type may name any issuer, and its tokens may contain any claim. Therefore names
+ * that are reserved for the system are rejected, and the user is only valid in this logical
+ * cluster, and is no known user in other clusters.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
@@ -16,26 +18,29 @@ import { parseAuthenticationConfiguration } from "./oidc/authentication-configur
 import { IssuerAuthenticator } from "./oidc/issuer-authenticator.ts";
 import type { FetchDocument } from "./oidc/issuer-keys.ts";
 
-/** One configuration: the same object as long as it says the same. */
+/** One configuration: the identical object as long as its content is the same. */
 export interface ClusterIssuers {
   readonly name: string;
-  /** As in AuthenticationConfiguration. */
+  /** The issuers, as in AuthenticationConfiguration. */
   readonly jwt: readonly JsonValue[];
 }
 
 export interface ClusterTokensOptions {
-  /** Those of the type of a logical cluster. */
+  /** The issuers of the workspace type of a logical cluster. */
   readonly issuersIn: (cluster: ClusterName) => Promise<readonly ClusterIssuers[]>;
-  /** This server's own: tokens must be meant for it, besides for whom their issuer's configuration says. */
+  /**
+   * The audiences of this server: a token must have one of them, besides an audience of its
+   * issuer's configuration.
+   */
   readonly apiAudiences: readonly string[];
   readonly fetch: FetchDocument;
   readonly clock: Clock;
   readonly onError: (error: unknown, issuer: string) => void;
 }
 
-/** Tokens that are remembered of one issuer. */
+/** The number of cached tokens of one issuer. */
 const rememberedMax = 256;
-/** Configurations that a type may name. */
+/** The number of configurations that a type may name. */
 export const configurationsMax = 16;
 
 export class ClusterTokens {
@@ -46,7 +51,10 @@ export class ClusterTokens {
     this.#options = options;
   }
 
-  /** Undefined when no issuer of the logical cluster knows the token; throws `AuthenticationError` when one does and it is not valid. */
+  /**
+   * Undefined when no issuer of the logical cluster knows the token; throws `AuthenticationError`
+   * when one does and the token is not valid.
+   */
   async authenticate(token: string, cluster: ClusterName): Promise<UserInfo | undefined> {
     if (token.length > tokenLengthMax) return undefined;
     const meant = audiencesOf(token);
@@ -76,7 +84,9 @@ export class ClusterTokens {
     return user === undefined ? undefined : { user, audiences: shared };
   }
 
-  /** A configuration that cannot be used lets nobody in, and keeps nobody out whom another one lets in. */
+  /**
+   * An invalid configuration authenticates no user, and does not affect the other configurations.
+   */
   #authenticatorsOf(configuration: ClusterIssuers): readonly TokenAuthenticator[] {
     const known = this.#authenticators.get(configuration);
     if (known !== undefined) return known;
@@ -109,7 +119,7 @@ export class ClusterTokens {
   }
 }
 
-/** Whom a token says it is for; undefined when it is none of the kind. */
+/** The audiences of a token; undefined when it is not a JSON Web Token. */
 function audiencesOf(token: string): readonly unknown[] | undefined {
   const parsed = token.includes(".") ? parseJsonWebToken(token) : undefined;
   if (parsed === undefined) return undefined;
@@ -117,7 +127,10 @@ function audiencesOf(token: string): readonly unknown[] | undefined {
   return Array.isArray(aud) ? aud : [aud];
 }
 
-/** In files a prefix must be given; here it may be left out. What says where users may go is left out in any case. */
+/**
+ * Adds the prefix, which files must set and these configurations may omit. Mappings of extras that
+ * restrict users to clusters are always removed.
+ */
 function completed(jwt: JsonValue): JsonValue {
   if (!isJsonObject(jwt) || !isJsonObject(jwt["claimMappings"])) return jwt;
   const { username, groups, extra, ...rest } = jwt["claimMappings"] as Record<string, JsonValue>;

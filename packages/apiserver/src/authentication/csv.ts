@@ -1,10 +1,12 @@
 /**
- * Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, doubled quotes and line ends.
+ * Comma-separated values as in RFC 4180: quoted fields may contain commas, doubled quotes and line
+ * ends.
  *
- * Empty lines are skipped; a quote inside a plain field, or text behind a closing quote, is an error.
+ * Empty lines are skipped; a quote inside a plain field, or text after a closing quote, is an
+ * error.
  */
 export interface CsvRecord {
-  /** Where it begins; the first line is 1. */
+  /** The line at which the record begins; the first line is 1. */
   readonly line: number;
   readonly fields: readonly string[];
 }
@@ -47,9 +49,9 @@ export function parseCsv(input: string): CsvRecord[] {
 
 interface Field {
   readonly value: string;
-  /** How many are inside the field. */
+  /** The number of line ends inside the field. */
   readonly lineEnds: number;
-  /** The index behind it: of a comma, a line end, or the end of the text. */
+  /** The index after the field: of a comma, a line end, or the end of the text. */
   readonly end: number;
 }
 

@@ -1,12 +1,13 @@
 /**
- * Why a request is not let in; all of it becomes the same 401. The message is for the server's log and never for the client,
- * and never contains the credential.
+ * The reasons why authentication rejects a request; every reason becomes the same 401. The message
+ * is for the server's log and never for the client, and never contains the credential.
  *
  * - `absent`: no credentials, and anonymous requests are not allowed.
  * - `invalid-token`: no authenticator knows the token.
- * - `other-audience`: the token is good, and meant for others. A review says so: whoever asks has the token, which says it itself.
- * - `token-too-long`: not even looked at.
- * - `invalid-certificate`: wrong issuer, wrong time, wrong usage, or a signature that is not right.
+ * - `other-audience`: the token is valid for other audiences. A TokenReview says so: its sender has
+ *   the token, which contains the audiences.
+ * - `token-too-long`: the token is not checked at all.
+ * - `invalid-certificate`: wrong issuer, wrong time, wrong usage, or an invalid signature.
  */
 export type AuthenticationErrorCode =
   | "absent"
@@ -36,7 +37,7 @@ export function isAuthenticationError(
   );
 }
 
-/** Something that the operator gave us to authenticate with cannot be used: the start, or the reload, fails. */
+/** An invalid configuration of authentication by the operator: the start, or the reload, fails. */
 export class AuthenticationConfigurationError extends Error {
   override readonly name = "AuthenticationConfigurationError";
 }

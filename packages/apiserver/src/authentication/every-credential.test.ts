@@ -1,9 +1,11 @@
 /**
- * Goal: every way to show who one is, times everything that can be wrong with what is shown. All ways are open at once, as in a server, so that
- * what one refuses cannot get in by another.
+ * Goal: every kind of credential with every possible defect is rejected. All kinds are enabled at
+ * once, as in a server, so that a credential that one authenticator rejects cannot be accepted by
+ * another.
  *
- * Method: a table of paths and a table of defects. A defect is made of a credential that is good and was let in a moment before, so that nothing
- * else can be the reason of the refusal; where a path has no such thing (a static token has no issuer), its row says so by leaving it out.
+ * Method: a table of credentials and a table of defects. A defect is derived from a valid
+ * credential that was accepted a moment before, so that nothing else can cause the rejection; where
+ * a credential cannot have a defect (a static token has no issuer), its row omits it.
  */
 import assert from "node:assert/strict";
 import { createHmac, createPublicKey, X509Certificate } from "node:crypto";
@@ -31,7 +33,7 @@ import {
   strangersEc,
   strangersRsa,
   TestAuthentication,
-} from "./test-support/gate.ts";
+} from "./test-support/test-authentication.ts";
 import { fixtures } from "./testdata/certificates.ts";
 
 const second = 1000;
@@ -46,9 +48,9 @@ interface SignedPath {
   readonly key: SigningKey;
   readonly stranger: SigningKey;
   readonly skewMs: number;
-  /** Claims that the token must have. */
+  /** The claims that the token must have. */
   readonly required: readonly string[];
-  /** Whether it says when it ends and whom it is for. */
+  /** Whether the token has an expiration and audiences. */
   readonly isBounded: boolean;
   readonly make: (gate: TestAuthentication) => string;
 }
@@ -94,7 +96,7 @@ const signedPaths: Readonly<Record<string, SignedPath>> = {
   },
 };
 
-/** A good token taken apart. */
+/** A valid token in its parts. */
 interface Good {
   readonly gate: TestAuthentication;
   readonly path: SignedPath;
@@ -103,11 +105,11 @@ interface Good {
   readonly body: string;
   readonly signature: string;
   readonly claims: Claims;
-  /** The same with other claims, signed as it should be. */
+  /** The token with other claims, properly signed. */
   readonly with: (claims: object) => string;
-  /** The same with another header, its signature left as it was. */
+  /** The token with another header and the original signature. */
   readonly under: (header: object) => string;
-  /** The same, signed with a secret. */
+  /** The token, signed with a secret. */
   readonly byHmac: (alg: string, secret: string | Buffer) => string;
 }
 
@@ -272,7 +274,7 @@ for (const [name, path] of Object.entries(signedPaths)) {
       });
     }
 
-    it("to somebody else for whom it is not meant", async () => {
+    it("for a service that is not its audience", async () => {
       const gate = new TestAuthentication();
       const { token } = goodOf(gate, path);
       assert.equal(await gate.reviewed(token, [own]), path.user);
@@ -281,8 +283,8 @@ for (const [name, path] of Object.entries(signedPaths)) {
   });
 }
 
-describe("the limit of a token's length", () => {
-  it("lets in what is as long as it, and no more", async () => {
+describe("the maximum length of a token", () => {
+  it("permits a token of exactly this length, and no longer one", async () => {
     const gate = new TestAuthentication();
     const { isBounded: _, ...path } = signedPaths["the token of another issuer"] as SignedPath;
     const good = goodOf(gate, { ...path, isBounded: true });
@@ -337,7 +339,7 @@ for (const [name, { user, token, groups }] of Object.entries(staticPaths)) {
       });
     }
 
-    it("to somebody else for whom it is not meant", async () => {
+    it("for a service that is not its audience", async () => {
       const gate = new TestAuthentication();
       assert.equal(await gate.reviewed(token, [own]), user);
       assert.match(await gate.reviewed(token, ["https://vault"]), /^refused: /);
@@ -345,8 +347,8 @@ for (const [name, { user, token, groups }] of Object.entries(staticPaths)) {
   });
 }
 
-describe("a certificate is refused", () => {
-  /** One bit of `text` in the signed part is another. */
+describe("a certificate is rejected", () => {
+  /** The certificate with one bit of `text` flipped in the signed part. */
   const tampered = (pem: string, text: string) => {
     const bytes = Buffer.from(new X509Certificate(pem).raw);
     const at = bytes.indexOf(text);
@@ -375,8 +377,8 @@ describe("a certificate is refused", () => {
   }
 });
 
-describe("what was let in is let in no more", () => {
-  it("when its account is gone, or is another of the same name", async () => {
+describe("an accepted credential is rejected", () => {
+  it("when its account is deleted, or replaced by another of the same name", async () => {
     for (const kind of [
       "the token of a service account",
       "the token of a service account in a Secret",
@@ -393,7 +395,7 @@ describe("what was let in is let in no more", () => {
     }
   });
 
-  it("when its Secret is gone, or holds another token", async () => {
+  it("when its Secret is deleted, or contains another token", async () => {
     const gate = new TestAuthentication();
     const token = gate.issueForSecret();
     const there = gate.objects.get("secrets/s") as AccountObject;
@@ -405,7 +407,7 @@ describe("what was let in is let in no more", () => {
     assert.match(await gate.outcome(token), /^refused: /);
   });
 
-  it("when its line in the file is gone", async () => {
+  it("when its line in the file is removed", async () => {
     const gate = new TestAuthentication();
     assert.equal(await gate.outcome(fileToken), "bob");
     gate.fileTokens.replace(parseTokenFile("another,eve,8", "f"));
@@ -413,7 +415,7 @@ describe("what was let in is let in no more", () => {
     assert.equal(await gate.outcome("another"), "eve");
   });
 
-  it("when its authority is gone", async () => {
+  it("when its authority is removed", async () => {
     const gate = new TestAuthentication();
     const certificate = new X509Certificate(fixtures.alice);
     assert.equal(await gate.ofCertificate(certificate), "alice");
@@ -421,7 +423,7 @@ describe("what was let in is let in no more", () => {
     assert.match(await gate.ofCertificate(certificate), /^refused: /);
   });
 
-  it("when its time is over", async () => {
+  it("when it has expired", async () => {
     for (const path of Object.values(signedPaths).filter(isBounded)) {
       const gate = new TestAuthentication();
       const token = path.make(gate);

@@ -1,13 +1,13 @@
-/** Headers that may stand several times: joined by commas two groups would look like one. */
+/** Headers that may occur several times: joined by commas, two groups would look like one. */
 import type { HeaderRecord } from "../request/api-request.ts";
 
 export interface RequestHeaders {
   readonly headers: HeaderRecord;
-  /** Names and values in turn, where `headers` has joined them. */
+  /** Alternating names and values, where `headers` has joined them. */
   readonly rawHeaders?: readonly string[] | undefined;
 }
 
-/** Those that are wanted, by lower-case name, in the order of their appearance. */
+/** The values of the requested headers, by lower-case name, in the order of their occurrence. */
 export function headerValues(
   { headers, rawHeaders }: RequestHeaders,
   isWanted: (name: string) => boolean,
@@ -43,7 +43,7 @@ function fromRecord(
   return values;
 }
 
-/** What is not well escaped is taken as it stands. */
+/** A key with invalid escapes is returned unchanged. */
 export function unescapeExtraKey(escaped: string): string {
   try {
     return decodeURIComponent(escaped);

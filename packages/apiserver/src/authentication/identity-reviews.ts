@@ -1,4 +1,4 @@
-/** The answers to questions about who somebody is, in the words of authentication.k8s.io. */
+/** Answers TokenReviews and SelfSubjectReviews of authentication.k8s.io. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { UserInfo } from "../request/index.ts";
@@ -9,7 +9,10 @@ export interface TokenReviewer {
   reviewToken(token: string, audiences: readonly string[]): MaybePromise<TokenIdentity>;
 }
 
-/** Whose token this is. What is wrong with one is not told, since whoever asks might be guessing, unless it is good and for others. */
+/**
+ * The identity of a token. The error of an invalid token is not disclosed, since the sender might
+ * be guessing, unless the token is valid for other audiences.
+ */
 export async function reviewToken(
   authenticator: TokenReviewer,
   object: JsonObject,
@@ -35,7 +38,7 @@ export async function reviewToken(
   }
 }
 
-/** Who the sender is, after everything that authentication does; and when, in RFC 3339. */
+/** The user of the request, after all authentication; and the time in RFC 3339. */
 export function reviewSelf(user: UserInfo, now: string): JsonObject {
   return { metadata: { creationTimestamp: now }, status: { userInfo: userObject(user) } };
 }

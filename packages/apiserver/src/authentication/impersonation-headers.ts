@@ -1,15 +1,16 @@
 /**
- * `Impersonate-User` and its companions: somebody asks in another's name.
+ * `Impersonate-User` and the related headers: a request acts as another user.
  *
- * Read only; whether they may is for authorization. A header may stand several times, so its values are taken from the raw list: joined by
- * commas two groups would look like one.
+ * This file only parses them; authorization decides whether the user may impersonate. A header may
+ * occur several times, so its values are read from the raw list: joined by commas, two groups would
+ * look like one.
  */
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type HeaderRecord, header } from "../request/api-request.ts";
 import { headerValues, unescapeExtraKey } from "./header-values.ts";
 
-/** One thing that somebody wants to be, each of which must be allowed. */
+/** One attribute to impersonate, each of which must be authorized. */
 export type ImpersonationRequest =
   | { readonly kind: "User"; readonly name: string }
   | { readonly kind: "ServiceAccount"; readonly namespace: string; readonly name: string }
@@ -17,13 +18,13 @@ export type ImpersonationRequest =
   | { readonly kind: "UserExtra"; readonly key: string; readonly name: string }
   | { readonly kind: "UID"; readonly name: string };
 
-/** Each is asked for separately. */
+/** The number of attributes, each of which is authorized separately. */
 export const impersonationRequestsMax = 500;
 
 const prefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
 
-/** Whether there is any such header; looked at on every request. */
+/** Whether the request has such a header; checked for every request. */
 export function hasImpersonation(headers: HeaderRecord): boolean {
   for (const name in headers) {
     if (name.charCodeAt(0) === firstLetter && name.startsWith(prefix)) return true;
@@ -33,7 +34,10 @@ export function hasImpersonation(headers: HeaderRecord): boolean {
 
 const firstLetter = prefix.charCodeAt(0);
 
-/** What is asked for, in the order in which it is checked. Throws a 400 when there is no user to be. */
+/**
+ * The attributes to impersonate, in the order in which they are authorized. Throws a 400 when there
+ * is no user.
+ */
 export function impersonationRequests(
   headers: HeaderRecord,
   rawHeaders?: readonly string[],
@@ -70,7 +74,10 @@ function userRequest(username: string): ImpersonationRequest {
   return isAccount ? { kind: "ServiceAccount", namespace, name } : { kind: "User", name: username };
 }
 
-/** As Kubernetes prints an object reference: kind, namespace, name, uid, version, resourceVersion, field. */
+/**
+ * The text of an object reference in Kubernetes: kind, namespace, name, uid, version,
+ * resourceVersion, field.
+ */
 function formatRequest(wish: ImpersonationRequest): string {
   const namespace = wish.kind === "ServiceAccount" ? wish.namespace : "";
   const isOwnGroup = wish.kind === "UserExtra" || wish.kind === "UID";

@@ -75,21 +75,22 @@ export {
   keysAgeMaxMs,
 } from "./oidc/issuer-keys.ts";
 export { issuerOfFlags, type JwtIssuer, type OidcFlags } from "./oidc/jwt-issuer.ts";
+export { ReloadableTokenAuthenticator } from "./reloadable-token-authenticator.ts";
 export { RequestAuthenticator, type RequestAuthenticatorOptions } from "./request-authenticator.ts";
 export {
   RequestHeaderAuthenticator,
   type RequestHeaderNames,
 } from "./request-headers.ts";
-export type {
-  AccountObject,
-  AccountObjectGetter,
-  ServiceAccountTokenGetter,
-} from "./service-accounts/account-objects.ts";
-export { serviceAccountCluster } from "./service-accounts/home-of-account.ts";
 export {
   IssuerDocuments,
   type IssuerDocumentsOptions,
 } from "./service-accounts/issuer-documents.ts";
+export { serviceAccountCluster } from "./service-accounts/service-account-cluster.ts";
+export type {
+  AccountObject,
+  AccountObjectGetter,
+  ServiceAccountTokenGetter,
+} from "./service-accounts/service-account-token-getter.ts";
 export {
   accountCacheMs,
   clockSkewMs,
@@ -111,5 +112,4 @@ export {
   type StaticToken,
   StaticTokenAuthenticator,
 } from "./static-tokens.ts";
-export { ReloadableTokenAuthenticator } from "./switched-tokens.ts";
 export { parseTokenFile } from "./token-file.ts";

@@ -1,6 +1,7 @@
 /**
- * The way from a socket to a user: a real HTTP/2 listener that accepts any client certificate, and the authenticator that does not.
- * openssl makes the certificates, so that nothing of ours vouches for itself.
+ * Client certificates from a socket to a user: a real HTTP/2 listener that accepts any client
+ * certificate, and the authenticator that does not. openssl creates the certificates, so that no
+ * code of this repository verifies itself.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -20,7 +21,7 @@ import {
 } from "./index.ts";
 
 describe("client certificates over HTTP/2", () => {
-  it("make users of their holders, and 401 of strangers", async (t) => {
+  it("authenticate their holders, and unknown certificates get a 401", async (t) => {
     const pki = await makePki(t);
     if (pki === undefined) return;
     const ca = new ReloadableClientCa(pki.ca.cert, "ca.crt");

@@ -28,12 +28,12 @@ const breaks: Authenticator = {
   },
 };
 
-/** The same answer, but later. */
+/** An authenticator with the same results, asynchronously. */
 function later(authenticator: Authenticator): Authenticator {
   return { authenticate: async (credentials) => authenticator.authenticate(credentials) };
 }
 
-/** The user's name, or why there is none. */
+/** The user's name, or the reason of the rejection. */
 async function outcome(authenticators: Authenticator[], anonymous: boolean): Promise<string> {
   try {
     const gate = new RequestAuthenticator({ authenticators, anonymous });
@@ -44,7 +44,7 @@ async function outcome(authenticators: Authenticator[], anonymous: boolean): Pro
   }
 }
 
-describe("the authentication gate", () => {
+describe("the request authenticator", () => {
   const cases: readonly {
     readonly title: string;
     readonly authenticators: readonly Authenticator[];
@@ -89,7 +89,7 @@ describe("the authentication gate", () => {
     },
   ];
   for (const { title, authenticators, outcomes } of cases) {
-    it(`answers the same at once, later and mixed: ${title}`, async () => {
+    it(`has the same result with synchronous and asynchronous authenticators: ${title}`, async () => {
       const variants = [
         authenticators,
         authenticators.map(later),

@@ -1,8 +1,9 @@
 /**
- * The gate itself: the authenticators in order, then anonymous, then no.
+ * RequestAuthenticator tries the authenticators in order, then anonymous access, and then rejects
+ * the request.
  *
- * Credentials that are shown and not valid are refused even when anonymous requests are allowed: a client with a stale token must
- * hear of it, not be somebody else.
+ * Invalid credentials are rejected even when anonymous requests are allowed: a client with a stale
+ * token must get an error, and not act as another user.
  */
 import { anonymousUser, type UserInfo, wellKnownGroup } from "../request/index.ts";
 import type { Authenticator, Credentials, MaybePromise, TokenIdentity } from "./authenticator.ts";
@@ -11,24 +12,27 @@ import { AuthenticationError } from "./errors.ts";
 import type { AnonymousConfiguration } from "./oidc/authentication-configuration.ts";
 
 export interface RequestAuthenticatorOptions {
-  /** Asked in this order. */
+  /** The authenticators in the order in which they are tried. */
   readonly authenticators: readonly Authenticator[];
-  /** Whether strangers are let in, and where; a function is asked for each of them. */
+  /**
+   * Whether anonymous requests are allowed, and for which paths; a function is called for each of
+   * them.
+   */
   readonly anonymous: boolean | (() => AnonymousConfiguration);
 }
 
 export class RequestAuthenticator {
   readonly #authenticators: readonly Authenticator[];
-  readonly #strangers: () => AnonymousConfiguration;
+  readonly #anonymous: () => AnonymousConfiguration;
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#authenticators = options.authenticators;
     const { anonymous } = options;
     const fixed = { enabled: anonymous === true, paths: undefined };
-    this.#strangers = typeof anonymous === "function" ? anonymous : () => fixed;
+    this.#anonymous = typeof anonymous === "function" ? anonymous : () => fixed;
   }
 
-  /** Throws `AuthenticationError` when the request must be answered with 401. */
+  /** Throws `AuthenticationError` when the response must be 401. */
   authenticate(credentials: Credentials): MaybePromise<UserInfo> {
     const user = firstOf(this.#authenticators, (each) => each.authenticate(credentials));
     return user instanceof Promise
@@ -37,8 +41,9 @@ export class RequestAuthenticator {
   }
 
   /**
-   * Whose token this is, for somebody who accepts tokens meant for one of `audiences` (this server's own when there are none).
-   * Throws `AuthenticationError` when it is nobody's, not valid, or meant for others.
+   * The identity of a token, for a service that accepts tokens for one of `audiences` (those of
+   * this server when there are none). Throws `AuthenticationError` when the token is unknown,
+   * invalid, or for other audiences.
    */
   reviewToken(token: string, audiences: readonly string[] = []): MaybePromise<TokenIdentity> {
     const identity = firstOf(this.#authenticators, (each) => each.reviewToken?.(token, audiences));
@@ -47,7 +52,7 @@ export class RequestAuthenticator {
 
   #complete(user: UserInfo | undefined, { path = "" }: Credentials): UserInfo {
     if (user !== undefined) return withAuthenticatedGroup(user);
-    const { enabled, paths } = this.#strangers();
+    const { enabled, paths } = this.#anonymous();
     if (enabled && paths?.includes(path) !== false) return anonymousUser;
     throw new AuthenticationError("absent", "no credentials, and anonymous requests are off");
   }
@@ -59,7 +64,10 @@ function reviewed(identity: TokenIdentity | undefined): TokenIdentity {
   return { ...identity, user: withAuthenticatedGroup(identity.user) };
 }
 
-/** The user as a member of `system:authenticated`; the same object when it is one (or says that it is not authenticated) already. */
+/**
+ * The user as a member of `system:authenticated`; the identical object when the user already is one
+ * (or of `system:unauthenticated`).
+ */
 export function withAuthenticatedGroup(user: UserInfo): UserInfo {
   const { groups } = user;
   return groups.includes(wellKnownGroup.authenticated) ||

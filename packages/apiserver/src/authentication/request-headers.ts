@@ -1,13 +1,18 @@
 /**
- * A proxy that has found out who somebody is says so in headers. It is believed by its certificate: of an authority that certifies such proxies and,
- * where names are listed, of one of these names. From anybody else the headers say nothing, and the next authenticator looks at what there is.
+ * Front proxies: a proxy that has authenticated a user sets the user in headers. The proxy is
+ * trusted by its certificate: of an authority for such proxies and, if names are listed, with one
+ * of these names. From other clients the headers are ignored, and the next authenticator checks the
+ * credentials.
  */
 import type { UserInfo } from "../request/index.ts";
 import type { Authenticator, Credentials } from "./authenticator.ts";
 import { isAuthenticationError } from "./errors.ts";
 import { headerValues, unescapeExtraKey } from "./header-values.ts";
 
-/** In lower case. Of several names the first that has a value counts for users and uids; groups are taken from all. */
+/**
+ * In lower case. Of several names, the first with a value counts for users and uids; groups are
+ * taken from all.
+ */
 export interface RequestHeaderNames {
   readonly username: readonly string[];
   readonly uid: readonly string[];
@@ -16,9 +21,9 @@ export interface RequestHeaderNames {
 }
 
 export interface RequestHeaderOptions {
-  /** Of the authorities that certify proxies. */
+  /** The authenticator for the authorities of proxies. */
   readonly certificates: Pick<Authenticator, "authenticate">;
-  /** Common names; everybody whom the authorities certify if empty. */
+  /** Common names; all certificates of the authorities if empty. */
   readonly allowedNames: readonly string[];
   readonly headers: RequestHeaderNames;
 }
@@ -34,13 +39,13 @@ export class RequestHeaderAuthenticator implements Authenticator {
   }
 
   authenticate(credentials: Credentials): UserInfo | undefined {
-    const { sent, clientCertificate } = credentials;
+    const { sentHeaders, clientCertificate } = credentials;
     const { headers: names } = this.#options;
-    // The cheap question first: nearly nobody comes with such headers.
-    if (clientCertificate === undefined || sent === undefined) return undefined;
-    if (!names.username.some((name) => sent.headers[name] !== undefined)) return undefined;
+    // The cheap check first: almost no request has such headers.
+    if (clientCertificate === undefined || sentHeaders === undefined) return undefined;
+    if (!names.username.some((name) => sentHeaders.headers[name] !== undefined)) return undefined;
     if (!this.#isProxy(credentials)) return undefined;
-    const values = headerValues(sent, (name) => this.#isWanted(name));
+    const values = headerValues(sentHeaders, (name) => this.#isWanted(name));
     const first = (among: readonly string[]) =>
       among.map((name) => values.get(name)?.[0] ?? "").find((value) => value !== "");
     const username = first(names.username);

@@ -23,7 +23,7 @@ describe("static tokens", () => {
     assert.equal(authenticator.authenticateToken("three"), undefined);
   });
 
-  it("are not the same as their hashes: whoever reads the store cannot get in with it", () => {
+  it("differ from their hashes: a reader of the store cannot authenticate with a hash", () => {
     const tokenHash = hashToken("one");
     const user = { username: "alice", groups: [] };
     const authenticator = new StaticTokenAuthenticator([{ tokenHash, user }]);
@@ -31,7 +31,7 @@ describe("static tokens", () => {
     assert.notEqual(authenticator.authenticateToken("one"), undefined);
   });
 
-  it("are refused at the start when a hash is none", () => {
+  it("are rejected at the start when a hash is invalid", () => {
     for (const tokenHash of ["", "one", hashToken("one").toUpperCase(), `${hashToken("one")}0`]) {
       assert.throws(
         () => new StaticTokenAuthenticator([{ tokenHash, user: { username: "a", groups: [] } }]),

@@ -1,8 +1,9 @@
 /**
- * Tokens that are known beforehand, by the SHA-256 of each.
+ * Static tokens, indexed by the SHA-256 of each.
  *
- * The hash is the index: how long a lookup takes says nothing about how much of a guess was right, because nobody can steer the hash of
- * a guess towards that of a token. The tokens themselves are not kept, but for those that were shown lately.
+ * The duration of a lookup by hash does not reveal how much of a guess is right, because an
+ * attacker cannot steer the hash of a guess towards that of a token. The tokens themselves are not
+ * kept, except recently used ones.
  */
 import { hash } from "node:crypto";
 import { type UserInfo, wellKnownGroup, wellKnownUser } from "../request/index.ts";
@@ -25,7 +26,10 @@ export class StaticTokenAuthenticator implements TokenAuthenticator {
     this.#users = usersOf(tokens);
   }
 
-  /** Those that are not among the new ones are out from here on. Throws, and keeps the old ones, when they are no good. */
+  /**
+   * Replaces all tokens; removed tokens are rejected from now on. Throws, and keeps the old tokens,
+   * when the new ones are invalid.
+   */
   replace(tokens: readonly StaticToken[]): void {
     this.#users = usersOf(tokens);
     this.#recent.forget();
@@ -53,7 +57,7 @@ function usersOf(tokens: readonly StaticToken[]): ReadonlyMap<string, UserInfo> 
   return users;
 }
 
-/** The two administrators that a control plane makes for itself. */
+/** The tokens of the two administrators that a control plane creates. */
 export function adminTokens(hashes: {
   readonly adminTokenHash: string;
   readonly shardAdminTokenHash: string;

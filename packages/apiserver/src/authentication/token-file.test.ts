@@ -48,7 +48,7 @@ describe("a token file", () => {
     ["a fault behind a long field", `secret,alice,"u\nid"\nx`, /line 3: at least 3 columns/],
   ];
   for (const [title, text, message] of malformed) {
-    it(`is refused with its name and line, and without tokens, for ${title}`, () => {
+    it(`is rejected with its name and line, and without tokens, for ${title}`, () => {
       assert.throws(
         () => parseTokenFile(text, "tokens.csv"),
         (error: unknown) =>
@@ -62,7 +62,7 @@ describe("a token file", () => {
 });
 
 describe("comma-separated values", () => {
-  it("come back as they were written, whatever is in them", () => {
+  it("are parsed as they were written, with any content", () => {
     const field = fc.string({ unit: fc.constantFrom("a", ",", '"', "\n", " ", "ü"), maxLength: 6 });
     const record = fc.array(field, { minLength: 2, maxLength: 4 });
     const write = (text: string) =>

@@ -1,15 +1,17 @@
 /**
- * The token file of Kubernetes (`--token-auth-file`): lines of `token,user,uid,"group1,group2"`, the groups optional.
+ * The token file of Kubernetes (`--token-auth-file`): lines of `token,user,uid,"group1,group2"`,
+ * the groups optional.
  *
- * Stricter than upstream: what upstream warns about or ignores (repeated and empty tokens, a fifth column, which is what
- * groups without quotes become) is refused, with the line. Messages never contain a token.
+ * Stricter than upstream: content that upstream warns about or ignores (repeated and empty tokens,
+ * a fifth column, which unquoted groups become) is rejected, with the line. Messages never contain
+ * a token.
  */
 import type { UserInfo } from "../request/index.ts";
 import { CsvError, parseCsv } from "./csv.ts";
 import { AuthenticationConfigurationError } from "./errors.ts";
 import { hashToken, type StaticToken } from "./static-tokens.ts";
 
-/** `fileName` is for the messages. */
+/** `fileName` is for messages. */
 export function parseTokenFile(text: string, fileName: string): StaticToken[] {
   const tokens: StaticToken[] = [];
   const lineOfHash = new Map<string, number>();

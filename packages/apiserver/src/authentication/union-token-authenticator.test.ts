@@ -4,7 +4,7 @@ import { boundedCacheMax, UnionTokenAuthenticator } from "./bearer-token.ts";
 import { AuthenticationError } from "./errors.ts";
 import type { TokenAuthenticator } from "./index.ts";
 
-/** Knows the tokens of a set under its own name, and counts how often it was asked. */
+/** Knows the tokens of a set under its own name, and counts its calls. */
 class Knower implements TokenAuthenticator {
   readonly tokens: Set<string>;
   asked = 0;
@@ -25,7 +25,7 @@ class Knower implements TokenAuthenticator {
   }
 }
 
-describe("who knew a token", () => {
+describe("the authenticator of a token", () => {
   const three = () => {
     const knowers = [
       new Knower("a", "x"),
@@ -37,12 +37,12 @@ describe("who knew a token", () => {
     return { knowers, who };
   };
 
-  it("is the first of those who know it when it is new", async () => {
+  it("is the first that knows a new token", async () => {
     const { who } = three();
     assert.deepEqual(await Promise.all(["x", "y", "z", "?"].map(who)), ["a", "b", "c", undefined]);
   });
 
-  it("is asked alone when it comes again, and every time", async () => {
+  it("is called alone when the token comes again, and every time", async () => {
     const { who, knowers } = three();
     for (let time = 0; time < 5; time++) assert.equal(await who("z"), "c");
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe("who knew a token", () => {
     );
   });
 
-  it("is out at once when it does not know it any more, and whoever else knows it is in", async () => {
+  it("is replaced at once when it no longer knows the token and another one does", async () => {
     const { who, knowers } = three();
     assert.equal(await who("z"), "c");
     knowers[2].tokens.delete("z");
@@ -61,7 +61,7 @@ describe("who knew a token", () => {
     assert.equal(await who("z"), "b");
   });
 
-  it("is heard when it refuses what it accepted before, unless another accepts it", async () => {
+  it("rejects a token that it accepted before, unless another one accepts it", async () => {
     const { who, knowers } = three();
     assert.equal(await who("z"), "c");
     knowers[2].isRefusing = true;
@@ -70,7 +70,7 @@ describe("who knew a token", () => {
     assert.equal(await who("z"), "a");
   });
 
-  it("is found by those who take their time, too", async () => {
+  it("is found among asynchronous ones, too", async () => {
     const { who, knowers } = three();
     for (const knower of knowers) knower.isSlow = true;
     for (let time = 0; time < 3; time++) assert.equal(await who("z"), "c");
@@ -78,7 +78,7 @@ describe("who knew a token", () => {
     assert.equal(await who("z"), undefined);
   });
 
-  it("is forgotten when too many were known since, and found again", async () => {
+  it("is evicted from the cache when too many tokens were used since, and found again", async () => {
     const { who, knowers } = three();
     assert.equal(await who("z"), "c");
     for (let at = 0; at < boundedCacheMax; at++) {

@@ -1,4 +1,4 @@
-/** Reviews through the server: asked, answered, never stored. */
+/** Access reviews through the server: posted, answered, never stored. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { StorageKey } from "../storage/index.ts";
@@ -30,7 +30,7 @@ async function storedCount(): Promise<number> {
 }
 
 describe("an access review", () => {
-  it("of oneself is open to whoever is authenticated, and tells why", async () => {
+  it("of oneself is permitted to every authenticated user, and returns the reason", async () => {
     const path = `${base}/selfsubjectaccessreviews`;
     const spec = { resourceAttributes: getting };
     const answer = await nobody.post(path, { spec });
@@ -49,7 +49,7 @@ describe("an access review", () => {
     assert.equal((await admin.as("anonymous").post(path, { spec })).status, 403);
   });
 
-  it("of others is for those who may create it", async () => {
+  it("of other users is permitted to users who may create it", async () => {
     const path = `${base}/subjectaccessreviews`;
     const spec = { user: "nobody", resourceAttributes: getting };
     const refused = await nobody.post(path, { spec });
@@ -69,7 +69,7 @@ describe("an access review", () => {
     assert.equal(status?.allowed, true);
   });
 
-  it("is about the cluster it is posted to, and about no other", async () => {
+  it("concerns the cluster it is posted to, and no other", async () => {
     const spec = { user: "nobody", resourceAttributes: getting };
     const elsewhere = new RoleWriter(server, "elsewhere");
     const { object } = await elsewhere.post(`${base}/subjectaccessreviews`, { spec });
@@ -79,7 +79,7 @@ describe("an access review", () => {
     assert.ok(wildcard.status >= 400 && wildcard.status < 500, wildcard.text);
   });
 
-  it("takes scopes and service accounts of other clusters into account", async () => {
+  it("respects scopes and service accounts of other clusters", async () => {
     const asking = (extra: object, user: string) =>
       admin.post(`${base}/subjectaccessreviews`, {
         spec: { user, groups: ["system:kcp:admin"], extra, resourceAttributes: getting },
@@ -94,7 +94,7 @@ describe("an access review", () => {
     assert.equal(await allowed({ "authentication.kcp.io/cluster-name": ["u"] }, account), false);
   });
 
-  it("within a namespace says which", async () => {
+  it("within a namespace contains the namespace", async () => {
     const path = `${base}/namespaces/default/localsubjectaccessreviews`;
     const spec = { user: "nobody", resourceAttributes: getting };
     const { object, status } = await admin.post(path, { spec });
@@ -178,7 +178,7 @@ describe("an access review", () => {
     ],
   ];
   for (const [prefix, spec, metadata, message] of invalid) {
-    it(`is refused: ${message}`, async () => {
+    it(`is rejected: ${message}`, async () => {
       const answer = await admin.post(`${base}/${prefix}subjectaccessreviews`, { metadata, spec });
       assert.equal(answer.status, 422);
       assert.ok(answer.object.message?.endsWith(`"" is invalid: ${message}`), answer.text);
@@ -191,7 +191,7 @@ describe("an access review", () => {
     const apiVersion = "authorization.k8s.io/v1";
     const yaml = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata:\n  creationTimestamp: null\nspec:\n  resourceAttributes: {verb: get, resource: configmaps, namespace: default}\n`;
     const protobuf = envelope(apiVersion, kind, [
-      // What is not set is sent by Go clients all the same.
+      // Go clients also send unset fields.
       [
         1,
         [
@@ -224,7 +224,7 @@ describe("an access review", () => {
     }
   });
 
-  it("leaves nothing behind, and is not there to be read", async () => {
+  it("is not stored, and cannot be read", async () => {
     const count = await storedCount();
     for (const [path, spec] of [
       ["selfsubjectaccessreviews", { resourceAttributes: getting }],
@@ -242,7 +242,7 @@ describe("an access review", () => {
 });
 
 describe("a rules review", () => {
-  it("tells what roles give, each rule once, and what every user has", async () => {
+  it("returns the rules of roles, each once, and the rules of every user", async () => {
     const { object } = await nobody.post(`${base}/selfsubjectrulesreviews`, {
       spec: { namespace: "default" },
     });
@@ -266,13 +266,13 @@ describe("a rules review", () => {
       assert.ok(urls.includes(JSON.stringify(url)), url);
   });
 
-  it("needs a namespace", async () => {
+  it("requires a namespace", async () => {
     const answer = await nobody.post(`${base}/selfsubjectrulesreviews`, { spec: {} });
     assert.equal(answer.status, 400);
     assert.equal(answer.object.message, "no namespace on request");
   });
 
-  it("tells of roles that are missing", async () => {
+  it("reports missing roles", async () => {
     const other = new RoleWriter(server, "broken");
     await other.clusterBinding("b", "gone", "nobody");
     const { object } = await other.as("nobody").post(`${base}/selfsubjectrulesreviews`, {
@@ -284,7 +284,7 @@ describe("a rules review", () => {
 });
 
 describe("an identity review", () => {
-  it("tells senders who they are, and when", async () => {
+  it("returns the user of the request, and the time", async () => {
     const sent = { metadata: { name: "x", creationTimestamp: "2001-01-01T00:00:00Z" } };
     const { object } = await nobody.post(`${identity}/selfsubjectreviews`, sent);
     const { creationTimestamp } = object.metadata;
@@ -297,7 +297,7 @@ describe("an identity review", () => {
     });
   });
 
-  it("tells whose a token is, to those who may ask", async () => {
+  it("returns the user of a token, if the sender may create TokenReviews", async () => {
     const path = `${identity}/tokenreviews`;
     const spec = { token: "token-of-a" };
     assert.equal((await nobody.post(path, { spec })).status, 403);

@@ -1,4 +1,4 @@
-/** The answers to questions about what may be done, in the words of authorization.k8s.io. */
+/** Answers the access reviews of authorization.k8s.io. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -7,26 +7,26 @@ import type { Authorizer } from "./authorizer.ts";
 import { ruleObject } from "./rbac/policy-rule.ts";
 import { aggregateErrors, type RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
 
-/** A question: asked by `user` in a logical cluster, and about that cluster alone. */
+/** A review that `user` posts to a logical cluster, about that cluster alone. */
 export interface AccessReview {
   readonly cluster: ClusterName;
   readonly user: UserInfo;
   readonly object: JsonObject;
   /** See `Attributes`. */
-  readonly note?: Attributes["note"];
+  readonly recordDecision?: Attributes["recordDecision"];
 }
 
-/** Whether somebody may do something. The object has been validated. */
+/** Whether a user has a permission. The object has been validated. */
 export async function reviewSubjectAccess(
   authorizer: Authorizer,
-  { cluster, object, note }: AccessReview,
+  { cluster, object, recordDecision }: AccessReview,
 ): Promise<JsonObject> {
   const spec = object["spec"] as JsonObject;
   const asked = attributesOf(cluster, subjectOf(spec), spec);
-  return access(authorizer, note === undefined ? asked : { ...asked, note });
+  return access(authorizer, recordDecision === undefined ? asked : { ...asked, recordDecision });
 }
 
-/** Whether the sender may do something. */
+/** Whether the user of the request has a permission. */
 export async function reviewSelfAccess(
   authorizer: Authorizer,
   { cluster, user, object }: AccessReview,
@@ -34,7 +34,7 @@ export async function reviewSelfAccess(
   return access(authorizer, attributesOf(cluster, user, object["spec"] as JsonObject));
 }
 
-/** What the sender may do in a namespace, as far as roles say it. */
+/** The permissions of the user of the request in a namespace, as far as RBAC knows them. */
 export async function reviewSelfRules(
   rbac: RbacAuthorizer,
   { cluster, user, object }: AccessReview,
@@ -93,7 +93,7 @@ function subjectOf(spec: JsonObject): UserInfo {
     ...(isJsonObject(extra)
       ? {
           extra: Object.fromEntries(
-            // Keys are compared in lower case, as headers have them.
+            // Keys are compared in lower case, as in headers.
             Object.entries(extra).map(([key, values]) => [key.toLowerCase(), texts(values)]),
           ),
         }

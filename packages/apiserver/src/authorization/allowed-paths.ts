@@ -1,4 +1,7 @@
-/** Paths that everybody may ask for, whatever else is decided: whole ones, or beginnings that end in `*`. */
+/**
+ * Paths that every user may access, whatever the other authorizers decide: complete paths, or
+ * prefixes that end in `*`.
+ */
 import type { Attributes } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
@@ -6,7 +9,7 @@ export class AllowedPathsError extends Error {
   override readonly name = "AllowedPathsError";
 }
 
-/** Resources are not among them. Throws when a `*` stands elsewhere than at the end. */
+/** Resource requests are not included. Throws when a `*` is elsewhere than at the end. */
 export function allowedPaths(paths: readonly string[]): Authorizer {
   const whole = new Set<string>();
   const beginnings: string[] = [];

@@ -15,7 +15,7 @@ const users = {
   alice: { username: "alice", groups: ["developers", "system:authenticated"] },
   "kcp-admin": { username: "kcp-admin", groups: ["system:kcp:admin", "system:authenticated"] },
   "shard-admin": { username: "shard-admin", groups: ["system:masters", "system:authenticated"] },
-  /** Has the names of the privileged, not their groups. */
+  /** Has the names of privileged users, not their groups. */
   impostor: { username: "system:masters", groups: ["system:authenticated", "masters", ""] },
 } satisfies Record<string, UserInfo>;
 
@@ -49,7 +49,7 @@ function resource(verb: string, cluster: string): Omit<Attributes, "user"> {
   };
 }
 
-describe("before any role exists", () => {
+describe("authorization without any role", () => {
   const cases: readonly (readonly [Omit<Attributes, "user">, readonly string[]])[] = [
     ...["/healthz", "/livez", "/readyz", "/healthz/ping", "/readyz/etcd", "/version", "/version/"]
       .flatMap((value) => [path("get", value, "root"), path("get", value, "system:admin")])
@@ -70,7 +70,7 @@ describe("before any role exists", () => {
     [resource("get", "root"), administrators],
     [resource("list", "*"), masters],
     [resource("create", "system:admin"), masters],
-    // A resource named like a public path is still a resource.
+    // A resource with the name of a public path is still a resource.
     [{ ...resource("get", "root"), path: "/healthz" }, administrators],
   ];
   for (const [request, expected] of cases) {

@@ -1,11 +1,12 @@
 /**
- * What needs no role: members of `system:masters` may do everything, everywhere, unless they are held to some logical clusters, and everybody
- * may ask whether the process is well and which version it has. The rest is for RBAC, or for whoever stands behind this one.
+ * Permissions without roles: members of `system:masters` may do everything in all clusters, unless
+ * their scopes restrict them to some logical clusters, and every user may read health and version
+ * of the process. RBAC, or the next authorizer, decides the rest.
  */
 import { type Attributes, isSystemMaster, wellKnownGroup } from "../request/index.ts";
 import type { Authorizer, Decision } from "./authorizer.ts";
 
-/** Members of `system:masters`: whoever runs the server, and its own control loops. */
+/** Members of `system:masters`: operators, and the server's own control loops. */
 export const privilegedGroups = {
   authorize: ({ user }: Attributes): Decision => (isSystemMaster(user) ? master : refused),
 } satisfies Authorizer;
@@ -26,5 +27,7 @@ const master: Decision = { allowed: true, reason: `member of ${wellKnownGroup.ma
 const open: Decision = { allowed: true, reason: "public path" };
 const refused: Decision = { allowed: false, reason: "" };
 
-/** Health, its single checks, and the version: the process's, not a tenant's. */
+/**
+ * Health, its individual checks, and the version, which belong to the process and not to a tenant.
+ */
 const publicPath = /^\/(?:(?:healthz|livez|readyz)(?:\/.*)?|version\/?)$/s;

@@ -83,7 +83,7 @@ describe("a forbidden request", () => {
     });
   });
 
-  it("has its text behind the colon alone for those who add their own front", () => {
+  it("provides the message after the colon for callers with their own prefix", () => {
     assert.equal(forbiddenMessage(metrics), 'User "alice" cannot get path "/metrics"');
   });
 });

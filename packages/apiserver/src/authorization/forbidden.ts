@@ -1,4 +1,4 @@
-/** The 403 for a refused request. Clients and tests match fragments of these texts. */
+/** The 403 of a denied request. Clients and tests match fragments of these texts. */
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { Attributes } from "../request/index.ts";
 
@@ -11,7 +11,10 @@ export function forbidden(attributes: Attributes, reason = ""): StatusError {
     : statusError.forbiddenPath(message);
 }
 
-/** Who cannot do what. `&`, `<` and `>` are escaped, since a browser may take the answer for HTML. */
+/**
+ * The user and the denied action. `&`, `<` and `>` are escaped, since a browser may interpret the
+ * response as HTML.
+ */
 export function forbiddenMessage(attributes: Attributes): string {
   return sanitize(`User ${quote(attributes.user.username)} cannot ${action(attributes)}`);
 }

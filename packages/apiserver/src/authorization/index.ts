@@ -5,11 +5,9 @@ export {
   reviewSubjectAccess,
 } from "./access-reviews.ts";
 export { AllowedPathsError, allowedPaths } from "./allowed-paths.ts";
-export { unionAuthorizer } from "./any-of.ts";
 export type { Authorizer, Decision } from "./authorizer.ts";
 export { bootstrapAuthorizer, privilegedGroups, publicPaths } from "./bootstrap-authorizer.ts";
 export { forbidden, forbiddenMessage } from "./forbidden.ts";
-export { decisionStep, delegateDecision, recordDecision } from "./noted.ts";
 export { bootstrapPolicy } from "./rbac/bootstrap-policy.ts";
 export {
   aggregatedBytesMax,
@@ -27,6 +25,8 @@ export {
 export { EscalationCheck, type RoleWrite, rbacGroup } from "./rbac/escalation.ts";
 export { allowsPath, allowsResource, type PolicyRule, readRules } from "./rbac/policy-rule.ts";
 export { type PolicySource, RbacAuthorizer, type ResolvedRules } from "./rbac/rbac-authorizer.ts";
+export { decisionStep, delegateDecision, recordDecision } from "./record-decision.ts";
+export { unionAuthorizer } from "./union-authorizer.ts";
 export {
   type ReviewVersion,
   reviewVersions,

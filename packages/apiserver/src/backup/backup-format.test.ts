@@ -63,8 +63,8 @@ const anyEntries = fc
   )
   .map((entries) => entries.sort((a, b) => (a.key < b.key ? -1 : 1)) as unknown as Entry[]);
 
-describe("a backup's bytes", () => {
-  it("give back every entry and the revision, however they are cut into chunks", async () => {
+describe("the bytes of a backup", () => {
+  it("contain every entry and the revision, however they are split into chunks", async () => {
     const cuts = fc.array(fc.integer({ min: 1, max: 500 }), { maxLength: 50 });
     await fc.assert(
       fc.asyncProperty(anyEntries, fc.maxSafeNat(), cuts, async (entries, revision, sizes) => {
@@ -82,7 +82,7 @@ describe("a backup's bytes", () => {
     );
   });
 
-  it("say what they hold", async () => {
+  it("contain a head with their description", async () => {
     const bytes = await encode(three);
     assert.deepEqual(await checkBackup(each([bytes])), {
       revision: 1000,
@@ -92,14 +92,14 @@ describe("a backup's bytes", () => {
     });
   });
 
-  it("are refused when they are cut off anywhere", async () => {
+  it("are rejected when they are truncated anywhere", async () => {
     const bytes = await encode(three);
     for (let length = 0; length < bytes.length; length++) {
       await refuses(bytes.subarray(0, length), length < 8 ? /not a backup/ : /cut short/);
     }
   });
 
-  it("are refused when any one byte is another", async () => {
+  it("are rejected when any byte is changed", async () => {
     const bytes = await encode(three);
     for (let at = 0; at < bytes.length; at++) {
       const damaged = Buffer.from(bytes);
@@ -108,7 +108,7 @@ describe("a backup's bytes", () => {
     }
   });
 
-  it("are refused when an entry is missing, repeated or moved, though each record is whole", async () => {
+  it("are rejected when an entry is missing, repeated or moved, even if each record is intact", async () => {
     const bytes = await encode(three);
     const [a, b, c] = await Promise.all(
       [0, 1, 2].map(async (index) => {
@@ -127,21 +127,21 @@ describe("a backup's bytes", () => {
     await refuses(Buffer.concat([head, part(a), part(a), part(b), end]), /out of order/);
   });
 
-  it("are refused when something follows the end", async () => {
+  it("are rejected when bytes follow the end", async () => {
     await refuses(Buffer.concat([await encode(three), Buffer.from("x")]), /follows/);
   });
 
-  it("are refused in another version, which is named", async () => {
+  it("are rejected in another version, which the error names", async () => {
     const bytes = await encode(three);
     bytes.writeUInt32BE(2, 8);
     await refuses(bytes, /format version 2, this kcp reads version 1/);
   });
 
-  it("are refused when they are something else", async () => {
+  it("are rejected when they are no backup", async () => {
     await refuses(Buffer.from("apiVersion: v1\nkind: ConfigMap\n"), /not a backup made by kcp/);
   });
 
-  it("do not make a reader allocate what a damaged length says", async () => {
+  it("do not make a reader allocate the size that a damaged length states", async () => {
     const bytes = await encode([]);
     const head = bytes.subarray(0, bytes.length - 49);
     const length = (value: number) => {
@@ -154,7 +154,7 @@ describe("a backup's bytes", () => {
     await refuses(length(payloadBytesMax), /cut short/);
   });
 
-  it("are refused with a record of an unknown type", async () => {
+  it("are rejected with a record of an unknown type", async () => {
     const bytes = await encode([]);
     const record = Buffer.from([0, 0, 0, 0, 0x51, 0, 0, 0, 0]);
     record.writeUInt32BE(crc32(record.subarray(4, 5)), 5);

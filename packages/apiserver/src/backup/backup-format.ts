@@ -9,32 +9,33 @@
  *     end      = record of type "Z": u64 number of entries, SHA-256 of all bytes before this record
  *     record   = u32 payload length, u8 type, payload, u32 CRC-32 of type and payload
  *
- * Integers are big-endian. A file without its end is not a backup: it is refused, as is one with a wrong checksum, so that a disk that filled up or a
- * connection that broke is never taken for a small store. Entries are in bytewise key order. Values are stored objects as they are, Secrets
- * included: the file is for the owner's eyes only.
+ * Integers are big-endian. A file without its end is not a backup: it is rejected, as is a file
+ * with a wrong checksum, so that a full disk or a broken connection is never mistaken for a small
+ * store. Entries are in bytewise key order. Values are the stored objects, Secrets included: only
+ * the owner may read the file.
  */
 export const magic = Buffer.from("KCPBACK\n", "ascii");
 export const formatVersion = 1;
 
 export const recordType = { head: 0x48, entry: 0x45, end: 0x5a } as const;
 
-/** Length and type before a payload, checksum behind it. */
+/** Length and type before a payload, and the checksum after it. */
 export const recordPrefixBytes = 5;
 export const recordSuffixBytes = 4;
 /** Two revisions and the length of the key. */
 export const entryPrefixBytes = 18;
 export const endPayloadBytes = 8 + 32;
-/** No store takes values of this size: a larger length is damage, and is not allocated. */
+/** No store accepts values of this size: a larger length is damage, and is not allocated. */
 export const payloadBytesMax = 64 << 20;
 
 export interface BackupHead {
-  /** All entries show the state at this revision. */
+  /** All entries have their state at this revision. */
   readonly revision: number;
   /** RFC 3339. */
   readonly createdAt: string;
 }
 
-/** A file that cannot be restored from, in words for its owner. */
+/** A file that cannot be restored, with a message for its owner. */
 export class BackupFormatError extends Error {
   override readonly name = "BackupFormatError";
 }

@@ -1,6 +1,6 @@
 /**
- * Takes the bytes of a backup as they come and gives its entries; throws `BackupFormatError` at the first byte that cannot be
- * right. Only after `end` is it known that nothing is missing.
+ * BackupParser parses the bytes of a backup as they arrive and returns its entries; throws
+ * `BackupFormatError` at the first invalid byte. Only `end` proves that the backup is complete.
  */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -28,7 +28,7 @@ export class BackupParser {
   #bytes = 0;
   readonly #hash = createHash("sha256");
 
-  /** Known once enough bytes came in. */
+  /** Undefined until enough bytes have arrived. */
   get head(): BackupHead | undefined {
     return this.#head;
   }
@@ -50,7 +50,7 @@ export class BackupParser {
     return found;
   }
 
-  /** The bytes are over: throws unless they were a whole backup. */
+  /** Ends the input: throws unless the bytes are a complete backup. */
   end(): BackupHead {
     if (this.#state === "preamble" && this.#bytes < magic.length) throw notABackup();
     if (this.#state !== "ended" || this.#head === undefined) {
@@ -61,7 +61,7 @@ export class BackupParser {
     return this.#head;
   }
 
-  /** Takes one piece, if it is there as a whole. */
+  /** Parses the next part, if it has arrived completely. */
   #step(found: Entry[]): boolean {
     if (this.#state === "preamble") return this.#preamble();
     if (this.#state === "ended") {
@@ -159,7 +159,10 @@ export class BackupParser {
     );
   }
 
-  /** The next bytes as one piece, or undefined when they are not all there; they stay waiting. */
+  /**
+   * The next bytes in one buffer, or undefined until all of them have arrived; does not consume
+   * them.
+   */
   #peek(length: number): Buffer | undefined {
     if (this.#waitingBytes < length) return undefined;
     if ((this.#waiting[0] as Uint8Array).length < length) {

@@ -1,4 +1,7 @@
-/** From a snapshot to the bytes of a backup file. Reads ahead by one chunk only, whatever the size of the store. */
+/**
+ * Encodes a snapshot into the bytes of a backup file. Reads ahead by one chunk only, for any size
+ * of the store.
+ */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Entry, Snapshot } from "../storage/index.ts";
@@ -14,7 +17,7 @@ import {
 } from "./backup-format.ts";
 
 export interface EncodeOptions {
-  /** When the snapshot was taken, milliseconds since the epoch. */
+  /** The time of the snapshot, in milliseconds since the epoch. */
   readonly createdAtMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** Backups: the file format, and the path that serves one. */
+/** Backups: the file format, and the path that serves a backup. */
 export { BackupFormatError, type BackupHead } from "./backup-format.ts";
 export type { BackupParser } from "./backup-parser.ts";
 export { type EncodeOptions, encodeBackup } from "./encode-backup.ts";

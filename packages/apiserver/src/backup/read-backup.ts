@@ -1,4 +1,4 @@
-/** From the bytes of a backup file to a snapshot, and passing bytes on while checking them. */
+/** Reads the bytes of a backup file into a snapshot, or forwards the bytes while it checks them. */
 import { type Entry, type Revision, type Snapshot, toRevision } from "../storage/index.ts";
 import { BackupFormatError } from "./backup-format.ts";
 import { BackupParser } from "./backup-parser.ts";
@@ -10,7 +10,7 @@ export interface BackupSummary {
   readonly bytes: number;
 }
 
-/** The entries throw `BackupFormatError` before they end, if the bytes are not a whole backup. */
+/** The entries throw `BackupFormatError` before they end if the bytes are not a complete backup. */
 export async function readBackup(chunks: AsyncIterable<Uint8Array>): Promise<Snapshot> {
   const parser = new BackupParser();
   const iterator = chunks[Symbol.asyncIterator]();
@@ -42,7 +42,10 @@ async function* rest(
   }
 }
 
-/** Hands every chunk to `pass` and resolves once they were a whole backup; throws `BackupFormatError` as soon as they cannot be. */
+/**
+ * Calls `pass` with every chunk and resolves once they are a complete backup; throws
+ * `BackupFormatError` at the first invalid byte.
+ */
 export async function checkBackup(
   chunks: AsyncIterable<Uint8Array>,
   pass: (chunk: Uint8Array, parser: BackupParser) => Promise<void> | void = () => undefined,

@@ -51,7 +51,7 @@ async function* manyEntries(): AsyncGenerator<Entry> {
 }
 
 describe("GET /backup", () => {
-  it("streams a whole backup and lets go of the snapshot", async () => {
+  it("streams a complete backup and releases the snapshot", async () => {
     const { request, closed, rooms } = setup();
     const { status, body } = await serveBackup(request, master, rooms);
     assert.equal(status, 200);
@@ -60,7 +60,7 @@ describe("GET /backup", () => {
     assert.equal(closed.times, 1);
   });
 
-  it("lets go of the snapshot when the client leaves before, at and behind the first byte", async () => {
+  it("releases the snapshot when the client disconnects before, at and after the first byte", async () => {
     for (const chunks of [0, 1, 2]) {
       const { request, closed, leave, rooms } = setup();
       const { body } = await serveBackup(request, master, rooms);
@@ -87,7 +87,7 @@ describe("GET /backup", () => {
     });
   }
 
-  it("says so when the store cannot be read as a whole", async () => {
+  it("responds with an error when the store has no snapshots", async () => {
     const { request } = setup();
     const rooms = { snapshots: undefined, clock: systemClock };
     await assert.rejects(serveBackup(request, master, rooms), { code: 501 });

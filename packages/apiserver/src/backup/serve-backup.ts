@@ -1,7 +1,9 @@
 /**
- * GET /backup: the whole store as one stream, at one revision, while writes go on.
+ * GET /backup serves all entries of the store as one stream, at one revision, during concurrent
+ * writes.
  *
- * It holds every tenant's Secrets, so it is for members of system:masters alone, whatever an authorizer says about the path.
+ * A backup contains every tenant's Secrets, so only members of system:masters may read it, whatever
+ * an authorizer decides about the path.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -14,7 +16,7 @@ export const backupPath = "/backup";
 export const backupType = "application/vnd.kcp-ts.backup";
 
 export interface BackupDependencies {
-  /** Undefined when the store cannot be read as a whole. */
+  /** Undefined when the store has no snapshots. */
   readonly snapshots: SnapshotSource | undefined;
   readonly clock: Clock;
 }
@@ -34,7 +36,8 @@ export async function serveBackup(
   request.onClose(() => gone.abort(new Error("the client went away")));
   const snapshot = await snapshots.openSnapshot({ signal: gone.signal });
   const close = once(() => snapshot.close());
-  // An answer whose client is gone is not read, not even to its first byte. Whoever does read it hears of a failure to close.
+  // A response whose client has disconnected is never read. A reader of the response gets the error
+  // of a failed close.
   request.onClose(() => {
     close().catch(() => undefined);
   });

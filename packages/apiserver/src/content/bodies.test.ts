@@ -1,4 +1,4 @@
-/** Bodies in every format that is accepted, and what is said about the others. */
+/** Request bodies in every accepted format, and the errors for other bodies. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { bodyBytesMax } from "../handlers/index.ts";
@@ -22,13 +22,16 @@ before(async () => {
 });
 after(() => server.close());
 
-/** As Go sends it: a creation time that is not set is an empty message, empty texts are there. */
+/**
+ * Metadata as Go encodes it: an unset creation time is an empty message, and empty strings are
+ * present.
+ */
 function meta(name: string, ...more: Proto): Proto {
   return [[1, name], [2, ""], [3, ""], [4, ""], [5, ""], [6, ""], [7, 0], [8, []], ...more];
 }
 
 describe("protobuf bodies", () => {
-  it("a ConfigMap", async () => {
+  it("decode a ConfigMap", async () => {
     const body = envelope("v1", "ConfigMap", [
       [1, meta("pb", mapEntry(11, "l", "1"), mapEntry(12, "note", "é"), [14, "example.com/f"])],
       mapEntry(2, "k", "v"),
@@ -50,7 +53,7 @@ describe("protobuf bodies", () => {
     assert.equal(answer.object["immutable"], true);
   });
 
-  it("a CustomResourceDefinition, whose schema is a union here and there", async () => {
+  it("decode a CustomResourceDefinition, whose schema contains union types", async () => {
     const property = (name: string, schema: Proto): Proto[number] => [
       29,
       [
@@ -60,7 +63,7 @@ describe("protobuf bodies", () => {
     ];
     const schema: Proto = [
       [5, "object"],
-      // What Go sends of members that are not set.
+      // As Go encodes unset fields.
       [10, 0],
       [18, 0],
       [37, 0],
@@ -155,7 +158,7 @@ describe("protobuf bodies", () => {
     });
   });
 
-  it("a Secret", async () => {
+  it("decode a Secret", async () => {
     const body = envelope("v1", "Secret", [
       [1, meta("pb")],
       mapEntry(2, "k", Buffer.from("value")),
@@ -169,7 +172,7 @@ describe("protobuf bodies", () => {
     assert.deepEqual(answer.object.data, { k: "dmFsdWU=", s: "dGV4dA==" });
   });
 
-  it("a Namespace, its status with times set and not set", async () => {
+  it("decode a Namespace, with set and unset times in its status", async () => {
     const created = await server.request("POST", `${base}/namespaces`, {
       headers: protobuf,
       body: envelope("v1", "Namespace", [
@@ -209,7 +212,7 @@ describe("protobuf bodies", () => {
     });
   });
 
-  it("DeleteOptions, empty or not", async () => {
+  it("decode DeleteOptions, empty or not", async () => {
     const options: [message: Proto, code: number][] = [
       [[[2, [[1, "wrong-uid"]]]], 409],
       [[[4, "Sideways"]], 422],
@@ -217,7 +220,7 @@ describe("protobuf bodies", () => {
       [[], 200],
       [[], 404],
     ];
-    await server.must("POST", configmaps, { body: { metadata: { name: "going" } } });
+    await server.requestOk("POST", configmaps, { body: { metadata: { name: "going" } } });
     for (const [message, code] of options) {
       const body = envelope("v1", "DeleteOptions", message);
       const answer = await server.request("DELETE", `${configmaps}/going`, {
@@ -228,7 +231,7 @@ describe("protobuf bodies", () => {
     }
   });
 
-  it("the type is the endpoint's when the sender left it out, and must fit when not", async () => {
+  it("have the kind of the path when the sender omits it, and must match it otherwise", async () => {
     const message: Proto = [[1, meta("typeless")]];
     const bare = Buffer.concat([
       Buffer.from("k8s\0", "latin1"),
@@ -241,7 +244,7 @@ describe("protobuf bodies", () => {
     assert.equal(wrong.status, 400);
   });
 
-  it("what is cut short, too long or no protobuf at all is a 400", async () => {
+  it("that are truncated, too long or no protobuf are a 400", async () => {
     const whole = envelope("v1", "ConfigMap", [[1, meta("cut")], mapEntry(2, "k", "v")]);
     const bodies: Buffer[] = [
       Buffer.from('{"metadata":{"name":"x"}}'),
@@ -258,7 +261,7 @@ describe("protobuf bodies", () => {
     ];
     for (const body of bodies) {
       const answer = await server.request("POST", configmaps, { headers: protobuf, body });
-      // What is cut between two fields is a whole, nameless object.
+      // A body that is truncated between two fields is a complete object without a name.
       assert.ok([400, 422].includes(answer.status), `${body.toString("hex")}: ${answer.text}`);
     }
     const { object } = await server.request("POST", configmaps, { headers: protobuf, body: "{}" });
@@ -273,7 +276,7 @@ describe("YAML bodies", () => {
   const post = (body: string | Uint8Array) =>
     server.request("POST", configmaps, { headers: yaml, body });
 
-  it("are taken, with YAML's own ways to write texts", async () => {
+  it("are decoded, with YAML's own string syntax", async () => {
     const { status, object, text } = await post(
       "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yaml\n  labels: {l: '1'}\ndata:\n  a: |\n    line\n    line\n  b: '1'\n  date: 2001-01-01\n  __proto__: p\n",
     );
@@ -283,7 +286,7 @@ describe("YAML bodies", () => {
     assert.match(text, /"__proto__":"p"/);
   });
 
-  it("numbers and words of YAML 1.1 are no texts", async () => {
+  it("with numbers and words of YAML 1.1 in place of strings are rejected", async () => {
     for (const value of ["1", "yes", "on", "1.5", "[]", "true"]) {
       const answer = await post(`metadata: {name: typed}\ndata: {k: ${value}}\n`);
       assert.equal(answer.status, 400, value);
@@ -291,7 +294,7 @@ describe("YAML bodies", () => {
     }
   });
 
-  it("come out for those who ask", async () => {
+  it("are returned as YAML on request", async () => {
     await post("metadata: {name: out}\ndata: {k: 'yes', m: '1'}\n");
     const headers = { accept: "application/yaml" };
     const one = await server.get(`${configmaps}/out`, { headers });
@@ -362,7 +365,7 @@ describe("JSON bodies", () => {
     }
   });
 
-  it("other types are a 415 that names those it takes", async () => {
+  it("of other types are a 415 that names the accepted types", async () => {
     for (const type of [
       "text/plain",
       "application/cbor",
@@ -408,7 +411,7 @@ describe("JSON bodies", () => {
     });
   }
 
-  it("a thousand levels are taken as far as the shape goes", async () => {
+  it("of a thousand levels are accepted as far as the shape permits", async () => {
     const deep = `{"metadata":{"name":"deep"},"x":${"[".repeat(998)}${"]".repeat(998)}}`;
     const answer = await post(deep);
     assert.equal(answer.status, 201, answer.text);

@@ -1,4 +1,7 @@
-/** Answers that a tenant makes large: what they cost is bounded, and others get their turns while they are made. */
+/**
+ * Responses that a tenant makes large: their cost is limited, and the server yields to the event
+ * loop while it encodes them.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { install, type TestResponse, TestServer } from "../testing/index.ts";
@@ -20,7 +23,7 @@ function widget(name: string, any: readonly number[]) {
   return { apiVersion: "example.com/v1", kind: "Widget", metadata: { name }, spec: { any } };
 }
 
-/** How often the event loop turned until the answer was there. */
+/** The number of turns of the event loop until the response arrived. */
 async function turnsOf(
   asked: Promise<TestResponse>,
 ): Promise<{ turns: number; answer: TestResponse }> {
@@ -41,7 +44,7 @@ function yamlValue({ text }: TestResponse): unknown {
   return "value" in parsed ? parsed.value : assert.fail(parsed.error);
 }
 
-describe("a Table whose columns a tenant wrote", () => {
+describe("a Table with columns that a tenant defines", () => {
   const slices = (count: number) => `.spec.any[${Array.from({ length: count }, () => ":").join()}]`;
   const name = (i: number) => `o-${String(i).padStart(2, "0")}`;
   before(async () => {
@@ -69,9 +72,9 @@ describe("a Table whose columns a tenant wrote", () => {
     });
   });
 
-  it("costs little, whatever a column asks for: the column that runs out is empty", async () => {
+  it("has a limited cost for any column: a column beyond the limit is empty", async () => {
     const any = Array.from({ length: 79_000 }, () => 0);
-    await server.must("POST", widgets, { body: widget("large", any) });
+    await server.requestOk("POST", widgets, { body: widget("large", any) });
     const before = process.cpuUsage();
     const answer = await server.get(`${widgets}/large`, { headers: { accept: tableType } });
     const { user, system } = process.cpuUsage(before);
@@ -81,12 +84,12 @@ describe("a Table whose columns a tenant wrote", () => {
       user + system < 5_000_000,
       "five seconds of the processor are a tenth of what it was",
     );
-    await server.must("DELETE", `${widgets}/large`);
+    await server.requestOk("DELETE", `${widgets}/large`);
   });
 
-  it("of many rows is bounded in sum, and every row has a little of its own", async () => {
+  it("of many rows is limited in total, and every row has a small budget of its own", async () => {
     for (let i = 0; i < 150; i++)
-      await server.must("POST", widgets, { body: widget(name(i), Array(90).fill(7)) });
+      await server.requestOk("POST", widgets, { body: widget(name(i), Array(90).fill(7)) });
     const { answer, turns } = await turnsOf(
       server.get(widgets, { headers: { accept: tableType } }),
     );
@@ -107,7 +110,7 @@ describe("a list as YAML", () => {
   const names = Array.from({ length: 400 }, (_, i) => `y-${String(i).padStart(4, "0")}`);
   before(async () => {
     for (const name of names)
-      await server.must("POST", configmaps, { body: { metadata: { name }, data } });
+      await server.requestOk("POST", configmaps, { body: { metadata: { name }, data } });
   });
 
   for (const [title, accept] of [
@@ -125,28 +128,28 @@ describe("a list as YAML", () => {
       assert.ok(turns > 20, `${turns} turns`);
     });
 
-  it("of nothing is an empty list", async () => {
+  it("of an empty collection is an empty list", async () => {
     const { text } = await server.get(`${configmaps}?labelSelector=none`, {
       headers: { accept: "application/yaml" },
     });
     assert.match(text, /^kind: ConfigMapList\n(.*\n)*items: \[\]\n$/);
   });
 
-  it("of one large object is made in many turns, too", async () => {
+  it("of one large object takes many turns, too", async () => {
     const large = { metadata: { name: "large" }, data: {} as Record<string, string> };
     for (let i = 0; i < 8000; i++) large.data[`k-${i}`] = `a: text ${i}`;
-    await server.must("POST", configmaps, { body: large });
+    await server.requestOk("POST", configmaps, { body: large });
     const json = await server.get(`${configmaps}/large`);
     const headers = { accept: "application/yaml" };
     const { answer, turns } = await turnsOf(server.get(`${configmaps}/large`, { headers }));
     assert.deepEqual(yamlValue(answer), json.object);
     assert.ok(turns > 20, `${turns} turns`);
-    await server.must("DELETE", `${configmaps}/large`);
+    await server.requestOk("DELETE", `${configmaps}/large`);
   });
 });
 
 describe("indented JSON", () => {
-  it("of a deep object comes in pieces of like size, however much indenting makes of it", async () => {
+  it("of a deep object is sent in chunks of similar size, however much the indentation adds", async () => {
     const deep = `${"[".repeat(500)}${Array(3000).fill(1).join()}${"]".repeat(500)}`;
     const headers = { "content-type": "application/json" };
     const { body } = prettyPrint({ status: 200, headers, body: Buffer.from(deep) });
@@ -162,7 +165,7 @@ describe("indented JSON", () => {
 });
 
 describe("the deletion of a collection", () => {
-  it("shows what was deleted as it was stored", async () => {
+  it("returns the deleted objects as they were stored", async () => {
     const listed = await server.get(`${configmaps}?fieldSelector=metadata.name=y-0000`);
     const answer = await server.request(
       "DELETE",

@@ -1,5 +1,6 @@
 /**
- * From request bytes to a JSON value: JSON, YAML, and protobuf for the kinds that have a shape.
+ * Decodes request bytes into a JSON value: JSON, YAML, and protobuf for the kinds that have a
+ * shape.
  */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
@@ -19,14 +20,14 @@ import {
 } from "@kcp-ts/machinery/json";
 import {
   decodeEnvelope,
-  decodeMessageInPieces,
+  decodeMessageResumable,
   FieldCount,
   type MessageShape,
 } from "@kcp-ts/machinery/shape";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { TranslatedYaml } from "./translate-yaml.ts";
 
-/** A body as it came, and what it says as JSON if it came as YAML. */
+/** A body as it was sent, and as JSON if it was sent as YAML. */
 export interface RequestBody {
   readonly bytes: Uint8Array;
   readonly contentType: string | undefined;
@@ -35,25 +36,34 @@ export interface RequestBody {
 
 export interface DecodedBody {
   readonly value: JsonObject;
-  /** Paths of members that stand twice. */
+  /** The paths of duplicate fields. */
   readonly duplicates: readonly string[];
-  /** The same of YAML, which tells them in its own words: see `yamlErrorMessage`. */
+  /** The duplicate fields of YAML, with YAML's own messages: see `yamlErrorMessage`. */
   readonly yamlDuplicates?: readonly string[];
-  /** How many values the body has, where they were counted: none of its objects has more members than a body may have then. */
+  /**
+   * The number of values of the body, if they were counted: then no object of it has too many
+   * members.
+   */
   readonly values?: number | undefined;
 }
 
 export interface BodyKind {
   readonly kind: string;
   readonly apiVersion: string;
-  /** Undefined where protobuf is not accepted: custom resources. */
+  /** Undefined when protobuf is not accepted: for custom resources. */
   readonly shape: MessageShape | undefined;
 }
 
-/** Values of a JSON body (objects, arrays and what is in them), managedFields included: what is parsed in a few tens of milliseconds. */
+/**
+ * The values of a JSON body (objects, arrays and their members), managedFields included: as many as
+ * are parsed in a few tens of milliseconds.
+ */
 export const bodyValuesMax: number = bounds.requestBody.valuesMax;
 
-/** Members of one object in a JSON body: from some ten thousand on, every look at an object takes milliseconds. */
+/**
+ * The members of one object in a JSON body: from some ten thousand on, every access to an object
+ * takes milliseconds.
+ */
 export const bodyMembersMax: number = bounds.requestBody.membersMax;
 
 const protobufType = "application/vnd.kubernetes.protobuf";
@@ -68,7 +78,7 @@ export function isProtobuf(contentType: string | undefined): boolean {
   return mediaTypeOf(contentType) === protobufType;
 }
 
-/** Rests between the steps of parsing. */
+/** Yields to the event loop between the steps of parsing. */
 export function* decodeBodyResumable(
   sent: RequestBody,
   expected: BodyKind,
@@ -95,7 +105,7 @@ export function decodeText(bytes: Uint8Array): string {
     return utf8.decode(bytes);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // Without the cause: what clients send is nothing for the server's log of errors.
+    // Without the cause: invalid input of clients does not belong in the server's error log.
     throw statusError.badRequest("the body of the request is not valid UTF-8");
   }
 }
@@ -113,10 +123,10 @@ function* decodeJson(bytes: Uint8Array, { kind }: BodyKind): Resumable<ParsedTex
   }
 }
 
-/** Decoding a longer one takes part of a millisecond. */
+/** Decoding a longer text takes a fraction of a millisecond. */
 const longTextBytes = 512 << 10;
 
-/** JSON from a client. Throws a JsonSyntaxError, or a 413. */
+/** Parses JSON from a client. Throws a JsonSyntaxError, or a 413. */
 export function* parseBody(text: string, bound: Bound = bounds.requestBody): Resumable<ParsedText> {
   try {
     return yield* parseBoundedResumable(bound, text);
@@ -138,10 +148,10 @@ function* decodeYaml({ bytes, yaml }: RequestBody, { kind }: BodyKind): Resumabl
   return yield* parseTranslatedYaml(yaml);
 }
 
-/** Its value may be anything. */
+/** A body with any JSON value. */
 type ParsedBody = Omit<DecodedBody, "value"> & { readonly value: JsonValue };
 
-/** What YAML was translated to. */
+/** Parses the JSON to which YAML was translated. */
 export function* parseTranslatedYaml({
   json,
   duplicates,
@@ -152,7 +162,7 @@ export function* parseTranslatedYaml({
   return { value, values, duplicates: [], yamlDuplicates: duplicates };
 }
 
-/** As go-yaml puts together what it found. */
+/** Joins the errors as go-yaml does. */
 export function yamlErrorMessage(problems: readonly string[]): string {
   return `yaml: unmarshal errors:\n  ${problems.join("\n  ")}`;
 }
@@ -165,7 +175,7 @@ function* decodeProtobuf(
   try {
     const count = new FieldCount(bounds.requestBody);
     const envelope = decodeEnvelope(bytes, count);
-    const value = yield* decodeMessageInPieces(shape, envelope.raw, count);
+    const value = yield* decodeMessageResumable(shape, envelope.raw, count);
     return {
       value: {
         kind: envelope.kind || kind,
@@ -188,7 +198,7 @@ function* decodeProtobuf(
 function asObject(parsed: ParsedBody, { kind }: BodyKind): DecodedBody {
   const { value } = parsed;
   if (isJsonObject(value)) return parsed as DecodedBody;
-  // As in Go, where null leaves everything at its zero value.
+  // As in Go, where null leaves every field at its zero value.
   if (parsed.value === null) return { value: {}, duplicates: [] };
   const found = Array.isArray(parsed.value) ? "array" : typeof parsed.value;
   throw unrecognized(
@@ -198,7 +208,7 @@ function asObject(parsed: ParsedBody, { kind }: BodyKind): DecodedBody {
   );
 }
 
-/** The start of the body, readable when it looks like JSON and in hex when it does not. */
+/** The start of the body, as text when it looks like JSON and in hex when it does not. */
 function excerpt(bytes: Uint8Array): string {
   if (bytes.length === 0) return "<empty>";
   const start = Buffer.from(bytes.subarray(0, excerptBytes));

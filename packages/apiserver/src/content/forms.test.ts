@@ -1,4 +1,4 @@
-/** The forms an answer can have: tables, metadata, headers that every answer carries. */
+/** The forms of a response: Tables, metadata, and the headers of every response. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, TestServer } from "../testing/index.ts";
@@ -18,11 +18,11 @@ let server: TestServer;
 before(async () => {
   server = await TestServer.start();
   for (const name of ["x", "y"]) {
-    await server.must("POST", configmaps, {
+    await server.requestOk("POST", configmaps, {
       body: { metadata: { name }, data: { a: "1" }, binaryData: { b: "YQ==" } },
     });
   }
-  await server.must("POST", `${base}/namespaces/default/secrets`, {
+  await server.requestOk("POST", `${base}/namespaces/default/secrets`, {
     body: { metadata: { name: "s" }, stringData: { a: "1" } },
   });
   server.clock.advance(125_000);
@@ -55,7 +55,7 @@ describe("tables", () => {
     });
   }
 
-  it("carry the list's version, continue token and count", async () => {
+  it("have the list's resourceVersion, continue token and count", async () => {
     const list = await server.get(`${configmaps}?limit=1`);
     const { metadata, rows } = await tableOf(`${configmaps}?limit=1`);
     assert.deepEqual(metadata, list.object.metadata);
@@ -63,13 +63,13 @@ describe("tables", () => {
     assert.equal(metadata.remainingItemCount, 1);
   });
 
-  it("of nothing have columns and an empty list of rows", async () => {
+  it("of an empty collection have columns and an empty list of rows", async () => {
     const { rows, columnDefinitions } = await tableOf(`${base}/namespaces/none/configmaps`);
     assert.deepEqual(rows, []);
     assert.equal(columnDefinitions.length, 3);
   });
 
-  it("of one object have one row and its version", async () => {
+  it("of one object have one row and its resourceVersion", async () => {
     const { rows, metadata } = await tableOf(`${configmaps}/x`);
     assert.equal(rows.length, 1);
     assert.ok(metadata.resourceVersion);
@@ -95,7 +95,7 @@ describe("tables", () => {
     );
   });
 
-  it("are also the answer to writes that ask for one", async () => {
+  it("are also the response to writes that request one", async () => {
     const created = await server.request("POST", `${configmaps}?dryRun=All`, {
       headers: table,
       body: { metadata: { name: "z" } },
@@ -107,7 +107,7 @@ describe("tables", () => {
 
 describe("metadata", () => {
   it("of one object", async () => {
-    const whole = await server.must("GET", `${configmaps}/x`);
+    const whole = await server.requestOk("GET", `${configmaps}/x`);
     const answer = await server.get(`${configmaps}/x`, { headers: partial });
     assert.deepEqual(answer.object, {
       kind: "PartialObjectMetadata",
@@ -135,7 +135,7 @@ describe("metadata", () => {
 });
 
 describe("errors", () => {
-  it("are plain JSON whatever form was asked for", async () => {
+  it("are plain JSON in every requested form", async () => {
     for (const accept of [table.accept, partial.accept, "application/yaml", "*/*"]) {
       const answer = await server.get(`${configmaps}/missing`, { headers: { accept } });
       assert.equal(answer.status, 404);
@@ -144,7 +144,7 @@ describe("errors", () => {
     }
   });
 
-  it("a form that nobody can give changes nothing before it is refused", async () => {
+  it("reject a write with an unsupported form before it changes anything", async () => {
     const headers = { accept: "text/html" };
     const body = { metadata: { name: "never" } };
     assert.equal((await server.request("POST", configmaps, { headers, body })).status, 406);
@@ -154,8 +154,8 @@ describe("errors", () => {
   });
 });
 
-describe("headers of every answer", () => {
-  it("an audit id: the client's if it is one, or a fresh one", async () => {
+describe("headers of every response", () => {
+  it("contain an audit id: the client's if it is valid, or a new one", async () => {
     const echoed = await server.get("/version", { headers: { "audit-id": "my-id.1" } });
     assert.equal(echoed.headers["audit-id"], "my-id.1");
     const ids = new Set<unknown>();
@@ -168,12 +168,12 @@ describe("headers of every answer", () => {
     assert.equal(ids.size, 5);
   });
 
-  it("no caching, unless the handler says otherwise", async () => {
+  it("disable caching, unless the handler enables it", async () => {
     const answer = await server.get(configmaps);
     assert.equal(answer.headers["cache-control"], "no-cache, private");
   });
 
-  it("refusals to strangers are not to be sniffed", async () => {
+  it("of rejections to unauthenticated clients disable content sniffing", async () => {
     const anonymous = await server.get(configmaps, { user: "anonymous" });
     assert.equal(anonymous.status, 403);
     assert.equal(anonymous.headers["x-content-type-options"], "nosniff");

@@ -12,6 +12,7 @@ export {
   type RequestBody,
   yamlErrorMessage,
 } from "./decode-body.ts";
+export { encodeValue, type ListWriter, listWriter, type ValueChunks } from "./encode-value.ts";
 export {
   acceptedMediaTypes,
   negotiate,
@@ -19,7 +20,6 @@ export {
   type SupportedFormats,
   wantsPretty,
 } from "./negotiate.ts";
-export { generatedMicrosPerByte, streamText, type TextChunks } from "./paced.ts";
 export { prettyPrint } from "./pretty.ts";
 export {
   jsonBytes,
@@ -30,6 +30,7 @@ export {
   textResponse,
   toStatusError,
 } from "./respond.ts";
+export { generatedMicrosPerByte, streamText, type TextChunks } from "./stream-text.ts";
 export {
   type IncludeObject,
   parseIncludeObject,
@@ -42,7 +43,6 @@ export {
 } from "./table.ts";
 export { TableBudget } from "./table-budget.ts";
 export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
-export { encodeValue, type ListWriter, listWriter, type ValueChunks } from "./write-value.ts";
 export { parseYamlDocuments, toYaml } from "./yaml.ts";
 export { isJsonLike, isShortYaml, isYamlType } from "./yaml-kinds.ts";
-export { sharedYamlWorker } from "./yaml-thread.ts";
+export { sharedYamlWorker } from "./yaml-worker-client.ts";

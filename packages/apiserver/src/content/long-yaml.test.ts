@@ -1,8 +1,11 @@
-/** YAML that is read in a thread: the same comes of it as of short YAML, and the event loop is nobody's alone meanwhile. */
+/**
+ * YAML that a worker thread parses: the result is the same as for short YAML, and the event loop is
+ * not blocked meanwhile.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { install, TestServer } from "../testing/index.ts";
-import { threadCpuMs } from "./thread-time.ts";
+import { threadCpuMs } from "./thread-cpu-time.ts";
 import { translateYaml } from "./translate-yaml.ts";
 import { shortYamlBytes } from "./yaml-kinds.ts";
 
@@ -18,7 +21,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** The same document, with so much of nothing behind it that it is long. */
+/** The same document, padded with comments until it counts as long. */
 function lengthened(text: string): string {
   return `${text}${"# nothing\n".repeat(shortYamlBytes)}`;
 }
@@ -27,7 +30,7 @@ const post = (path: string, body: string | Uint8Array, query = "") =>
   server.request("POST", `${path}${query}`, { headers: yaml, body });
 
 describe("long YAML", () => {
-  it("says what it says when it is short: numbers, texts, anchors and all", async () => {
+  it("has the same result as short YAML: numbers, strings and anchors", async () => {
     const specs = [
       "{a: 0644, b: 1_000, c: 0b1, d: 0x1F, e: 1.50, f: -0.0, g: 1e3, h: 1e17, i: .5}",
       "{a: 9007199254740993, b: -9223372036854775808, c: 18446744073709551615, d: 1e999}",
@@ -45,12 +48,12 @@ describe("long YAML", () => {
     }
   });
 
-  it("keeps numbers that a double cannot hold", async () => {
+  it("keeps numbers that a double cannot represent", async () => {
     const text = "metadata: {name: exact}\nspec: {a: 9007199254740993}\n";
     assert.equal(specOf((await post(toys, lengthened(text))).text), '{"a":9007199254740993}');
   });
 
-  it("with names that stand twice is refused, warned of or taken, as its sender wishes", async () => {
+  it("with duplicate keys is rejected, warned of or accepted, as fieldValidation says", async () => {
     const text = "metadata: {name: twice}\ndata:\n  a: '1'\n  a: '2'\n";
     for (const body of [text, lengthened(text)]) {
       const strict = await post(configmaps, body, "?fieldValidation=Strict&dryRun=All");
@@ -67,18 +70,19 @@ describe("long YAML", () => {
     }
   });
 
-  it("that is wrong is refused in the same words", async () => {
+  it("that is invalid is rejected with the same message", async () => {
     const wrong = [
       ...["a: b: c\n", "\t- x\n", "a: !!js/function 'x'\n", "a: !!binary x\n", "a: .inf\n"],
       ...["--- {}\n--- {}\n", "- a list\n- not an object\n", "a: *nobody\n", "{}: 1\n", "a: '\n"],
     ];
     for (const start of wrong) {
-      // As long as what is shown of it, and a bit.
+      // Slightly longer than the excerpt in the message.
       const text = `${start}${" ".repeat(40)}\n`;
       const short = await post(configmaps, text);
       const long = await post(configmaps, lengthened(text));
       assert.equal(short.status, 400, short.text);
-      // Where a text does not end, it is told where it would have to.
+      // For an unterminated string, the message contains the position at which it would have to
+      // end.
       const withoutPlace = (message = "") => message.replace(/\(\d+:\d+\)/, "");
       assert.equal(withoutPlace(long.object.message), withoutPlace(short.object.message));
     }
@@ -90,7 +94,7 @@ describe("long YAML", () => {
     assert.deepEqual([status, object.message], [400, "the body of the request is not valid UTF-8"]);
   });
 
-  it("may hold as many values as JSON, and no more", async () => {
+  it("may contain as many values as JSON, and no more", async () => {
     const list = (count: number) => `metadata: {name: many}\nspec: {l: [${"1,".repeat(count)}]}\n`;
     const { status, object } = await post(toys, list(100_000));
     assert.equal(status, 413);
@@ -98,14 +102,14 @@ describe("long YAML", () => {
     assert.equal((await post(toys, list(50_000))).status, 201);
   });
 
-  it("is not longer as JSON than a body may be, whatever its aliases stand for", async () => {
+  it("must not be longer as JSON than a body may be, whatever its aliases expand to", async () => {
     const text = `a: &a ${"x".repeat(200_000)}\nb: [${"*a,".repeat(900)}]\n`;
     const { status, object } = await post(configmaps, text);
     assert.equal(status, 400);
     assert.match(object.message ?? "", /the document expands to too many characters/);
   });
 
-  it("is what other handlers take, too: apply, views, options of deletions", async () => {
+  it("is accepted by other handlers, too: apply, subresources, DeleteOptions", async () => {
     const apply = (body: string) =>
       server.request("PATCH", `${configmaps}/applied?fieldManager=me`, {
         headers: { "content-type": "application/apply-patch+yaml" },
@@ -121,7 +125,7 @@ describe("long YAML", () => {
     assert.equal(json.status, 200, json.text);
 
     const scale = lengthened("metadata: {name: scaled}\nspec: {replicas: 3}\n");
-    await server.must("POST", toys, { body: { metadata: { name: "scaled" }, spec: {} } });
+    await server.requestOk("POST", toys, { body: { metadata: { name: "scaled" }, spec: {} } });
     const scaled = await server.request("PUT", `${toys}/scaled/scale`, {
       headers: yaml,
       body: scale,
@@ -139,12 +143,12 @@ describe("long YAML", () => {
   });
 });
 
-describe("the thread that reads long YAML", () => {
-  /** Names that stand twice are what takes longest. */
+describe("the worker thread for long YAML", () => {
+  /** Duplicate keys take longest. */
   const dense = (name: string, bytes: number) =>
     `metadata: {name: ${name}}\ndata: {${"a: b,".repeat(bytes / 5)}}\n`;
 
-  it("leaves the event loop to others", async () => {
+  it("does not block the event loop", async () => {
     const text = dense("dense", 300 << 10);
     // Compiled code is faster.
     const readingMs = Math.min(...[1, 2, 3].map(() => spentOn(() => translateYaml(text))));
@@ -155,7 +159,7 @@ describe("the thread that reads long YAML", () => {
     assert.ok(longestMs < readingMs / 2, `${longestMs} ms of ${readingMs} in one turn`);
   });
 
-  it("reads for one logical cluster after the other", async () => {
+  it("parses for the logical clusters in round robin", async () => {
     const done: string[] = [];
     const send = async (cluster: string, name: string) => {
       const path = `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
@@ -168,7 +172,7 @@ describe("the thread that reads long YAML", () => {
     assert.ok(done.indexOf("b") < 5, done.join());
   });
 
-  it("reads nothing for those who have left before their turn", async () => {
+  it("does not parse for clients that disconnect before their turn", async () => {
     const leaving = new AbortController();
     const first = post(configmaps, dense("first", 256 << 10), "?fieldValidation=Ignore");
     const left = server.request("POST", configmaps, {
@@ -180,7 +184,7 @@ describe("the thread that reads long YAML", () => {
     assert.equal((await server.get(`${configmaps}/left`)).status, 404);
   });
 
-  it("is ended by what takes too much memory, and there is another for the next", async () => {
+  it("is terminated by a text that takes too much memory, and replaced for the next text", async () => {
     const bomb = "? ? ? ? ? ? ?\n".repeat((3 << 20) / 14);
     const refused = await post(configmaps, bomb);
     assert.equal(refused.status, 413, refused.text);
@@ -193,7 +197,10 @@ describe("the thread that reads long YAML", () => {
   });
 });
 
-/** Processor time of this thread, which is the first one; the clock's where the system does not tell. */
+/**
+ * The CPU time of this thread, which is the first one; the clock's time where the system does not
+ * provide it.
+ */
 function loopMs(): number {
   return threadCpuMs(process.pid) ?? performance.now();
 }
@@ -204,7 +211,7 @@ function spentOn(work: () => unknown): number {
   return loopMs() - before;
 }
 
-/** Looks at every turn of the event loop how long the last one was. */
+/** Measures the duration of every turn of the event loop. */
 function longestTurn(): { stop(): number } {
   let longest = 0;
   let last = loopMs();

@@ -1,21 +1,26 @@
 /**
- * From an Accept header to the form of the answer. Most clients send one of a few texts, so answers are remembered.
+ * Selects the format of the response by the Accept header. Most clients send one of a few texts, so
+ * results are cached.
  */
-
 import { statusError } from "@kcp-ts/machinery/status";
 import { type ApiRequest, header } from "../request/api-request.ts";
 
 export type MediaType = "application/json" | "application/yaml";
 
-/** How objects are to be shown. Tables and metadata are transforms that a clause asks for with `as`, `g` and `v`. */
+/**
+ * The format of objects. Table and metadata are transformations that a clause requests with `as`,
+ * `g` and `v`.
+ */
 export interface ResponseFormat {
   readonly mediaType: MediaType;
   readonly as: "object" | "table" | "partial" | "discovery";
-  /** meta.k8s.io's version for tables and metadata. */
+  /** meta.k8s.io's version for Tables and metadata. */
   readonly version: string;
 }
 
-/** Which transforms the endpoint can do. A clause that asks for another one is passed over. */
+/**
+ * The transformations that the endpoint supports. A clause that requests another one is skipped.
+ */
 export interface SupportedFormats {
   readonly table?: boolean;
   readonly partial?: "PartialObjectMetadata" | "PartialObjectMetadataList" | undefined;
@@ -31,7 +36,7 @@ export const acceptedMediaTypes = [
 const plainJson: ResponseFormat = { mediaType: "application/json", as: "object", version: "" };
 const remembered = new Map<string, ResponseFormat>();
 const rememberedMax = 1000;
-/** What real clients send has a few hundred characters; longer ones are not worth the memory. */
+/** Real clients send a few hundred characters; longer headers are not cached. */
 const rememberedLengthMax = 1000;
 
 export function negotiate(accept: string | undefined, offers: SupportedFormats): ResponseFormat {
@@ -82,7 +87,7 @@ function parseClause(text: string): Clause {
   };
 }
 
-/** Protobuf is decoded, never sent: those who ask for it list JSON, too. */
+/** Protobuf is accepted, never sent: clients that request it list JSON, too. */
 function formOf(
   { type, parameters }: Clause,
   offers: SupportedFormats,
@@ -131,7 +136,10 @@ function mediaTypeOf(type: string): MediaType | undefined {
   }
 }
 
-/** Whether the one who asks is a person, or says so. Asked of every request. */
+/**
+ * Whether the response is for a person: by its query, or by a browser or curl. Called for every
+ * request.
+ */
 export function wantsPretty({ target, headers }: Pick<ApiRequest, "target" | "headers">): boolean {
   if (target.includes("pretty")) {
     const asked = new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("pretty");
@@ -144,7 +152,7 @@ export function wantsPretty({ target, headers }: Pick<ApiRequest, "target" | "he
 }
 
 const people = ["curl", "Wget", "Mozilla/5.0"];
-/** As Go's strconv.ParseBool has them. */
+/** The values of Go's strconv.ParseBool. */
 const truths = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 
 function acceptsPretty(headers: ApiRequest["headers"]): boolean {

@@ -1,4 +1,4 @@
-/** Answers for people are indented, as JSON.stringify indents by two. */
+/** Responses for people are indented, as JSON.stringify indents by two. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
@@ -10,10 +10,10 @@ before(async () => {
   server = await TestServer.start();
   for (let i = 0; i < 30; i++) {
     const data = { text: `{"a":[1,\n2]}\\"é${"x".repeat(i * 1000)}`, empty: "" };
-    await server.must("POST", configmaps, { body: { metadata: { name: `m-${i}` }, data } });
+    await server.requestOk("POST", configmaps, { body: { metadata: { name: `m-${i}` }, data } });
   }
   const large = { metadata: { name: "large" }, data: { a: '"],\\'.repeat(100_000) } };
-  await server.must("POST", configmaps, { body: large });
+  await server.requestOk("POST", configmaps, { body: large });
 });
 after(() => server.close());
 
@@ -25,10 +25,10 @@ async function isIndented(path: string, headers: Record<string, string> = {}): P
   return text === indented;
 }
 
-describe("indented answers", () => {
+describe("indented responses", () => {
   const people = ["curl/8.5.0", "Wget/1.21", "Mozilla/5.0 (X11; Linux x86_64)"];
   for (const agent of people)
-    it(`go to ${agent}`, async () => {
+    it(`are sent to ${agent}`, async () => {
       assert.equal(await isIndented(`${configmaps}/m-1`, { "user-agent": agent }), true);
     });
 
@@ -41,26 +41,26 @@ describe("indented answers", () => {
     "/apis",
     "/version",
   ])
-    it(`go to those who ask for them: ${path}`, async () => {
+    it(`are sent on request: ${path}`, async () => {
       const asked = `${path}${path.includes("?") ? "&" : "?"}pretty=true`;
       assert.equal(await isIndented(asked), true);
     });
 
-  it("can be asked for with the type", async () => {
+  it("can be requested with the media type", async () => {
     assert.equal(
       await isIndented(`${configmaps}/m-0`, { accept: "application/json;pretty=1" }),
       true,
     );
   });
 
-  it("go to no others, nor to people who do not want them", async () => {
+  it("are not sent to other clients, nor to people who disable them", async () => {
     assert.equal(await isIndented(`${configmaps}/m-0`, { "user-agent": "kubectl/v1.36" }), false);
     const agent = { "user-agent": "curl/8.5.0" };
     assert.equal(await isIndented(`${configmaps}/m-0?pretty=false`, agent), false);
     assert.equal(await isIndented(`${configmaps}/m-0?pretty=0`, agent), false);
   });
 
-  it("are no events of a watch, which has one on a line, and no YAML", async () => {
+  it("are not sent as events of a watch, which has one per line, nor as YAML", async () => {
     const headers = { "user-agent": "curl/8.5.0" };
     const watch = await server.watch(`${configmaps}?watch=1&fieldSelector=metadata.name=m-0`, {
       headers,
@@ -74,7 +74,7 @@ describe("indented answers", () => {
     assert.match(yaml.text, /^kind: ConfigMap\n/);
   });
 
-  it("are made of an answer to a write, too", async () => {
+  it("are also sent to writes", async () => {
     const { text } = await server.request("POST", `${configmaps}?pretty=1`, {
       body: { metadata: { name: "written" } },
     });

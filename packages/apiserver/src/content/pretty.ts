@@ -1,8 +1,8 @@
 /**
- * Indented JSON for people: those who ask for it, and those who look at answers with a browser or curl. As in Kubernetes: two spaces, and no line break
- * at the end.
+ * Indented JSON for people: for requests with `pretty`, and for browsers and curl. As in
+ * Kubernetes: two spaces, and no line break at the end.
  *
- * It works on the bytes of an answer, whoever made them, piece by piece.
+ * Indents the bytes of any response, chunk by chunk.
  */
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { ApiResponse } from "../request/api-request.ts";
@@ -23,7 +23,10 @@ export function prettyPrint(response: ApiResponse): ApiResponse {
 
 const noBytes = new Uint8Array(0);
 
-/** Bytes that are written between two rests. What is written of a byte depends on how deep it stands: a line break at the deepest is 2,000 bytes. */
+/**
+ * The bytes that are written between two yields to the event loop. The output of a byte depends on
+ * its depth: a line break at the deepest level is 2,000 bytes.
+ */
 const pieceBytes = 64 << 10;
 
 async function* indented(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -51,12 +54,12 @@ class Indenter {
   #depth = 0;
   #isText = false;
   #isEscaped = false;
-  /** A bracket was opened, and nothing has come since. */
-  #isJustOpened = false;
+  /** A bracket was opened, and nothing followed yet. */
+  #isContainerEmpty = false;
   #out = Buffer.alloc(0);
   #length = 0;
 
-  /** As many pieces as it takes: none of them is much longer than the others, whatever the bytes are. */
+  /** Yields as many chunks as needed: all of similar size, whatever the bytes are. */
   *write(bytes: Uint8Array): Generator<Uint8Array, undefined, void> {
     this.#begin(bytes.length);
     for (const byte of bytes) {
@@ -88,10 +91,10 @@ class Indenter {
     const isClosing = byte === closeBrace || byte === closeBracket;
     if (isClosing) {
       this.#depth--;
-      if (!this.#isJustOpened) this.#breakLine();
-    } else if (this.#isJustOpened) this.#breakLine();
-    this.#isJustOpened = byte === openBrace || byte === openBracket;
-    if (this.#isJustOpened) this.#depth++;
+      if (!this.#isContainerEmpty) this.#breakLine();
+    } else if (this.#isContainerEmpty) this.#breakLine();
+    this.#isContainerEmpty = byte === openBrace || byte === openBracket;
+    if (this.#isContainerEmpty) this.#depth++;
     this.#put(byte);
     if (byte === quote) this.#isText = true;
     else if (byte === comma) this.#breakLine();

@@ -1,4 +1,7 @@
-/** Protobuf that says much in few bytes is counted while it is read, and refused at the bound: nothing of what is beyond it is made. */
+/**
+ * Protobuf that expresses many values in few bytes is counted while it is decoded, and rejected at
+ * the limit: no value beyond the limit is created.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { runSync } from "@kcp-ts/machinery/base";
@@ -22,7 +25,7 @@ function post(body: Uint8Array) {
   return server.request("POST", configmaps, { headers: { "content-type": contentType }, body });
 }
 
-/** Nothing but empty fields of that number, two or three bytes each. */
+/** Empty fields of that number only, two or three bytes each. */
 function empties(number: number, count: number): Buffer {
   const one = Buffer.concat([varint((number << 3) | 2), Buffer.of(0)]);
   return Buffer.alloc(one.length * count, one);
@@ -78,7 +81,7 @@ describe("protobuf with very many", () => {
       assert.match(answer.object.message ?? "", /limit is 100000 values|limit is 20000 members/);
     });
 
-  it("entries in one map are refused at the members of one object", async () => {
+  it("entries in one map is rejected at the limit of members of one object", async () => {
     const entry = (i: number) =>
       [
         2,
@@ -97,8 +100,8 @@ describe("protobuf with very many", () => {
     assert.equal((await post(body(20_000))).status, 201);
   });
 
-  it("fields is not read to its end: what is behind the bound is never looked at", () => {
-    // Were it read, the last field would be found to be cut off.
+  it("fields is not decoded to its end: bytes beyond the limit are never read", () => {
+    // If it were read, the last field would be found to be truncated.
     const bytes = Buffer.concat([empties(99, 200_000), Buffer.of(0x0a, 0xff)]);
     const expected = { kind: "ConfigMap", apiVersion: "v1", shape: configMap };
     assert.throws(
@@ -110,7 +113,7 @@ describe("protobuf with very many", () => {
   });
 });
 
-describe("protobuf that is wrong", () => {
+describe("invalid protobuf", () => {
   const wrong: Readonly<Record<string, Buffer>> = {
     "a length beyond the end": raw(Buffer.concat([varint((1 << 3) | 2), varint(2 ** 31)])),
     "a length beyond all numbers": raw(Buffer.of(0x0a, ...Array(9).fill(0xff), 0x7f)),

@@ -1,4 +1,4 @@
-/** Small answers: JSON values, Status objects, text. */
+/** Small responses: JSON values, Status objects, text. */
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { type Status, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { type ApiResponse, responseHeaders } from "../request/api-request.ts";
@@ -37,7 +37,7 @@ export function statusResponse(error: StatusError): ApiResponse {
   return response;
 }
 
-/** What a client may know of an error that nobody meant to throw. */
+/** The Status that a client receives for an unexpected error, without its details. */
 export function toStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
   return statusError.internal("an unexpected error; see the server's log", error);

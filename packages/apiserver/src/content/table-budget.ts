@@ -1,16 +1,17 @@
 /**
- * What the columns of one Table may cost, which a tenant writes: a row what a row may, and all rows together what an answer may. Every row has a little of
- * its own, so that a long list of ordinary columns is never short of it.
+ * TableBudget: the cost limit of the columns of one Table, which a tenant defines: a limit for each
+ * row, and one for all rows together. Every row has a small budget of its own, so that a long list
+ * with ordinary columns never exceeds it.
  */
 import { WorkBudget, workBounds } from "@kcp-ts/machinery/bounds";
 
-/** Units that no row has to share: columns of ordinary definitions take some tens. */
+/** The units that each row has for itself: columns of ordinary definitions take some tens. */
 const ownUnits = 1000;
 
 export class TableBudget {
   #shared: number = workBounds.tableAnswer.unitsMax;
 
-  /** Units that are left for rows that need more than their own. */
+  /** The units that are left for rows that need more than their own. */
   get shared(): number {
     return Math.max(0, this.#shared);
   }

@@ -1,4 +1,4 @@
-/** Table and PartialObjectMetadata: the forms that kubectl and metadata clients ask for. */
+/** Table and PartialObjectMetadata: the forms that kubectl and metadata clients request. */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -31,7 +31,10 @@ export function tableOf(
   return runSync(tableResumable(definition, objects, metadata, form));
 }
 
-/** The same with a rest between rows: columns that a tenant wrote may take milliseconds for each. */
+/**
+ * Yields to the event loop between rows: columns that a tenant defines may take milliseconds for
+ * each.
+ */
 export function* tableResumable(
   definition: ResourceDefinition,
   objects: readonly JsonObject[],

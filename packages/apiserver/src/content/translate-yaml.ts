@@ -1,4 +1,7 @@
-/** From the text of YAML to JSON, as Kubernetes does before it looks at what it says: the same in the thread for long texts and, for short ones, on the spot. */
+/**
+ * Translates YAML to JSON, as Kubernetes does before it decodes the object: the same code runs in
+ * the worker thread for long texts and synchronously for short ones.
+ */
 import { stringifyJson } from "@kcp-ts/machinery/json";
 import { parseYaml } from "./yaml.ts";
 
@@ -6,7 +9,7 @@ export type TranslatedYaml =
   | {
       /** UTF-8, in a buffer of its own. */
       readonly json: Uint8Array;
-      /** Names that stand twice, as go-yaml tells it. */
+      /** Duplicate keys, with go-yaml's messages. */
       readonly duplicates: readonly string[];
     }
   | { readonly error: string };

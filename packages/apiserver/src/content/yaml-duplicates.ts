@@ -1,14 +1,14 @@
-/** Names that stand twice in a mapping of YAML, each as go-yaml tells it. */
+/** Finds duplicate keys in a mapping of YAML, with go-yaml's message for each. */
 import { EVENT_ID, type Event, getScalarValue, NOT_RESOLVED, SCALAR_STYLE } from "js-yaml";
 import { yamlReadSchema } from "./yaml-scalars.ts";
 
-/** More are not told: whoever makes so many will not read them all. */
+/** The number of duplicate keys that are reported. */
 const duplicatesMax = 100;
 
 interface Collection {
-  /** The names so far; undefined in a sequence. */
+  /** The keys so far; undefined in a sequence. */
   readonly names: Set<string> | undefined;
-  /** The name whose value comes next. */
+  /** The key whose value comes next. */
   name: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export function duplicatesOf(text: string, events: readonly Event[]): string[] {
   }
   return found;
 
-  /** Names and values come in turn; the line that is told is that of the value. */
+  /** Keys and values alternate; the reported line is that of the value. */
   function visit(event: Event, parent: Collection, names: Set<string>): void {
     if (parent.name === undefined) {
       parent.name = nameOf(event, text);
@@ -47,7 +47,7 @@ export function duplicatesOf(text: string, events: readonly Event[]): string[] {
 
 const mergeName = '"<<"';
 
-/** As Go writes the key: quoted when it is a text. */
+/** The key as Go prints it: quoted if it is a string. */
 function nameOf(event: Event, text: string): string {
   if (event.type !== EVENT_ID.SCALAR) return `#${startOf(event)}`;
   const source = getScalarValue(text, event);
@@ -71,7 +71,7 @@ function startOf(event: Event): number {
   return event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE ? event.start : 0;
 }
 
-/** Lines from 1 on; asked for places that come later and later. */
+/** Lines from 1 on; called for increasing positions. */
 function lineCounter(text: string): (at: number) => number {
   let line = 1;
   let from = 0;

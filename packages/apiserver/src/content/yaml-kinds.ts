@@ -1,9 +1,11 @@
-/** Which bodies are YAML, and which of them are read on the event loop. */
+/** Decides which bodies are YAML, and which of them the event loop parses. */
 export function isYamlType(mediaType: string): boolean {
   return mediaType.endsWith("yaml");
 }
 
-/** Read in one or two milliseconds, whatever it is. Without anchors nothing in it can stand for more than is there. */
+/**
+ * Any such text is parsed in one or two milliseconds. Without anchors, no part of it can expand.
+ */
 export function isShortYaml(bytes: Uint8Array): boolean {
   return bytes.length <= shortYamlBytes && !bytes.includes(anchor);
 }
@@ -11,7 +13,10 @@ export function isShortYaml(bytes: Uint8Array): boolean {
 export const shortYamlBytes = 2 << 10;
 const anchor = "&".charCodeAt(0);
 
-/** Configurations are sent as YAML and are JSON nearly always, which is read an order of magnitude faster. Nothing at all is an object with nothing in it. */
+/**
+ * Apply configurations are sent as YAML and are almost always JSON, which is parsed an order of
+ * magnitude faster. An empty body is an empty object.
+ */
 export function isJsonLike(bytes: Uint8Array): boolean {
   const first = bytes.find((byte) => !spaces.includes(byte));
   return first === undefined || first === openingBrace;

@@ -1,13 +1,19 @@
-/** A long text as YAML, some kilobytes at a time: in double quotes, which any text can stand in without being looked at as a whole. */
+/**
+ * Encodes a long string as YAML, some kilobytes at a time: in double quotes, which can contain any
+ * string without examining it completely.
+ */
 
-/** Longer texts are written here; the library looks at each character of a text several times before it decides how to write it. */
+/**
+ * The minimum length of strings that are encoded here; the library scans each character of a string
+ * several times before it chooses a style.
+ */
 export const longTextChars: number = 8 << 10;
 
 export function isLongText(value: unknown): value is string {
   return typeof value === "string" && value.length > longTextChars;
 }
 
-/** With its quotes. */
+/** Including the quotes. */
 export function* longTextParts(text: string): Generator<string, void, void> {
   yield '"';
   for (let from = 0; from < text.length; ) {
@@ -19,7 +25,10 @@ export function* longTextParts(text: string): Generator<string, void, void> {
   yield '"';
 }
 
-/** What JSON escapes, and besides what YAML takes for the end of a line or does not allow. */
+/**
+ * Escapes the characters that JSON escapes, and those that YAML treats as line ends or does not
+ * allow.
+ */
 function escaped(part: string): string {
   return JSON.stringify(part).slice(1, -1).replaceAll(unprintable, numbered);
 }

@@ -1,7 +1,9 @@
 /**
- * What a plain scalar of YAML stands for, as Kubernetes reads it: sigs.k8s.io/yaml by go-yaml v2, which is YAML 1.1 as far as its author went.
+ * The values of plain scalars of YAML, as Kubernetes parses them: sigs.k8s.io/yaml by go-yaml v2,
+ * which is YAML 1.1 as far as go-yaml implements it.
  *
- * `0644`, `0o644`, `0x1a4` and `0b1` are integers, `_` may stand anywhere in a number, `yes` and `n` are booleans, `1:30` and dates are texts.
+ * `0644`, `0o644`, `0x1a4` and `0b1` are integers, `_` may occur anywhere in a number, `yes` and
+ * `n` are booleans, `1:30` and dates are strings.
  */
 import {
   CORE_SCHEMA,
@@ -37,13 +39,13 @@ function resolveInteger(source: string): number | bigint | Unresolved {
           : (decimal as string);
   if (text.length > longestInteger) return NOT_RESOLVED;
   const value = BigInt(text) * (sign === "-" ? -1n : 1n);
-  // What has a sign is signed.
+  // A number with a sign is signed.
   if (value < int64Min || value > (sign === "" ? uint64Max : int64Max)) return NOT_RESOLVED;
-  // As from JSON: what an int64 cannot hold is a float.
+  // As from JSON: a number that exceeds int64 is a float.
   return Number.isSafeInteger(Number(value)) || value > int64Max ? Number(value) : value;
 }
 
-/** Of 64 bits, each a digit, with leading zeros to spare. */
+/** 64 binary digits, and as many leading zeros. */
 const longestInteger = 128;
 
 const words = new Map([
@@ -60,7 +62,7 @@ function resolveFloat(source: string): number | Unresolved {
   if (!/^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/.test(plain))
     return NOT_RESOLVED;
   const value = Number(plain);
-  // Go calls it out of range, and it stays a text.
+  // Go reports it as out of range, and it stays a string.
   return Number.isFinite(value) ? value : NOT_RESOLVED;
 }
 
@@ -95,10 +97,13 @@ const floatTag = defineScalarTag<number>("tag:yaml.org,2002:float", {
   represent: (value) => (Object.is(value, -0) ? "-0.0" : String(value)),
 });
 
-/** By which YAML is read. Dates are texts: no tag of this schema takes them. */
+/** The schema for parsing YAML. Dates are strings: no tag of this schema matches them. */
 export const yamlReadSchema: Schema = CORE_SCHEMA.withTags(boolTag, intTag, floatTag, mergeTag);
 
-/** Times and numbers in base 60, which other readers of YAML 1.1 know: quoted on the way out, as go-yaml does, never read. */
+/**
+ * Times and numbers in base 60, which other parsers of YAML 1.1 support: quoted in output, as by
+ * go-yaml, and never parsed.
+ */
 const sexagesimal = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 const date = /^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?$/;
 
@@ -109,5 +114,5 @@ const quoted: ScalarTagDefinition = {
   identify: () => false,
 };
 
-/** By which YAML is written: a text that one of its tags would take for something else is quoted. */
+/** The schema for writing YAML: a string that one of its tags would match is quoted. */
 export const yamlWriteSchema: Schema = yamlReadSchema.withTags(quoted);

@@ -1,22 +1,24 @@
 /**
- * A program for a thread of its own: reads YAML and tells what it says as JSON. `yaml-thread.ts` is the way to it.
+ * The program of the worker thread: parses YAML and returns it as JSON. `yaml-worker-client.ts` is
+ * its client.
  *
- * A text comes in, an answer goes out. The thread gives way to whoever wants its processor, and ends when it has had nothing to do for a while.
+ * The thread receives a text and returns a result. It has a lower priority than other threads, and
+ * ends after an idle time.
  */
 import { readlinkSync } from "node:fs";
 import { constants, getPriority, setPriority } from "node:os";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { systemClock, type Timer } from "@kcp-ts/machinery/base";
 import { translateYaml } from "./translate-yaml.ts";
-import type { WorkerMessage, WorkerOptions } from "./yaml-thread.ts";
+import type { WorkerMessage, WorkerOptions } from "./yaml-worker-client.ts";
 
-/** So much lower than that of the event loop: it gets a tenth of a processor that both want. */
+/** Relative to the event loop: the thread gets a tenth of a processor that both need. */
 const niceness = 10;
 
 const port = parentPort as MessagePort;
 const { idleMs } = workerData as WorkerOptions;
 
-/** Not before the first text, for which it was started. */
+/** Set after the first text, for which the thread was started. */
 let rest: Timer | undefined;
 port.on("message", (bytes: Uint8Array) => {
   rest?.cancel();
@@ -30,7 +32,10 @@ function postResult(message: WorkerMessage, transferred: readonly ArrayBuffer[] 
   port.postMessage(message, transferred);
 }
 
-/** Linux knows threads by numbers of their own, and the priority of each. Elsewhere it would be that of the whole process, and nothing is done. */
+/**
+ * Linux has ids and priorities of threads. On other systems, the priority would be that of the
+ * whole process, and nothing is changed.
+ */
 function lowerPriority(): number | undefined {
   if (process.platform !== "linux") return undefined;
   try {
@@ -38,7 +43,7 @@ function lowerPriority(): number | undefined {
     setPriority(thread, Math.min(getPriority(thread) + niceness, constants.priority.PRIORITY_LOW));
     return thread;
   } catch {
-    // A sandbox may have neither. Then it competes with the event loop for processors, which is better than that nobody reads.
+    // A sandbox may provide neither. The thread then competes with the event loop for processors.
     return undefined;
   }
 }

@@ -64,8 +64,8 @@ const { value: values } = fc.letrec<{ value: JsonValue }>((tie) => ({
   ),
 }));
 
-describe("YAML that is written in pieces", () => {
-  it("is the text that the library writes at once, whatever the value", () => {
+describe("YAML that is written in chunks", () => {
+  it("is the text that the library writes at once, for any value", () => {
     fc.assert(
       fc.property(values, (value) => {
         assert.equal([...encodeYaml(value)].join(""), toYaml(value));
@@ -85,7 +85,7 @@ describe("YAML that is written in pieces", () => {
     );
   });
 
-  it("says the same of long texts and names, in parts, whatever they consist of", () => {
+  it("has the same content for long strings and keys, in parts, with any characters", () => {
     const long = fc
       .tuple(
         fc.array(
@@ -114,7 +114,7 @@ describe("YAML that is written in pieces", () => {
     );
   });
 
-  it("has pieces of a line or so, however large the value is", () => {
+  it("has chunks of about a line, however large the value is", () => {
     const value = { list: Array.from({ length: 5000 }, (_, i) => ({ [`name-${i}`]: ["a", 1] })) };
     let pieces = 0;
     for (const text of encodeYaml(value)) {

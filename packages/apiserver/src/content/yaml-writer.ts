@@ -1,9 +1,10 @@
 /**
- * A value as YAML, some lines at a time: the same text as `toYaml` gives, which takes half a second for a megabyte and does not rest. Only texts of several
- * kilobytes look different: they stand in double quotes, and are written in parts.
+ * Writes a value as YAML, some lines at a time: the same text as `toYaml` returns, which takes half
+ * a second for a megabyte and does not yield. Only strings of several kilobytes differ: they are in
+ * double quotes, and written in parts.
  *
- * Containers are walked here, and so are texts that nothing could take for something else; all others are asked of the library, one by one, because it
- * knows what has to be quoted.
+ * This file walks containers, and writes strings that are safe without quotes; the library writes
+ * all other scalars, one by one, because it knows when to quote.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { toYaml } from "./yaml.ts";
@@ -11,11 +12,11 @@ import { isLongText, longTextParts } from "./yaml-long-text.ts";
 
 export type YamlChunks = Generator<string, void, void>;
 
-/** Where a value stands: behind a name or a dash, or alone. */
+/** The position of a value: after a key or a dash, or at the root. */
 interface Place {
-  /** What stands before every line of it but the first. */
+  /** The indentation of every line but the first. */
   readonly indent: string;
-  /** What stands before its first line. */
+  /** The text before its first line. */
   readonly lead: string;
   readonly scalars: YamlScalars;
 }
@@ -33,12 +34,15 @@ export function* encodeYaml(value: JsonValue, scalars = new YamlScalars()): Yaml
   if (end !== "") yield end;
 }
 
-/** As an item of the list whose name stands at the beginning of a line. */
+/** Writes an item of a list whose key is at the beginning of a line. */
 export function encodeYamlItem(value: JsonValue, scalars = new YamlScalars()): YamlChunks {
   return write(value, { indent: "    ", lead: "  - ", scalars });
 }
 
-/** What ends a document whose last text this is: where a text keeps the empty lines at its end, the end is said. */
+/**
+ * The end of a document whose last text this is: if the text keeps trailing empty lines, an end
+ * marker is needed.
+ */
 export function yamlEnd(lastText: string): string {
   return keepsEnd.test(lastText) ? "...\n" : "";
 }
@@ -96,7 +100,7 @@ function* writeMembers(object: JsonObject, place: Place): YamlChunks {
   }
 }
 
-/** A name that is long, or has several lines, stands alone. */
+/** A key that is long, or has several lines, needs a line of its own. */
 function* writeLongNamed(name: string, value: JsonValue, place: Place): YamlChunks {
   const { indent, lead, scalars } = place;
   if (isLongText(name)) yield* writeScalar(`${lead}? `, name, indent, scalars);
@@ -109,12 +113,15 @@ function* writeLongNamed(name: string, value: JsonValue, place: Place): YamlChun
   else yield* writeScalar(`${indent}: `, value, indent, scalars);
 }
 
-/** Names and texts of one answer, of which many stand in every object: what the library said of short ones is kept. */
+/**
+ * The keys and strings of one response, of which many occur in every object: caches the library's
+ * output for short ones.
+ */
 export class YamlScalars {
   readonly #keys = new Map<string, string>();
   readonly #texts = new Map<string, string>();
 
-  /** Undefined when it does not stand on the line of its value. */
+  /** Undefined when the key cannot be on the line of its value. */
   key(name: string): string | undefined {
     if (isPlain(name)) return name;
     if (isLongText(name)) return undefined;
@@ -125,7 +132,7 @@ export class YamlScalars {
     return keep(this.#keys, name, text.slice(0, -4));
   }
 
-  /** `indent` is that of the container: the lines of a long text stand two further in. */
+  /** `indent` is that of the container: the lines of a long text are indented by two more. */
   text(value: JsonValue, indent: string): string {
     if (typeof value === "string" && isPlain(value)) return value;
     if (typeof value === "string" && isQuoted(value)) return `'${value}'`;
@@ -138,7 +145,7 @@ export class YamlScalars {
   #written(value: JsonValue): string {
     const known = typeof value === "string" ? this.#texts.get(value) : undefined;
     if (known !== undefined) return known;
-    // Something comes behind it, so that its end is not the document's.
+    // A second key follows, so that the text is not at the end of the document.
     const text = toYaml({ k: value, z: 0 }).slice("k: ".length, -"\nz: 0\n".length);
     return typeof value === "string" ? keep(this.#texts, value, text) : text;
   }
@@ -154,14 +161,17 @@ function keep(kept: Map<string, string>, name: string, text: string): string {
   return text;
 }
 
-/** Versions and times, which every object has. */
+/** Resource versions and times, which every object has and YAML must quote. */
 function isQuoted(text: string): boolean {
   return text.length <= 20 && quoted.test(text);
 }
 
 const quoted = /^(?:[1-9]\d{0,14}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)$/;
 
-/** Begins with a letter and has nothing but what no rule of YAML is about: whatever else is asked of the library. */
+/**
+ * Whether the text begins with a letter and contains only characters without a meaning in YAML: the
+ * library writes all others.
+ */
 function isPlain(text: string): boolean {
   return text.length > wordLengthMax
     ? text.length < plainLengthMax && plain.test(text)
@@ -169,7 +179,10 @@ function isPlain(text: string): boolean {
 }
 
 const plain = /^[A-Za-z](?:[A-Za-z0-9_./-]|[: ](?=[A-Za-z0-9_./]))*$/;
-/** Texts that readers of YAML 1.1 take for true, false or nothing; merge keys and numbers do not begin with a letter. */
+/**
+ * Strings that parsers of YAML 1.1 interpret as true, false or null; merge keys and numbers do not
+ * begin with a letter.
+ */
 const words: ReadonlySet<string> = new Set([
   "y",
   "n",
@@ -182,7 +195,7 @@ const words: ReadonlySet<string> = new Set([
   "null",
 ]);
 const wordLengthMax = 5;
-/** A longer one may be a name that stands alone. */
+/** A longer text may be a key on a line of its own. */
 const plainLengthMax = 1000;
 
 function isContainer(value: JsonValue): boolean {

@@ -1,4 +1,7 @@
-/** YAML's plain scalars, read as go-yaml v2 reads them for Kubernetes, and written so that it reads the same. */
+/**
+ * YAML's plain scalars, parsed as go-yaml v2 parses them for Kubernetes, and written so that
+ * go-yaml parses them as the same values.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
@@ -61,19 +64,19 @@ describe("plain scalars of YAML", () => {
       assert.deepEqual(read(`a: ${source}\n`), { a: value });
     });
 
-  it("are names of members, too", () => {
+  it("are parsed as keys, too", () => {
     assert.deepEqual(read("0644: a\ny: b\n1.5: c\n"), { "420": "a", true: "b", "1.5": "c" });
   });
 
-  it("that JSON has no number for are refused", () => {
+  it("without a JSON number are rejected", () => {
     assert.deepEqual(read("a: .inf\n"), { error: "json: unsupported value: +Inf" });
     assert.deepEqual(read("a: -.INF\n"), { error: "json: unsupported value: -Inf" });
     assert.deepEqual(read("a: .NaN\n"), { error: "json: unsupported value: NaN" });
   });
 });
 
-describe("names that stand twice in YAML", () => {
-  it("are all told, with the lines of their values", () => {
+describe("duplicate keys in YAML", () => {
+  it("are all reported, with the lines of their values", () => {
     const text =
       "a: 1\nb:\n  c: 1\n  'c': 2\nl:\n- {d: 1, d: 2}\n1: x\n1: y\na:\n  z: 1\na: {<<: {q: 1}, <<: {q: 2}}\n";
     const parsed = parseYaml(text);
@@ -87,8 +90,8 @@ describe("names that stand twice in YAML", () => {
   });
 });
 
-describe("what is written as YAML", () => {
-  it("quotes what readers of YAML 1.1 or 1.2 take for something else", () => {
+describe("YAML output", () => {
+  it("quotes strings that parsers of YAML 1.1 or 1.2 interpret as other values", () => {
     for (const text of [
       ...["0644", "1_000", "0b1", "0o17", "0x1f", "1:30", "1:30.5", "2001-01-01", "2001-1-1"],
       ...["2001-12-14t21:59:43.10-05:00", "2001-12-14 21:59:43", "y", "no", "~", "null", ".inf"],
@@ -97,7 +100,7 @@ describe("what is written as YAML", () => {
       assert.doesNotMatch(toYaml({ a: text }), /^a: [^'"]/, text);
   });
 
-  it("is read as what it was, whatever it was", () => {
+  it("is parsed as the original value, for any value", () => {
     const random = new SeededRandom(2);
     const alphabet = [..."0123456789_.:-+eExXbBoOnNyYtTfFaAlLuUrRsSiI~<#'\"!&*,[]{}|>%@` \n\té"];
     const someText = () =>
@@ -124,7 +127,7 @@ describe("YAML bodies", () => {
   });
   after(() => server.close());
 
-  it("have the numbers that Kubernetes finds in them, and come back so", async () => {
+  it("have the numbers that Kubernetes parses, and are returned with them", async () => {
     const leases = "/clusters/a/apis/coordination.k8s.io/v1/namespaces/default/leases";
     const body =
       "metadata: {name: octal, annotations: {mode: '0644', time: '1:30'}}\nspec: {leaseDurationSeconds: 0644, leaseTransitions: 1_000}\n";

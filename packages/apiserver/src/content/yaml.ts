@@ -1,4 +1,7 @@
-/** YAML as Kubernetes reads it: by go-yaml's rules for scalars, with string keys, no aliases that multiply. */
+/**
+ * Parses YAML as Kubernetes does: by go-yaml's rules for scalars, with string keys, and without
+ * aliases that multiply.
+ */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   constructFromEvents,
@@ -12,9 +15,12 @@ import {
 import { duplicatesOf } from "./yaml-duplicates.ts";
 import { yamlReadSchema, yamlWriteSchema } from "./yaml-scalars.ts";
 
-/** Nodes that aliases may expand to: more is a bomb, not a manifest. */
+/** The nodes that aliases may expand to: more is an attack, not a manifest. */
 const nodesMax = 200_000;
-/** Characters that they may expand to: as many as a body may have bytes, so that one without aliases always has fewer. */
+/**
+ * The characters that aliases may expand to: the maximum bytes of a body, so that a body without
+ * aliases always has fewer.
+ */
 const charsMax = 3 << 20;
 const depthMax = 200;
 const aliasesMax = 1000;
@@ -22,7 +28,7 @@ const aliasesMax = 1000;
 export type ParsedYaml =
   | {
       readonly value: JsonValue;
-      /** Names that stand twice, as go-yaml tells it: `line 3: key "a" already set in map`. */
+      /** Duplicate keys, with go-yaml's messages: `line 3: key "a" already set in map`. */
       readonly duplicates: readonly string[];
     }
   | { readonly error: string };
@@ -33,12 +39,12 @@ export function parseYaml(text: string): ParsedYaml {
     refuseTooMany(events);
     return readPlain(text, events) ?? readWithDuplicates(text, events);
   } catch (error) {
-    // js-yaml says that any exception may come out of it, not only its own.
+    // js-yaml documents that it may throw any exception, not only its own.
     return { error: messageOf(error) };
   }
 }
 
-/** Undefined when a name stands twice. */
+/** Undefined when there is a duplicate key. */
 function readPlain(text: string, events: Event[]): ParsedYaml | undefined {
   try {
     return { value: construct(text, events, {}), duplicates: [] };
@@ -70,7 +76,7 @@ function construct(
   return value;
 }
 
-/** It may name what was sent, which may be long. */
+/** The message may contain the input, which may be long. */
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return (message.split("\n")[0] as string).slice(0, messageCharsMax);
@@ -78,24 +84,29 @@ function messageOf(error: unknown): string {
 
 const messageCharsMax = 1000;
 
-/** Texts that a reader of YAML 1.1 would take for something else are quoted. Lines are as long as they come if nobody says how long they may be. */
+/**
+ * Quotes strings that a parser of YAML 1.1 would interpret as other values. Lines are not folded by
+ * default.
+ */
 export function toYaml(value: JsonValue, lineWidth = -1): string {
   return dump(value, { schema: yamlWriteSchema, lineWidth, noRefs: true });
 }
 
-/** The documents of a file of one's own: nothing is bounded, and what is wrong is thrown as the reader says it. */
+/** The documents of a trusted file: without limits, and with the parser's own errors. */
 export function parseYamlDocuments(text: string): unknown[] {
   return loadAll(text, { schema: yamlReadSchema });
 }
 
-/** Before anything is made of them: of what is in a mapping, every second one is a name and no node. */
+/** Before values are created: every second event in a mapping is a key and no node. */
 function refuseTooMany(events: readonly Event[]): void {
   let nodes = 0;
   for (const { type } of events) if (type !== EVENT_ID.POP) nodes++;
   if (nodes > 2 * nodesMax) throw tooManyNodes();
 }
 
-/** Not too many nodes, not too long as a text, and nothing that JSON cannot say. */
+/**
+ * Throws when the value has too many nodes, is too long as text, or cannot be expressed in JSON.
+ */
 function checkBounds(root: JsonValue): void {
   const stack: JsonValue[] = [root];
   let nodes = 0;

@@ -1,12 +1,13 @@
 /**
- * Which of the names that a definition asks for it gets. Names are taken first come, first served, among the definitions and built-in
- * kinds of one group in one logical cluster. Pure.
+ * Decides which of the requested names a CustomResourceDefinition gets. Names are assigned first
+ * come, first served, among the definitions and built-in kinds of one group in one logical cluster.
+ * Pure.
  */
 import type { CrdNames } from "@kcp-ts/machinery/schema";
 import { aggregate, quote } from "@kcp-ts/machinery/status";
 import type { DefinitionCondition } from "./conditions.ts";
 
-/** Names that others have. */
+/** The names of other definitions and kinds. */
 export interface TakenNames {
   /** Plurals, singulars and short names. */
   readonly resources: ReadonlySet<string>;
@@ -29,7 +30,7 @@ export function takenNames(others: Iterable<CrdNames>): TakenNames {
   return { resources, kinds };
 }
 
-/** `asked` is spec.names, `accepted` what status.acceptedNames says so far. */
+/** `asked` is spec.names, `accepted` the current status.acceptedNames. */
 export function acceptNames(
   asked: CrdNames,
   accepted: CrdNames,

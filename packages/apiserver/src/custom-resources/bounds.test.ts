@@ -1,10 +1,12 @@
-/** Every bound of this room, at it and one beyond; and what is shared and let go of. */
+/** Every limit of this folder, at the limit and one beyond; and what is shared and evicted. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { InternPool } from "@kcp-ts/machinery/base";
+import { bounds } from "@kcp-ts/machinery/bounds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { ShapeError } from "@kcp-ts/machinery/shape";
+import { isStatusError } from "@kcp-ts/machinery/status";
 import { CompiledSchemaBudget } from "./compiled-version.ts";
 import { decodeDefinition, definitionDepthMax } from "./decode-definition.ts";
 import { ruleLimitErrors, rulesMax, ruleTextMax } from "./rule-limits.ts";
@@ -19,7 +21,7 @@ function withRules(rules: readonly object[]): ReturnType<typeof ruleLimitErrors>
 }
 
 describe("rules", () => {
-  it(`may be ${rulesMax}`, () => {
+  it(`are limited to ${rulesMax}`, () => {
     const rules = (count: number) => Array.from({ length: count }, () => ({ rule: "true" }));
     assert.deepEqual(withRules(rules(rulesMax)), []);
     assert.match(
@@ -50,7 +52,7 @@ describe("a definition", () => {
     assert.throws(() => decodeDefinition(nested(definitionDepthMax + 1)), ShapeError);
   });
 
-  it("is one with all that are equal, and another one when anything differs", () => {
+  it("is shared by all that are equal, and not shared when anything differs", () => {
     const share = (object: object) =>
       internDefinition(
         object as JsonObject,
@@ -64,7 +66,7 @@ describe("a definition", () => {
   });
 });
 
-describe("what is compiled", () => {
+describe("compiled schemas", () => {
   class Holder {
     isDropped = false;
     dropCompiled(): void {
@@ -72,7 +74,7 @@ describe("what is compiled", () => {
     }
   }
 
-  it("is let go of when others need the room, the least used first", () => {
+  it("are evicted when others need the memory, the least recently used first", () => {
     const budget = new CompiledSchemaBudget(10);
     const [a, b, c] = [new Holder(), new Holder(), new Holder()];
     const [ofA, ofB, ofC] = [{}, {}, {}];
@@ -85,7 +87,7 @@ describe("what is compiled", () => {
     assert.equal(budget.weight, 6);
   });
 
-  it("may be larger than the room there is, alone", () => {
+  it("may exceed the limit if there is only one", () => {
     const budget = new CompiledSchemaBudget(10);
     const big = new Holder();
     budget.add(big, {}, 100);
@@ -94,7 +96,7 @@ describe("what is compiled", () => {
 });
 
 describe("interned values", () => {
-  it("are made once for equal content", () => {
+  it("are created once for equal content", () => {
     const interned = new InternPool<object>();
     let made = 0;
     const make = () => ({ made: ++made });
@@ -103,5 +105,29 @@ describe("interned values", () => {
     assert.notEqual(interned.get("b", make), first);
     assert.equal(made, 2);
     assert.equal(interned.size, 2);
+  });
+});
+
+describe("the size of a definition", () => {
+  const { bytesMax } = bounds.definition;
+  const described = (bytes: number): JsonObject => {
+    const of = (description: string) =>
+      cronTabs({ schema: { type: "object", description } }) as unknown as JsonObject;
+    const rest = Buffer.byteLength(JSON.stringify(of("")["spec"]));
+    return of("d".repeat(bytes - rest));
+  };
+
+  it(`may be ${bytesMax} bytes of spec, and not one more`, () => {
+    assert.equal(decodeDefinition(described(bytesMax)).unknownFields.length, 0);
+    assert.throws(
+      () => decodeDefinition(described(bytesMax + 1)),
+      (error) => isStatusError(error, "RequestEntityTooLarge"),
+    );
+  });
+
+  it("does not count what the server writes itself", () => {
+    const object = described(bytesMax);
+    const status = { conditions: [{ type: "Established", message: "m".repeat(1000) }] };
+    assert.ok(decodeDefinition({ ...object, status }));
   });
 });

@@ -1,8 +1,9 @@
 /**
- * What a logical cluster serves: built-in kinds first, then what it has defined itself.
+ * The catalog of a logical cluster: built-in kinds first, then the kinds of its
+ * CustomResourceDefinitions.
  *
- * Built-ins are answered at once, and so are definitions that are in memory. Before anything is said not to exist, this server makes sure
- * that it knows of everything that was acknowledged anywhere.
+ * Built-in kinds, and definitions in memory, are found synchronously. Before the catalog reports
+ * that a resource does not exist, it waits until this server has seen every acknowledged write.
  */
 import { createHash } from "node:crypto";
 import { InternPool, neverAborted } from "@kcp-ts/machinery/base";
@@ -16,10 +17,10 @@ import type {
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import { wildcardPartialMetadataDefinition } from "./any-owners.ts";
 import type { CustomDefinition } from "./custom-definition.ts";
 import type { ClusterDefinitions, DefinitionIndex } from "./definition-index.ts";
 import type { SharedVersion } from "./shared-version.ts";
+import { wildcardPartialMetadataDefinition } from "./wildcard-partial-metadata.ts";
 
 export interface CustomResourceCatalogOptions {
   readonly builtIns: Catalog & CollectionSource;
@@ -48,9 +49,14 @@ export class CustomResourceCatalog implements Catalog, CollectionSource {
     if (cluster === "*") return wildcardPartialMetadataDefinition(group, version, resource);
     const find = (definitions: ClusterDefinitions | undefined) =>
       definitions?.find(group, resource)?.version(version, index.conversion, definitions.cluster);
-    const found = find(index.peek(cluster));
-    if (found === undefined) return this.#upToDate(cluster).then(find).then(warmed);
-    return warmed(found);
+    const known = index.peek(cluster);
+    const found = known?.named(group, resource)?.isReady === true ? find(known) : undefined;
+    if (found !== undefined) return warmed(found);
+    const findPrepared = async (definitions: ClusterDefinitions) => {
+      await definitions.named(group, resource)?.prepare();
+      return warmed(find(definitions));
+    };
+    return this.#upToDate(cluster).then(findPrepared);
   }
 
   collectionOf(
@@ -62,25 +68,33 @@ export class CustomResourceCatalog implements Catalog, CollectionSource {
     const { builtIns, index } = this.#options;
     const builtIn = builtIns.collectionOf(cluster, group, version, resource);
     if (builtIn !== undefined) return builtIn;
-    const record = index.look(cluster)?.find(group, resource);
+    const definitions = index.peekWithoutTouch(cluster);
+    // While it is being read it has no objects that are in memory.
+    if (definitions?.named(group, resource)?.isReady !== true) return undefined;
+    const record = definitions.find(group, resource);
     return record && { group, resource, identity: record.uid };
   }
 
   all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]> {
     const { builtIns } = this.#options;
     if (cluster === "*") return builtIns.all(cluster);
-    return this.#upToDate(cluster).then(async ({ served }) =>
-      served.length === 0 ? builtIns.all(cluster) : this.#list(await builtIns.all(cluster), served),
-    );
+    return this.#upToDate(cluster).then(async (definitions) => {
+      const { served } = await definitions.prepare();
+      const others = await builtIns.all(cluster);
+      return served.length === 0 ? others : this.#list(others, served);
+    });
   }
 
   async #upToDate(cluster: Exclude<ClusterScope, "*">): Promise<ClusterDefinitions> {
     const { watchCache, index } = this.#options;
-    await watchCache.catchUp({ kind: "latest" }, neverAborted);
+    await watchCache.waitUntilFresh({ kind: "latest" }, neverAborted);
     return index.load(cluster);
   }
 
-  /** Clusters that serve the same share the list, and with it all documents that are made from it. */
+  /**
+   * Clusters with the same definitions share the list, and with it all documents that are built
+   * from it.
+   */
   #list(
     builtIns: readonly ResourceDefinition[],
     served: readonly ResourceDefinition[],
@@ -98,7 +112,10 @@ export class CustomResourceCatalog implements Catalog, CollectionSource {
   }
 }
 
-/** A definition that takes long to make ready is made ready in pieces before it is used. */
+/**
+ * A definition that takes long to compile is compiled with yields to the event loop before it is
+ * used.
+ */
 function warmed(
   definition: CustomDefinition | undefined,
 ): MaybePromise<CustomDefinition | undefined> {

@@ -1,4 +1,4 @@
-/** The columns of what workloads stand on: services, ingresses, volumes, nodes, and what scales them. */
+/** The columns of the kinds around workloads: Services, Ingresses, volumes, Nodes, autoscalers. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   ageColumn,
@@ -116,7 +116,7 @@ const metricSources: ReadonlyMap<JsonValue, string> = new Map([
 ]);
 const metricsShown = 2;
 
-/** `cpu: 40%/80%`; what is not known yet is `<unknown>`. */
+/** `cpu: 40%/80%`; a value that is not known yet is `<unknown>`. */
 function metric(spec: JsonObject, status: JsonObject | undefined): string {
   const source = metricSources.get(spec["type"] ?? "");
   if (source === undefined) return "<unknown type>";

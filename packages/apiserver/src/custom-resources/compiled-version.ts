@@ -1,12 +1,16 @@
-/** What is made of a version's schema, when first needed; and the bounded cache in which it lives. */
+/**
+ * CompiledVersion: what is derived from a version's schema, on first use; and the limited cache
+ * that holds it.
+ */
 import { readObjectType, type TypeSchema } from "@kcp-ts/machinery/apply";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { Resumable } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { objectPatchSchema, type PatchSchema, readPatchSchema } from "@kcp-ts/machinery/patch";
 import {
   type CompiledSchema,
   type CrdVersion,
   compilePrinterColumns,
-  compileSchema,
+  compileSchemaResumable,
   type PrinterColumns,
   parseJsonPath,
   selectableFieldValue,
@@ -16,11 +20,15 @@ import { ruleEngine } from "./rule-engine.ts";
 /** A version without its schema. */
 export type VersionTraits = Omit<CrdVersion, "schema">;
 
-/** Sub-schemas that all compiled versions together may have; a thousand typical definitions fit. */
+/** The sub-schemas of all compiled versions together; a thousand typical definitions fit. */
 export const compiledNodesMax = 400_000;
 
-/** Without a schema everything is kept and nothing is checked. */
+/** Without a schema, all fields are kept and nothing is validated. */
 const anything: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+export function compileVersionSchema(json: JsonObject | undefined): Resumable<CompiledSchema> {
+  return compileSchemaResumable(json ?? anything, { evaluator: ruleEngine });
+}
 
 export class CompiledVersion {
   readonly schema: CompiledSchema;
@@ -30,14 +38,9 @@ export class CompiledVersion {
   #applyType: TypeSchema | undefined;
   #patchRules: PatchSchema | undefined;
 
-  /** `json` is what `unpack` gives, where it is at hand. */
-  constructor(
-    traits: VersionTraits,
-    unpack: () => JsonObject | undefined,
-    json: JsonObject | undefined = unpack(),
-  ) {
+  constructor(traits: VersionTraits, schema: CompiledSchema, unpack: () => JsonObject | undefined) {
     this.#unpack = unpack;
-    this.schema = compileSchema(json ?? (anything as JsonValue), { evaluator: ruleEngine });
+    this.schema = schema;
     this.columns = compilePrinterColumns(traits.printerColumns);
     this.selectableFields = new Map(
       traits.selectableFields.map((text) => {
@@ -53,7 +56,7 @@ export class CompiledVersion {
     return this.#applyType;
   }
 
-  /** Makes the type ahead, from a schema that is at hand. */
+  /** Builds the type of server-side apply ahead, from a schema that the caller has. */
   prepareApply(json: JsonObject | undefined): void {
     this.#applyType ??= readObjectType(json);
   }
@@ -63,13 +66,13 @@ export class CompiledVersion {
     return this.#patchRules;
   }
 
-  /** Roughly what it costs to keep this. */
+  /** The approximate memory of the compiled version. */
   get weight(): number {
     return this.schema.nodes + 20;
   }
 }
 
-/** Whoever has something compiled that it can let go of. */
+/** An owner of a compiled schema, which can drop it. */
 export interface CompiledSchemaOwner {
   dropCompiled(): void;
 }
@@ -79,12 +82,15 @@ interface Held {
   readonly weight: number;
 }
 
-/** Bounds what is compiled. It holds nobody: a holder that is gone takes what it compiled with it. */
+/**
+ * Limits the memory of compiled schemas. References to owners are weak: an owner that is
+ * garbage-collected takes its schema with it.
+ */
 export class CompiledSchemaBudget {
   readonly #weightMax: number;
   /** In order of last use, oldest first. */
   readonly #held = new Map<object, Held>();
-  readonly #gone = new FinalizationRegistry<object>((token) => this.#forget(token));
+  readonly #collectedOwners = new FinalizationRegistry<object>((token) => this.#forget(token));
   #weight = 0;
 
   constructor(weightMax: number) {
@@ -97,7 +103,7 @@ export class CompiledSchemaBudget {
 
   add(holder: CompiledSchemaOwner, token: object, weight: number): void {
     this.#held.set(token, { holder: new WeakRef(holder), weight });
-    this.#gone.register(holder, token);
+    this.#collectedOwners.register(holder, token);
     this.#weight += weight;
     for (const [oldest, held] of this.#held) {
       if (this.#weight <= this.#weightMax || oldest === token) return;
@@ -121,5 +127,5 @@ export class CompiledSchemaBudget {
   }
 }
 
-/** One for the process: schemas know no cluster. */
+/** One for the process: schemas belong to no cluster. */
 export const compiledSchemaBudget = new CompiledSchemaBudget(compiledNodesMax);

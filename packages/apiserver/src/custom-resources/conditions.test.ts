@@ -1,4 +1,6 @@
-/** The conditions that a definition goes through, in their order and with the words of Kubernetes. */
+/**
+ * The conditions of a definition over its lifecycle, in their order and with Kubernetes' messages.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type AnyObject, definitionsPath, TestServer } from "../testing/index.ts";
@@ -11,7 +13,9 @@ interface Condition {
   readonly message: string;
 }
 
-/** Every state of the one definition from now on until it is gone, each condition where it changed. */
+/**
+ * Every state of the definition from now on until it is deleted, with the conditions that changed.
+ */
 async function life(server: TestServer, path: string, begin: () => Promise<unknown>) {
   const watch = await server.watch(`${path}?watch=1`);
   await begin();
@@ -25,7 +29,8 @@ async function life(server: TestServer, path: string, begin: () => Promise<unkno
       if (!seen.includes(text)) seen.push(text);
     }
     if (event.type === "DELETED") break;
-    if (isServed(event.object)) await server.must("DELETE", `${path}/crontabs.stable.example.com`);
+    if (isServed(event.object))
+      await server.requestOk("DELETE", `${path}/crontabs.stable.example.com`);
   }
   await watch.leave();
   return seen;
@@ -39,11 +44,13 @@ function isServed(object: AnyObject): boolean {
   );
 }
 
-describe("a definition, from its creation to its end", () => {
+describe("a definition, from its creation to its deletion", () => {
   it("has its names accepted, is established, and loses its objects", async () => {
     const server = await TestServer.start();
     const path = `/clusters/a${definitionsPath}`;
-    const seen = await life(server, path, () => server.must("POST", path, { body: cronTabs() }));
+    const seen = await life(server, path, () =>
+      server.requestOk("POST", path, { body: cronTabs() }),
+    );
     assert.deepEqual(
       seen.filter((text) => !text.startsWith("Terminating True InstanceDeletionInProgress")),
       [

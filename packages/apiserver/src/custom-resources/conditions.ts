@@ -1,4 +1,7 @@
-/** The conditions of a definition: read, set, and the texts that Kubernetes gives them. Pure. */
+/**
+ * The conditions of a CustomResourceDefinition: read, set, and Kubernetes' reasons and messages.
+ * Pure.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
 export type ConditionType =
@@ -87,7 +90,7 @@ export function isConditionTrue(definition: JsonObject, type: ConditionType): bo
   return findCondition(definition, type)?.["status"] === "True";
 }
 
-/** The list with the condition in it; the same list when it says so already. */
+/** The list with the condition; the identical list when it already contains it. */
 export function withCondition(
   conditions: readonly JsonObject[],
   { type, status, reason, message }: DefinitionCondition,

@@ -1,10 +1,14 @@
-/** How objects get from one version of a definition to another. */
+/** Conversion of objects from one version of a definition to another. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { SharedDefinition } from "./shared-definition.ts";
 
 export interface Conversion {
-  /** Objects of any versions, in the wanted one. The owner is the logical cluster that the definition is in: what it names is looked for there. Throws a StatusError when the webhook does not do its part. */
+  /**
+   * Converts objects of any versions to the desired one. The owner is the logical cluster of the
+   * definition: the Service of its webhook is looked up there. Throws a StatusError when the
+   * webhook fails.
+   */
   convert(
     definition: SharedDefinition,
     objects: readonly JsonObject[],

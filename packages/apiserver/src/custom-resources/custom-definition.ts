@@ -1,18 +1,21 @@
-/** A definition as one logical cluster serves it: what all share, and whose objects these are. */
+/**
+ * CustomDefinition: a definition as one logical cluster serves it: the shared definition, and the
+ * owner of the objects.
+ */
 import type {
   ResourceDefinition,
   Strategy,
   SubresourceStrategy,
   VersionCodec,
 } from "../registry/index.ts";
-import { CustomVersionCodec, type CustomVersionCodecOptions } from "./custom-form.ts";
+import { CustomVersionCodec, type CustomVersionCodecOptions } from "./custom-version-codec.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
 export class CustomDefinition implements ResourceDefinition {
   readonly #version: SharedVersion;
   readonly #record: DefinitionRecord;
-  readonly form: VersionCodec;
+  readonly codec: VersionCodec;
 
   constructor(
     version: SharedVersion,
@@ -21,10 +24,10 @@ export class CustomDefinition implements ResourceDefinition {
   ) {
     this.#version = version;
     this.#record = record;
-    this.form = new CustomVersionCodec({ version, since: record.since, conversion, owner });
+    this.codec = new CustomVersionCodec({ version, since: record.since, conversion, owner });
   }
 
-  /** What must be waited for before the definition is used, if anything. */
+  /** Resolves when the definition is ready for use; undefined when it is ready now. */
   warmUp(): Promise<void> | undefined {
     return this.#version.warmUp();
   }
@@ -59,7 +62,10 @@ export class CustomDefinition implements ResourceDefinition {
   get verbs(): readonly string[] {
     return this.#version.servedVerbs;
   }
-  /** Objects of a definition that was deleted and made anew never come back: their identity is another one. */
+  /**
+   * Objects of a deleted definition never reappear under a new one of the same name: their identity
+   * differs.
+   */
   get identity(): string {
     return this.#record.uid;
   }

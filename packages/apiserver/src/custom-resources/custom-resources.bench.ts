@@ -1,8 +1,10 @@
 /**
- * What custom resources cost: `node --expose-gc packages/apiserver/dist/custom-resources/custom-resources.bench.js`.
+ * The cost of custom resources: `node --expose-gc
+ * packages/apiserver/dist/custom-resources/custom-resources.bench.js`.
  *
- * Everything goes through the server in process, on the memory store; memory is the heap after a collection that a server holds
- * which was started anew on what another one had stored: neither the store nor its history counts.
+ * All requests run through the server in process, on the memory store; the memory is the heap after
+ * a garbage collection of a new server on the stored objects of another one: neither the store nor
+ * its history counts.
  */
 import { performance } from "node:perf_hooks";
 import { type AnyObject, definitionsPath, install, TestServer } from "../testing/index.ts";
@@ -23,7 +25,7 @@ function print(what: string, value: string): void {
   process.stdout.write(`${what.padEnd(70)} ${value}\n`);
 }
 
-/** A definition of its own: another group, kind and schema each time; some fifty fields. */
+/** A distinct definition: another group, kind and schema each time; some fifty fields. */
 function distinct(i: number): AnyObject {
   const fields = Object.fromEntries(
     Array.from({ length: 50 }, (_, at) => [
@@ -46,7 +48,7 @@ async function manyDefinitions(count: number): Promise<void> {
   const start = performance.now();
   const creating = (async () => {
     for (let i = 0; i < count; i++)
-      await server.must("POST", `/clusters/a${definitionsPath}`, { body: distinct(i) });
+      await server.requestOk("POST", `/clusters/a${definitionsPath}`, { body: distinct(i) });
   })();
   const done = new Set<string>();
   while (done.size < count) {
@@ -79,7 +81,7 @@ async function manyDefinitions(count: number): Promise<void> {
   const listed = (await heapBytes()) - before;
   print("memory of a definition that is listed", `${(listed / count / 1024).toFixed(1)} KB`);
   for (let i = 0; i < count; i++)
-    await second.must(
+    await second.requestOk(
       "POST",
       `/clusters/a/apis/g${i % 100}.example.com/v1/namespaces/default/kinds${i}?dryRun=All`,
       { body: { metadata: { name: "x" }, spec: {} } },
@@ -94,7 +96,7 @@ async function manyClusters(count: number): Promise<void> {
   await install(server, cronTabs(), "warm-up");
   const path = (i: number) => `/clusters/c${i}${definitionsPath}`;
   const start = performance.now();
-  for (let i = 0; i < count; i++) await server.must("POST", path(i), { body: cronTabs() });
+  for (let i = 0; i < count; i++) await server.requestOk("POST", path(i), { body: cronTabs() });
   for (let i = 0; i < count; i++) {
     const instances = `/clusters/c${i}/apis/stable.example.com/v1/crontabs`;
     while ((await server.get(instances)).status === 404)
@@ -121,7 +123,8 @@ async function creationRate(count: number): Promise<void> {
   const rate = async (path: string, body: (i: number) => object) => {
     const start = process.cpuUsage();
     const workers = Array.from({ length: 16 }, async (_, worker) => {
-      for (let i = worker; i < count; i += 16) await server.must("POST", path, { body: body(i) });
+      for (let i = worker; i < count; i += 16)
+        await server.requestOk("POST", path, { body: body(i) });
     });
     await Promise.all(workers);
     const { user, system } = process.cpuUsage(start);
@@ -146,7 +149,9 @@ async function creationRate(count: number): Promise<void> {
   for (let round = 0; round < 5; round++) {
     const [crs, cms] = [`r${round}`, `s${round}`];
     for (const name of [crs, cms])
-      await server.must("POST", "/clusters/a/api/v1/namespaces", { body: { metadata: { name } } });
+      await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
+        body: { metadata: { name } },
+      });
     const ofCustom = await rate(
       `/clusters/a/apis/stable.example.com/v1/namespaces/${crs}/crontabs`,
       custom,
@@ -168,7 +173,7 @@ async function removed(server: TestServer, name: string, cluster: string): Promi
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** The longest that one turn of the event loop took, in processor time: other programs on the machine do not count. */
+/** The longest turn of the event loop, in CPU time: other programs on the machine do not count. */
 async function longestHold(body: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   const processorMs = () => {
@@ -234,7 +239,7 @@ async function hostile(): Promise<void> {
       Array.from({ length: 100 }).reduce<object>((inner) => object({ x: inner }), text),
     ],
   ];
-  // Twice: the first time much of the code is not compiled yet.
+  // Twice: in the first round, much of the code is not compiled yet.
   for (const [what, schema] of [...schemas, ...schemas]) {
     const names = { plural: "hostiles", singular: "hostile", kind: "Hostile", shortNames: [] };
     const body = Buffer.from(JSON.stringify(cronTabs({ schema, names })));
@@ -250,10 +255,10 @@ async function hostile(): Promise<void> {
     if (status !== 201) continue;
     const path = "/clusters/h/apis/stable.example.com/v1/namespaces/default/hostiles";
     const holding = await longestHold(async () => {
-      await server.must("POST", path, { body: { metadata: { name: "x" }, a: "x" } });
+      await server.requestOk("POST", path, { body: { metadata: { name: "x" }, a: "x" } });
     });
     print(`  its first object, longest hold`, `${holding.toFixed(0)} ms`);
-    await server.must("DELETE", `/clusters/h${definitionsPath}/hostiles.stable.example.com`);
+    await server.requestOk("DELETE", `/clusters/h${definitionsPath}/hostiles.stable.example.com`);
     await removed(server, "hostiles.stable.example.com", "h");
   }
   await server.close();

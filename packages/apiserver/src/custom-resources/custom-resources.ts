@@ -1,4 +1,4 @@
-/** The room put together: what the server starts, stops and asks. */
+/** CustomResources: the wiring of this folder, as the server starts, stops and queries it. */
 import type { Clock, Supervisor } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
@@ -26,7 +26,7 @@ export interface CustomResourcesOptions {
   readonly supervisor: Supervisor;
   readonly registry: Registry;
   readonly builtIns: readonly ResourceDefinition[];
-  /** Served in the logical cluster root alone. */
+  /** Resources that only the logical cluster root serves. */
   readonly rootOnly?: readonly ResourceDefinition[];
   /** Calls conversion webhooks; its owner closes it. */
   readonly webhooks: WebhookClient;
@@ -41,7 +41,7 @@ export interface DefinedNames {
 
 export class CustomResources {
   readonly catalog: Catalog & CollectionSource;
-  /** How objects get from one version to another, for whoever else serves definitions. */
+  /** Converts objects between versions, for other parts that serve definitions. */
   readonly conversion: Conversion;
   readonly #index: DefinitionIndex;
   readonly #controller: DefinitionController;
@@ -67,14 +67,14 @@ export class CustomResources {
     });
   }
 
-  /** The hub must be open. */
+  /** Starts the controllers; the hub must be open. */
   start(): void {
     this.#controller.start();
   }
 
-  /** The names that definitions of a logical cluster have. */
+  /** The names of the definitions of a logical cluster. */
   async namesIn(cluster: ClusterName): Promise<readonly DefinedNames[]> {
-    const { records } = await this.#index.load(cluster);
+    const { records } = await (await this.#index.load(cluster)).prepare();
     return [...records].flatMap(([definition, { isServed, shared }]) =>
       isServed ? [{ definition, group: shared.group, names: shared.names }] : [],
     );
@@ -85,7 +85,7 @@ export class CustomResources {
   }
 }
 
-/** Upstream ranks definitions right behind admission's kinds. */
+/** Upstream lists definitions in discovery right after the kinds of admission. */
 function ranked(builtIns: readonly ResourceDefinition[]): readonly ResourceDefinition[] {
   const at = builtIns.findLastIndex(({ group }) => group === "admissionregistration.k8s.io") + 1;
   return at === 0

@@ -1,4 +1,4 @@
-/** The rules of a custom kind: those of its schema. */
+/** The strategy of a custom kind, by its schema. */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
@@ -34,7 +34,7 @@ const nameColumn: TableColumn = {
 
 export function customStrategy(version: SharedVersion): Strategy {
   const hasStatus = version.traits.subresources?.status === true;
-  // A definition that says nothing of columns gets those that people know of the kind.
+  // A definition of a well-known kind without columns gets the columns of kubectl.
   const printer =
     version.traits.printerColumns.length === 0
       ? workloadPrinter(version.group, version.kind)
@@ -98,12 +98,15 @@ export function customSubresources(
   return subresources;
 }
 
-/** Kinds that clients believe to know are patched as clients patch those. */
+/** Kinds of built-in groups accept the patches that clients send to built-in kinds. */
 export function isBuiltInGroup(group: string): boolean {
   return !group.includes(".") || wellKnownGroups.has(group);
 }
 
-/** Clients that know a kind by heart send its protobuf; the shapes are loaded when the first does. */
+/**
+ * Go clients with a compiled-in kind send protobuf; the shapes are loaded for the first such
+ * request.
+ */
 async function protobufShape(version: SharedVersion): Promise<MessageShape | undefined> {
   const { workloadShape } = await import("@kcp-ts/machinery/workload-shapes");
   return workloadShape(apiVersionOf(version), version.kind);
@@ -122,7 +125,7 @@ const wellKnownGroups: ReadonlySet<string> = new Set([
   "storage.k8s.io",
 ]);
 
-/** The status endpoint changes the status and nothing else. */
+/** The status subresource changes the status only. */
 function statusEndpoint(version: SharedVersion): SubresourceStrategy {
   return {
     verbs: ["get", "patch", "update"],
@@ -137,7 +140,7 @@ function statusEndpoint(version: SharedVersion): SubresourceStrategy {
       else draft["status"] = status;
     },
     validateUpdate: (updated, old) =>
-      version.compiled().schema.validateStatusInPieces(updated, old),
+      version.compiled().schema.validateStatusResumable(updated, old),
   };
 }
 
@@ -146,10 +149,13 @@ function validateStatus(
   object: JsonObject,
   old: JsonObject | undefined,
 ): ValidationResult {
-  return version.compiled().schema.validateInPieces(object, { old });
+  return version.compiled().schema.validateResumable(object, { old });
 }
 
-/** Prunes what the schema does not know and fills in its defaults; and those of Pods, which no schema can say. */
+/**
+ * Prunes unknown fields and applies the defaults of the schema; and those of Pods, which no schema
+ * can express.
+ */
 function decode(version: SharedVersion, value: JsonObject): Decoded {
   const { schema } = version.compiled();
   const { value: shaped, unknownFields, error } = schema.admit(value);
@@ -158,7 +164,7 @@ function decode(version: SharedVersion, value: JsonObject): Decoded {
   if (!isPod(version) || !isJsonObject(object["spec"])) return { value: object, unknownFields };
   const spec: Draft = { ...object["spec"] };
   setPodDefaults(spec);
-  // What the schema does not know of them is left out again.
+  // Pod defaults that the schema does not know are pruned again.
   return { value: schema.restore({ ...object, spec }).value as JsonObject, unknownFields };
 }
 
@@ -170,7 +176,10 @@ function isJob({ group, version, kind }: SharedVersion): boolean {
   return group === "batch" && version === "v1" && kind === "Job";
 }
 
-/** Clients look for the Pods of a Job by it; kube-apiserver gives one to those that say nothing of their Pods. */
+/**
+ * Adds the selector by which clients find the Pods of a Job; kube-apiserver adds one to Jobs
+ * without it.
+ */
 function addPodSelector(draft: Draft): void {
   const { spec } = draft;
   if (spec === undefined || !isJsonObject(spec)) return;
@@ -186,22 +195,25 @@ function keepStatus(draft: Draft, old: JsonObject): void {
   else draft["status"] = old["status"];
 }
 
-/** Without a status endpoint, the status is desired state like the rest, and its changes count. */
+/**
+ * Without a status subresource, the status is part of the desired state, and its changes increment
+ * the generation.
+ */
 function countStatus(draft: Draft, old: JsonObject): void {
   const metadata = draft["metadata"] as Draft;
   if (typeof metadata["generation"] !== "number") return;
   if (jsonEqual(draft["status"] ?? null, old["status"] ?? null)) return;
   const { metadata: _m, status: _s, ...now } = draft;
   const { metadata: _om, status: _os, ...before } = old;
-  // Changes of the rest are counted for all kinds alike.
+  // Changes of other fields are counted for all kinds alike.
   if (jsonEqual(now as JsonObject, before as JsonObject)) metadata["generation"]++;
 }
 
-/** Made anew for every document: these are rarely read, and remembered where they are made. */
+/** Built anew for every document: documents are rarely read, and cached by their builder. */
 export function* customSchema(version: SharedVersion, dialect: "v2" | "v3"): Resumable<JsonObject> {
-  const json = version.unpackSchema();
+  const json = version.decompressSchema();
   yield;
-  // With its documentation, which the compiled form does not have.
+  // With its descriptions, which the compiled form does not have.
   const schema = json === undefined ? undefined : readSchema(json, { isAccepted: true }).schema;
   yield;
   return (yield* publishResumable(schema, publishedKind(version), dialect)).schema;
@@ -212,7 +224,7 @@ function publishedKind({ group, version, kind, listKind, resource, traits }: Sha
   return { group, version, kind, listKind, plural: resource, selectableFields };
 }
 
-/** What little the generic parts know of a custom kind: its name in documents, and that it has metadata. */
+/** The minimal shape of a custom kind for generic code: its name in documents, and its metadata. */
 function shapeOf(version: SharedVersion): MessageShape {
   const metadata = {
     name: "metadata",

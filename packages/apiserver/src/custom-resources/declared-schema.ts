@@ -1,7 +1,8 @@
 /**
- * The type that a CEL rule sees: a structural schema as CEL declarations, by the rules of Kubernetes' SchemaDeclType.
+ * The type of a CEL rule's `self`: a structural schema as CEL declarations, by the rules of
+ * Kubernetes' SchemaDeclType.
  *
- * Each sub-schema is declared once, however many rules look at it.
+ * Each sub-schema is declared once, however many rules refer to it.
  */
 import {
   type DeclaredType,
@@ -26,7 +27,7 @@ const declared = new WeakMap<SchemaProps, DeclaredType | "none">();
 const declaredRoots = new WeakMap<SchemaProps, DeclaredType | "none">();
 let objectTypes = 0;
 
-/** Undefined where the schema does not say enough for rules: then there is nothing that they could look at. */
+/** Undefined when the schema is too unspecific for rules. */
 export function declareSchema(schema: SchemaProps, isResource: boolean): DeclaredType | undefined {
   const known = isResource ? declaredRoots : declared;
   let type = known.get(schema);
@@ -99,7 +100,7 @@ function declareObject(schema: SchemaProps, isResource: boolean): DeclaredType |
   return declaredObject(`object${++objectTypes}`, properties);
 }
 
-/** Of metadata, rules see what a client chooses: the name, or what it is made from. */
+/** Rules see the metadata that a client chooses: name and generateName. */
 const objectMetaType = declaredObject("objectMeta", [
   ["name", { declared: declaredString() }],
   ["generateName", { declared: declaredString() }],

@@ -1,6 +1,6 @@
 /**
- * The body of a definition: decoded by its shape, and again wherever the shape says "any JSON" but a schema is meant, so that unknown fields
- * are found and dropped at any depth.
+ * Decodes the body of a CustomResourceDefinition by its shape, and decodes schemas again that the
+ * shape declares as any JSON, so that unknown fields are found and dropped at any depth.
  */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
@@ -13,16 +13,21 @@ import {
   jsonSchemaProps,
   ShapeError,
 } from "@kcp-ts/machinery/shape";
+import { checkDefinitionSize } from "./definition-size.ts";
 
-/** Levels of JSON in a definition; a schema of the deepest permitted kind needs fewer than three hundred. */
+/**
+ * The levels of JSON in a definition; a schema of the maximum depth needs fewer than three hundred.
+ */
 export const definitionDepthMax = 512;
 
 export function decodeDefinition(value: JsonObject): Decoded {
   return runSync(decodeDefinitionResumable(value));
 }
 
-/** The same with rests, for a definition that may be large. */
+/** Yields to the event loop, for a definition that may be large. */
 export function* decodeDefinitionResumable(value: JsonObject): Resumable<Decoded> {
+  yield* checkDefinitionSize(value["spec"]);
+  yield;
   if (isDeeper(value, definitionDepthMax))
     throw new ShapeError(`json: nested deeper than ${definitionDepthMax} levels`);
   yield;
@@ -74,7 +79,7 @@ const schemaOrOther: ReadonlySet<string> = new Set([
   "additionalItems",
 ]);
 
-/** The same schema when nothing below it had to be dropped. */
+/** The identical schema when no field below it is dropped. */
 function nestedSchemas(schema: JsonObject, path: string, unknownFields: string[]): JsonObject {
   let copy: { [key: string]: JsonValue } | undefined;
   for (const keyword of Object.keys(schema)) {

@@ -1,10 +1,12 @@
 /**
- * Brings definitions into service and out of it: accepts their names, establishes them, deletes the instances of deleted ones.
+ * DefinitionController accepts the names of CustomResourceDefinitions, establishes them, and
+ * deletes the instances of deleted ones.
  *
  *     hub event ──► queue of clusters ──► one definition at a time per cluster ──► status written through the registry
  *
- * One loop for all logical clusters, without timers. Every step looks at what is stored and can be repeated, so that a crash between two
- * of them, or a second server that does the same, does no harm.
+ * One loop serves all logical clusters, without timers. Every step compares with the stored objects
+ * and is idempotent, so a crash between two steps, or a second server with the same loop, is
+ * harmless.
  */
 import {
   type Clock,
@@ -16,7 +18,6 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Catalog, type Registry, timestamp } from "../registry/index.ts";
-
 import {
   type Entry,
   isStorageError,
@@ -43,7 +44,7 @@ export interface DefinitionControllerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Clusters that are worked on at once. */
+/** The number of clusters that are reconciled concurrently. */
 const workersMax = 8;
 const retryMs = 500;
 const pageEntries = 100;
@@ -52,9 +53,9 @@ export class DefinitionController implements HubListener {
   readonly #options: DefinitionControllerOptions;
   readonly #removal: DefinitionRemoval;
   readonly #stop = new AbortController();
-  /** Definitions to look at, by cluster; a cluster that is worked on is not in here twice at a time. */
+  /** The queued definitions, by cluster; no two workers reconcile the same cluster. */
   readonly #queue = new Map<ClusterName, Set<string>>();
-  readonly #busy = new Set<ClusterName>();
+  readonly #reconciling = new Set<ClusterName>();
   #idle: (() => void) | undefined;
 
   constructor(options: DefinitionControllerOptions) {
@@ -62,11 +63,11 @@ export class DefinitionController implements HubListener {
     this.#removal = new DefinitionRemoval({
       ...options,
       signal: this.#stop.signal,
-      again: (cluster, name) => this.#add(cluster, name),
+      requeue: (cluster, name) => this.#add(cluster, name),
     });
   }
 
-  /** Begins with what a crash may have left behind. */
+  /** Starts with all definitions, because a crash may have left some behind. */
   start(): void {
     this.#listen();
     const name = "custom-resource-definitions";
@@ -77,7 +78,7 @@ export class DefinitionController implements HubListener {
     this.#stop.abort();
     this.#queue.clear();
     this.#removal.close();
-    if (this.#busy.size === 0) return;
+    if (this.#reconciling.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#idle = resolve;
     });
@@ -123,10 +124,10 @@ export class DefinitionController implements HubListener {
 
   #dispatch(): void {
     for (const [cluster, names] of this.#queue) {
-      if (this.#busy.size >= workersMax) return;
-      if (this.#busy.has(cluster)) continue;
+      if (this.#reconciling.size >= workersMax) return;
+      if (this.#reconciling.has(cluster)) continue;
       this.#queue.delete(cluster);
-      this.#busy.add(cluster);
+      this.#reconciling.add(cluster);
       void this.#work(cluster, names);
     }
   }
@@ -143,9 +144,9 @@ export class DefinitionController implements HubListener {
         clock.schedule(retryMs, () => this.#add(cluster, name));
       }
     }
-    this.#busy.delete(cluster);
+    this.#reconciling.delete(cluster);
     if (this.#stop.signal.aborted) {
-      if (this.#busy.size === 0) this.#idle?.();
+      if (this.#reconciling.size === 0) this.#idle?.();
       return;
     }
     this.#dispatch();
@@ -154,11 +155,11 @@ export class DefinitionController implements HubListener {
   async #reconcile(cluster: ClusterName, name: string): Promise<void> {
     const { registry, storage, index } = this.#options;
     const { signal } = this.#stop;
-    const definitions = await index.load(cluster);
+    const definitions = await (await index.load(cluster)).prepare();
     const key = registry.key(customResourceDefinitions, { cluster, namespace: "", name });
     const entry = await storage.get(key, { signal });
     if (entry === undefined) {
-      this.#lookAgain(cluster, name);
+      this.#requeueNameConflicts(cluster, name);
       return;
     }
     await yieldToEventLoop();
@@ -169,18 +170,19 @@ export class DefinitionController implements HubListener {
       return;
     }
     const builtIns = await this.#options.builtIns.all(cluster);
-    // Twice: names first, and only when they are seen to be accepted is the definition established.
+    // Twice: the names are accepted first, and the definition is established once the acceptance is
+    // visible.
     for (let step = 0; step < 2; step++) {
       await yieldToEventLoop();
       const isChanged = await this.#writeStatus(cluster, name, (old) =>
         nextStatus(old, definitions, builtIns, timestamp(this.#options.clock.now())),
       );
       if (!isChanged) return;
-      this.#lookAgain(cluster, name);
+      this.#requeueNameConflicts(cluster, name);
     }
   }
 
-  /** False when there was nothing to change. */
+  /** False when the status needs no change. */
   async #writeStatus(
     cluster: ClusterName,
     name: string,
@@ -198,12 +200,12 @@ export class DefinitionController implements HubListener {
           validate: () => undefined,
           signal,
           subresource: customResourceDefinitions.subresources.get("status"),
-          isDerived: true,
-          owner: { manager: "kube-apiserver", subresource: "status", isApply: false },
+          isDerivedFromLive: true,
+          fieldManager: { manager: "kube-apiserver", subresource: "status", isApply: false },
         },
       );
       if (written.outcome === "unchanged") return false;
-      await hub.seen(written.entry.modifiedAt, signal);
+      await hub.waitUntilSeen(written.entry.modifiedAt, signal);
       return true;
     } catch (error) {
       if (isStatusError(error, "NotFound")) return false;
@@ -211,16 +213,19 @@ export class DefinitionController implements HubListener {
     }
   }
 
-  /** Names were given up or taken: those who were refused theirs may get them now. */
-  #lookAgain(cluster: ClusterName, name: string): void {
+  /** Requeues definitions with name conflicts after names were released or assigned. */
+  #requeueNameConflicts(cluster: ClusterName, name: string): void {
     const definitions = this.#options.index.peek(cluster);
     if (definitions === undefined) return;
     for (const [other, record] of definitions.records)
-      if (other !== name && record.isRefused) this.#add(cluster, other);
+      if (other !== name && record.hasNameConflict) this.#add(cluster, other);
   }
 }
 
-/** A definition that is in service and stays so, told without reading it. */
+/**
+ * Whether a definition is established and needs no reconciliation; reads its bytes without parsing
+ * them.
+ */
 function isSettled(entry: Entry): boolean {
   return isEstablished(entry) && !isBeingDeleted(entry);
 }

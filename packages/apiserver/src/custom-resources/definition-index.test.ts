@@ -1,4 +1,4 @@
-/** The index of definitions: loaded when asked for, kept true by the hub, bounded. */
+/** The index of definitions: loaded on demand, updated by the hub, limited. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -38,7 +38,7 @@ describe("the index of definitions", () => {
     ["clusters", { clustersMax: 2 }],
     ["definitions", { definitionsMax: 2 }],
   ] as const) {
-    it(`holds no more ${what} than it may, and forgets the longest unused`, async (t) => {
+    it(`keeps no more ${what} than it may, and forgets the longest unused`, async (t) => {
       const { server, cache } = await filled(3);
       t.after(() => server.close());
       t.after(() => cache.close());
@@ -61,7 +61,7 @@ describe("the index of definitions", () => {
     });
   }
 
-  it("tells of a definition's end, also those who ask late", async (t) => {
+  it("reports the retirement of a definition, also to callbacks that register late", async (t) => {
     const { server, cache } = await filled(1);
     t.after(() => server.close());
     t.after(() => cache.close());
@@ -72,7 +72,7 @@ describe("the index of definitions", () => {
     assert.ok(record !== undefined);
     const told: string[] = [];
     const crd = `/clusters/c0${definitionsPath}/crontabs.stable.example.com`;
-    const seen = () => cache.catchUp({ kind: "latest" }, new AbortController().signal);
+    const seen = () => cache.waitUntilFresh({ kind: "latest" }, new AbortController().signal);
     record.onRetired(() => told.push("early"));
     const forget = record.onRetired(() => told.push("forgotten"));
     await server.patch(crd, "merge", { metadata: { labels: { a: "b" } } });
@@ -87,7 +87,7 @@ describe("the index of definitions", () => {
     assert.equal(told.join(), "early,late,too late");
   });
 
-  it("hears of what is defined after it was loaded", async (t) => {
+  it("includes definitions that are created after it was loaded", async (t) => {
     const { server, cache } = await filled(1);
     t.after(() => server.close());
     t.after(() => cache.close());
@@ -97,7 +97,7 @@ describe("the index of definitions", () => {
     assert.deepEqual([...definitions.records.keys()], ["crontabs.stable.example.com"]);
     const names = { plural: "others", singular: "other", kind: "Other", shortNames: [] };
     const other: AnyObject = await install(server, cronTabs({ names }), "c0");
-    await cache.catchUp({ kind: "latest" }, new AbortController().signal);
+    await cache.waitUntilFresh({ kind: "latest" }, new AbortController().signal);
     const record = definitions.records.get("others.stable.example.com");
     assert.equal(record?.uid, other.metadata.uid);
     assert.equal(record?.isServed, true);

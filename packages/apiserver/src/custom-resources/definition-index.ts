@@ -1,13 +1,13 @@
 /**
- * Which definitions each logical cluster has. Loaded from storage when a cluster is first asked for, kept true by the hub, forgotten when
- * many other clusters were asked for since.
+ * DefinitionIndex: the CustomResourceDefinitions of each logical cluster. The definitions are
+ * loaded from storage when a cluster is first requested, updated by events of the hub, and evicted
+ * when many other clusters have been requested since.
  */
-import { neverAborted, runSyncFirst, runYielding } from "@kcp-ts/machinery/base";
+import { neverAborted, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { ResourceDefinition } from "../registry/index.ts";
-
-import { copyString } from "../request/own-text.ts";
+import { copyString } from "../request/copy-string.ts";
 import {
   clusterPrefix,
   parseObjectKey,
@@ -33,19 +33,20 @@ export interface DefinitionIndexOptions {
   readonly definitionsMax?: number;
 }
 
-/** Logical clusters whose definitions are held; one without any takes some hundred bytes. */
+/**
+ * The number of logical clusters in the index; a cluster without definitions takes some hundred
+ * bytes.
+ */
 const clustersDefaultMax = 50_000;
-/** Definitions of all these clusters together; each takes about a kilobyte. */
+/** The definitions of all these clusters together; each takes about a kilobyte. */
 const definitionsDefaultMax = 200_000;
 const pageEntries = 100;
-/** Definitions beyond this size are read one per turn of the event loop. */
-const largeBytes = 64 << 10;
 
 export class ClusterDefinitions {
   readonly cluster: ClusterName;
   /** By name, which is plural and group. */
   readonly records = new Map<string, DefinitionRecord>();
-  /** How many there were when they were loaded: what the index counts by. */
+  /** The number of definitions when they were loaded, with which the index computes its size. */
   loaded = 0;
   #served: readonly ResourceDefinition[] | undefined;
 
@@ -65,12 +66,23 @@ export class ClusterDefinitions {
     known?.retire();
   }
 
+  /** Under the name that a definition of this resource has, whatever it says itself. */
+  named(group: string, resource: string): DefinitionRecord | undefined {
+    return this.records.get(`${resource}.${group === "" ? "core" : group}`);
+  }
+
+  /** Until all that came so far can be looked into in one turn of the event loop. */
+  async prepare(): Promise<this> {
+    for (const record of [...this.records.values()]) await record.prepare();
+    return this;
+  }
+
   find(group: string, resource: string): DefinitionRecord | undefined {
-    const record = this.records.get(`${resource}.${group === "" ? "core" : group}`);
+    const record = this.named(group, resource);
     return record !== undefined && record.shared.group === group ? record : undefined;
   }
 
-  /** Everything served, in the order of discovery; the same list until something changes. */
+  /** All served definitions, in the order of discovery; the identical list until a change. */
   get served(): readonly ResourceDefinition[] {
     this.#served ??= [...this.records.values()]
       .filter(({ isServed }) => isServed)
@@ -92,14 +104,14 @@ export class DefinitionIndex implements HubListener {
   /** In order of last use, oldest first. */
   readonly #clusters = new Map<ClusterName, ClusterDefinitions>();
   readonly #loading = new Map<ClusterName, Loading>();
-  /** What was asked for last is at the end already. */
+  /** The cluster that was requested last, which is already at the end. */
   #newest: ClusterDefinitions | undefined;
   #definitions = 0;
 
   constructor(options: DefinitionIndexOptions) {
     this.#options = options;
     this.#listen();
-    options.hub.gone.tell((cluster) => {
+    options.hub.clusterDeletions.onDeleted((cluster) => {
       this.#loading.delete(cluster);
       this.#drop(cluster);
     });
@@ -113,7 +125,7 @@ export class DefinitionIndex implements HubListener {
     return this.#clusters.size;
   }
 
-  /** What is in memory of a cluster. */
+  /** The definitions of a cluster if they are in memory. */
   peek(cluster: ClusterName): ClusterDefinitions | undefined {
     const found = this.#clusters.get(cluster);
     if (found === undefined || found === this.#newest) return found;
@@ -123,8 +135,8 @@ export class DefinitionIndex implements HubListener {
     return found;
   }
 
-  /** The same; asking is no use of it. */
-  look(cluster: ClusterName): ClusterDefinitions | undefined {
+  /** Like `peek`, but does not count as use. */
+  peekWithoutTouch(cluster: ClusterName): ClusterDefinitions | undefined {
     return this.#clusters.get(cluster);
   }
 
@@ -147,17 +159,8 @@ export class DefinitionIndex implements HubListener {
     const definitions = this.#clusters.get(cluster);
     if (definitions === undefined) return;
     definitions.apply(event, name);
-    if (event.current !== undefined && event.current.value.length > largeBytes)
-      void this.#lookAhead(definitions.records.get(name));
-  }
-
-  /** A large definition is read before somebody asks for it, so that the one who does need not do it in one turn. */
-  async #lookAhead(record: DefinitionRecord | undefined): Promise<void> {
-    try {
-      if (record !== undefined) await runYielding(record.lookResumable());
-    } catch {
-      // What is wrong with it is told to those who ask for it.
-    }
+    // A large definition is read before somebody asks for it.
+    if (event.current !== undefined) void definitions.records.get(name)?.prepare();
   }
 
   onLost(error: StorageError): void {
@@ -184,17 +187,18 @@ export class DefinitionIndex implements HubListener {
       for (const entry of page.entries) {
         const { name } = parseObjectKey(entry.key);
         const record = new DefinitionRecord(entry, undefined);
-        await runSyncFirst(record.lookResumable());
+        await runSyncFirst(record.parsed());
         definitions.records.set(name, record);
       }
       if (!page.more) {
-        if (!(await isContinuous(hub.reach(page.revision, signal)))) return this.load(cluster);
+        if (!(await isContinuous(hub.waitForRevision(page.revision, signal))))
+          return this.load(cluster);
         break;
       }
       continueAfter = page.entries.at(-1)?.key;
     }
     for (const event of loading.events) definitions.apply(event, parseObjectKey(event.key).name);
-    // What was lost meanwhile is loaded again by whoever asks next.
+    // A cluster that was lost meanwhile is loaded again by the next request.
     if (this.#loading.get(cluster) === loading) this.#keep(cluster, definitions);
     return definitions;
   }

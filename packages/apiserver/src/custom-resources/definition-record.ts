@@ -1,5 +1,7 @@
-/** One definition in one logical cluster: small, because there can be very many. */
-import { type Resumable, runSync } from "@kcp-ts/machinery/base";
+/**
+ * DefinitionRecord: one definition in one logical cluster: small, because there can be very many.
+ */
+import { type Resumable, runSync, runYielding } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -22,66 +24,98 @@ interface ParsedDefinition {
   readonly isRefused: boolean;
 }
 
-/** A definition changes several times on its way into service, and is looked into when somebody asks for it. */
+/** Larger definitions are parsed with yields to the event loop. */
+const shortBytes = 64 << 10;
+
+/**
+ * A definition changes several times until it is established, and is only parsed when it is
+ * requested.
+ */
 export class DefinitionRecord {
   readonly modifiedAt: Revision;
   #entry: Entry | undefined;
-  /** What it replaces, until it is looked into. */
+  /** The record that this one replaces, until this one is parsed. */
   #previous: DefinitionRecord | undefined;
   #successor: DefinitionRecord | undefined;
   #isRetired = false;
-  #looked: ParsedDefinition | undefined;
+  #parsed: ParsedDefinition | undefined;
+  #preparing: Promise<void> | undefined;
   #definitions: Map<string, CustomDefinition> | undefined;
-  #retirement: Set<() => void> | undefined;
+  #retiredCallbacks: Set<() => void> | undefined;
 
   constructor(entry: Entry, previous: DefinitionRecord | undefined) {
     this.modifiedAt = entry.modifiedAt;
     this.#entry = entry;
-    // One that was never looked into was never served here; elsewhere it may have been, so nothing is known of what came before.
-    if (previous === undefined || previous.#looked === undefined) return;
+    // A record that was never parsed was never served here; another server may have served it, so
+    // the previous schema is unknown.
+    if (previous === undefined || previous.#parsed === undefined) return;
     this.#previous = previous;
     previous.#successor = this;
-    // Whoever watches its objects must know at once whether they are still the same.
-    if (previous.#retirement !== undefined && previous.#retirement.size > 0) this.look();
+    // Watches of its objects must know at once whether the definition is still the same.
+    if (previous.#retiredCallbacks !== undefined && previous.#retiredCallbacks.size > 0)
+      this.parse();
   }
 
   get uid(): string {
-    return this.look().uid;
+    return this.parse().uid;
   }
   get shared(): SharedDefinition {
-    return this.look().shared;
+    return this.parse().shared;
   }
-  /** What was written later than this was written under the present schema. */
+  /** Objects written after this revision were written under the current schema. */
   get since(): Revision {
-    return this.look().since;
+    return this.parse().since;
   }
-  /** Names are accepted, or once were. */
+  /** Whether the names are accepted, or once were. */
   get isServed(): boolean {
-    return this.look().isServed;
+    return this.parse().isServed;
   }
-  /** Some of its names belong to others. */
-  get isRefused(): boolean {
-    return this.look().isRefused;
-  }
-
-  /** Reads the definition, and lets go of its bytes. */
-  look(): ParsedDefinition {
-    return this.#looked ?? runSync(this.lookResumable());
+  /** Whether some of its names belong to other definitions. */
+  get hasNameConflict(): boolean {
+    return this.parse().isRefused;
   }
 
-  /** The same ahead, with rests: a definition may be large. Whoever asks meanwhile reads it itself. */
-  *lookResumable(): Resumable<ParsedDefinition> {
-    if (this.#looked !== undefined) return this.#looked;
+  /** Parses the definition, and releases its bytes. */
+  parse(): ParsedDefinition {
+    return this.#parsed ?? runSync(this.parsed());
+  }
+
+  /** Parses a large definition with yields to the event loop; undefined if `parse` is short work. */
+  prepare(): Promise<void> | undefined {
+    if (this.isReady) return undefined;
+    this.#preparing ??= runYielding(this.parsed()).then(
+      () => undefined,
+      () => undefined, // The next request of the definition reports the error.
+    );
+    return this.#preparing;
+  }
+
+  /** Whether the definition is parsed, or short enough to be parsed on the spot. */
+  get isReady(): boolean {
+    return this.#parsed !== undefined || this.#isShort;
+  }
+
+  get #isShort(): boolean {
+    return (this.#entry as Entry).value.length <= shortBytes;
+  }
+
+  /**
+   * Parses ahead with yields to the event loop, because a definition may be large. A concurrent
+   * request parses the definition itself.
+   */
+  *parsed(): Resumable<ParsedDefinition> {
+    if (this.#parsed !== undefined) return this.#parsed;
     const previous = this.#previous;
-    const before = previous === undefined ? undefined : previous.#looked;
+    const before = previous === undefined ? undefined : previous.#parsed;
     const looked = yield* parseDefinition(this.#entry as Entry, before);
-    if (this.#looked !== undefined) return this.#looked;
-    this.#looked = looked;
+    if (this.#parsed !== undefined) return this.#parsed;
+    this.#parsed = looked;
+    this.#preparing = undefined;
     this.#entry = undefined;
     this.#previous = undefined;
     if (previous === undefined) return looked;
     if (before?.uid === looked.uid && before.since === looked.since)
-      this.#retirement = previous.#retirement;
+      this.#retiredCallbacks = previous.#retiredCallbacks;
     else previous.retire();
     return looked;
   }
@@ -98,7 +132,7 @@ export class DefinitionRecord {
     return definition;
   }
 
-  /** The version that objects are stored in, served or not: what deletion goes through. */
+  /** The storage version, served or not, through which objects are deleted. */
   stored(conversion: Conversion, owner: ClusterName): ResourceDefinition | undefined {
     const version = this.shared.version(this.shared.storageVersion);
     return version === undefined
@@ -106,24 +140,24 @@ export class DefinitionRecord {
       : new CustomDefinition(version, this, { conversion, owner });
   }
 
-  /** Calls back at once when it is so already. */
+  /** Calls back at once when the definition is already retired. */
   onRetired(callback: () => void): () => void {
-    if (this.#successor !== undefined) this.#successor.look();
+    if (this.#successor !== undefined) this.#successor.parse();
     if (this.#isRetired) {
       callback();
       return () => {};
     }
     if (this.#successor !== undefined) return this.#successor.onRetired(callback);
-    this.#retirement ??= new Set();
-    const callbacks = this.#retirement;
+    this.#retiredCallbacks ??= new Set();
+    const callbacks = this.#retiredCallbacks;
     callbacks.add(callback);
     return () => callbacks.delete(callback);
   }
 
   retire(): void {
     this.#isRetired = true;
-    const callbacks = [...(this.#retirement ?? [])];
-    this.#retirement?.clear();
+    const callbacks = [...(this.#retiredCallbacks ?? [])];
+    this.#retiredCallbacks?.clear();
     for (const callback of callbacks) callback();
   }
 }

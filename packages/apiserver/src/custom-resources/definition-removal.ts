@@ -1,9 +1,8 @@
 /**
- * The end of a definition: all its instances are deleted, whatever holds them back is waited for, then the definition itself goes.
+ * DefinitionRemoval deletes all instances of a deleted definition, waits for finalizers, and then
+ * removes the definition itself.
  */
-
-import type { Clock } from "@kcp-ts/machinery/base";
-import { runSyncFirst } from "@kcp-ts/machinery/base";
+import { assert, type Clock, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -16,7 +15,7 @@ import {
   type Storage,
   type StorageKey,
 } from "../storage/index.ts";
-import { isEstablished } from "../stored-object/index.ts";
+import { decodeMetadata, isEstablished } from "../stored-object/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
 import {
   conditionsOf,
@@ -38,29 +37,29 @@ export interface DefinitionRemovalOptions {
   readonly index: DefinitionIndex;
   readonly signal: AbortSignal;
   /** Calls `advance` again, later. */
-  readonly again: (cluster: ClusterName, name: string) => void;
+  readonly requeue: (cluster: ClusterName, name: string) => void;
 }
 
 const pageEntries = 500;
 
 export class DefinitionRemoval {
   readonly #options: DefinitionRemovalOptions;
-  /** Definitions whose last instances are held back by finalizers, with the way to stop waiting. */
+  /**
+   * Definitions that wait for finalizers of their last instances, with the function to stop
+   * waiting.
+   */
   readonly #waiting = new Map<StorageKey, () => void>();
 
   constructor(options: DefinitionRemovalOptions) {
     this.#options = options;
   }
 
-  /** Goes as far as it can; whatever must be waited for calls it again. */
+  /** Proceeds as far as possible; the end of every wait calls it again. */
   async advance(cluster: ClusterName, entry: Entry): Promise<void> {
     const { name } = parseObjectKey(entry.key);
-    const record = new DefinitionRecord(entry, undefined);
-    await runSyncFirst(record.lookResumable());
-    const definition = record.stored(this.#options.index.conversion, cluster);
-    if (isEstablished(entry) && definition !== undefined) {
+    if (isEstablished(entry)) {
       await this.#setCondition(cluster, name, deletionInProgress);
-      if (!(await this.#deleteInstances(cluster, name, definition))) return;
+      if (!(await this.#deleteInstances(cluster, name, entry))) return;
       await this.#setCondition(cluster, name, deletionCompleted);
     } else {
       await this.#setCondition(cluster, name, neverEstablished);
@@ -73,22 +72,23 @@ export class DefinitionRemoval {
     this.#waiting.clear();
   }
 
-  /** False when some are still there, held back. */
-  async #deleteInstances(
-    cluster: ClusterName,
-    name: string,
-    definition: ResourceDefinition,
-  ): Promise<boolean> {
+  /** False when finalizers still hold some instances. */
+  async #deleteInstances(cluster: ClusterName, name: string, entry: Entry): Promise<boolean> {
     const { storage, signal } = this.#options;
-    const { group, resource, identity } = definition;
-    const prefix = clusterPrefix({ group, resource, identity, cluster });
+    const { uid } = await runSyncFirst(decodeMetadata(entry));
+    let definition = isGroupClear(name) ? undefined : await this.#stored(cluster, entry);
+    const { group, resource } = definition ?? namesOf(name);
+    const prefix = clusterPrefix({ group, resource, identity: String(uid), cluster });
     const stop = this.#waiting.get(prefix) ?? this.#listen(prefix, cluster, name);
     let continueAfter: StorageKey | undefined;
     do {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
-      await forEachAtOnce(page.entries, (entry) =>
-        this.#deleteInstance(cluster, definition, entry),
-      );
+      // Where nothing is left, nothing of the definition is needed but its names.
+      if (page.entries.length > 0) {
+        definition ??= await this.#stored(cluster, entry);
+        const deleted = definition;
+        await forEachAtOnce(page.entries, (one) => this.#deleteInstance(cluster, deleted, one));
+      }
       continueAfter = page.more ? page.entries.at(-1)?.key : undefined;
     } while (continueAfter !== undefined);
     if ((await storage.count(prefix, { signal })) > 0) {
@@ -100,8 +100,17 @@ export class DefinitionRemoval {
     return true;
   }
 
+  /** What its instances are deleted through. */
+  async #stored(cluster: ClusterName, entry: Entry): Promise<ResourceDefinition> {
+    const record = new DefinitionRecord(entry, undefined);
+    await runSyncFirst(record.parsed());
+    const definition = record.stored(this.#options.index.conversion, cluster);
+    assert(definition !== undefined, "an established definition has a storage version");
+    return definition;
+  }
+
   #listen(prefix: StorageKey, cluster: ClusterName, name: string): () => void {
-    const again = () => this.#options.again(cluster, name);
+    const again = () => this.#options.requeue(cluster, name);
     return this.#options.hub.listen(prefix, {
       onEvent: ({ current }) => {
         if (current === undefined && this.#waiting.has(prefix)) again();
@@ -163,10 +172,21 @@ export class DefinitionRemoval {
         customResourceDefinitions,
         { cluster, namespace: "", name },
         async (old) => ({ ...change(old as JsonObject) }),
-        { isDryRun: false, validate: () => undefined, signal, isDerived: true, ...rules },
+        { isDryRun: false, validate: () => undefined, signal, isDerivedFromLive: true, ...rules },
       );
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }
   }
+}
+
+/** Definitions of the core group are named as those of a group `core` would be. */
+function isGroupClear(name: string): boolean {
+  return !name.endsWith(".core");
+}
+
+/** A definition is named by its plural and its group. */
+function namesOf(name: string): { readonly group: string; readonly resource: string } {
+  const dot = name.indexOf(".");
+  return { resource: name.slice(0, dot), group: name.slice(dot + 1) };
 }

@@ -1,4 +1,4 @@
-/** What the status says of approval, of the bundle of a webhook and of deletion, letter by letter. */
+/** The exact messages of the status about approval, the CA bundle of a webhook and deletion. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -49,13 +49,13 @@ describe("a definition in a group of the Kubernetes community", () => {
   for (const [title, annotations, expected] of cases)
     it(title, () => assert.equal(conditions(inGroup("x.k8s.io", annotations)).at(-1), expected));
 
-  it("is asked for approval, and no other", () => {
+  it("requires an approval, and definitions of other groups do not", () => {
     assert.ok(!conditions(inGroup("stable.example.com")).some((each) => each.startsWith(policy)));
   });
 });
 
 describe("the conditions of a definition", () => {
-  it("say what is wrong with the bundle of its webhook", () => {
+  it("report errors of the CA bundle of its webhook", () => {
     const definition = inGroup("stable.example.com");
     const clientConfig = { url: "https://a", caBundle: "bm9uZQ==" };
     const webhook = { clientConfig, conversionReviewVersions: ["v1"] };
@@ -70,7 +70,7 @@ describe("the conditions of a definition", () => {
     );
   });
 
-  it("say how far its deletion is", () => {
+  it("report the progress of its deletion", () => {
     assert.deepEqual(
       [deletionInProgress, neverEstablished].map(
         ({ type, status, reason, message }) => `${type} ${status} ${reason}: ${message}`,

@@ -1,4 +1,4 @@
-/** What the status of a definition should say next. Pure, and at rest when there is nothing more to say. */
+/** Computes the next status of a definition. Pure; returns no change when the status is final. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   approvalAnnotation,
@@ -64,7 +64,7 @@ export function nextStatus(
   };
 }
 
-/** Absent and empty members are left out, as in a spec. */
+/** Absent and empty fields are omitted, as in a spec. */
 function namesJson({
   plural,
   singular,
@@ -83,7 +83,7 @@ function namesJson({
   };
 }
 
-/** Groups of the Kubernetes community are for APIs that it has approved. */
+/** Groups of the Kubernetes community require an approval of the API. */
 function approvalCondition(
   group: string,
   annotation: string | undefined,

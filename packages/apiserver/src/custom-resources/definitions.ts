@@ -1,7 +1,7 @@
 /**
- * CustomResourceDefinitions as a resource: their own rules. What they define is served by the rest of this room.
+ * CustomResourceDefinitions as a resource: their own strategy. The rest of this folder serves the
+ * kinds that they define.
  */
-
 import { mapType, objectType, recursive, structType, untypedType } from "@kcp-ts/machinery/apply";
 import { type Resumable, runSync, runYielding } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
@@ -23,10 +23,10 @@ import { decodeDefinition, decodeDefinitionResumable } from "./decode-definition
 import { ruleEngine } from "./rule-engine.ts";
 import { ruleLimitErrors } from "./rule-limits.ts";
 
-/** Holds a definition back until the last of its instances is gone. */
+/** Keeps a definition until its last instance is deleted. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/** Definitions may stand in for built-in kinds: groups without a dot, and the core group. */
+/** Definitions may replace built-in kinds: groups without a dot, and the core group. */
 const validation = { allowBuiltInGroups: true, evaluator: ruleEngine } as const;
 
 const statusEndpoint: SubresourceStrategy = {
@@ -56,20 +56,20 @@ export const customResourceDefinitions: ResourceDefinition = {
   verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
   identity: "",
   itemsCarryKind: false,
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   subresources: new Map([["status", statusEndpoint]]),
   strategy: {
     shape: customResourceDefinition,
     decode: decodeDefinition,
-    decodeInPieces: decodeDefinitionResumable,
+    decodeResumable: decodeDefinitionResumable,
     applyType: applyType(),
     nameErrors: dnsSubdomainErrors,
-    allowsPlainFinalizers: true,
+    allowsUnqualifiedFinalizers: true,
     allowsUnconditionalUpdate: false,
     allowsCreateOnUpdate: false,
     returnsDeletedObject: false,
     prepareForCreate,
-    judgeAhead: prevalidate,
+    prevalidate,
     validate: (object) => verdicts.get(object["spec"] as object) ?? validated(object, undefined),
     prepareForUpdate,
     validateUpdate,
@@ -85,7 +85,8 @@ export const customResourceDefinitions: ResourceDefinition = {
       draft["status"] = { ...status, conditions };
     },
     // Deletion always takes two steps: instances first, even when there are none.
-    isHeldBack: (object) => (object["metadata"] as JsonObject)["deletionTimestamp"] === undefined,
+    isRemovalBlocked: (object) =>
+      (object["metadata"] as JsonObject)["deletionTimestamp"] === undefined,
     selectableFields: new Map(),
     columns: [
       {
@@ -127,7 +128,10 @@ function prepareForCreate(draft: Draft): void {
   };
 }
 
-/** The status stays, but for the storage version, which is noted before anything can be stored in it. */
+/**
+ * The status is kept, except the storage version, which is recorded before an object can be stored
+ * in it.
+ */
 function prepareForUpdate(draft: Draft, old: JsonObject): void {
   draft["status"] = old["status"] as JsonObject;
   const { spec } = defaultCustomResourceDefinition(draft);
@@ -140,19 +144,22 @@ function prepareForUpdate(draft: Draft, old: JsonObject): void {
 }
 
 function validateUpdate(updated: JsonObject, old: JsonObject): FieldError[] {
-  // A definition on its way out must be able to lose its finalizer, whatever today's rules say of it.
+  // The finalizer of a deleted definition can be removed, even if the spec violates current rules.
   if (isDeleted(old) && jsonEqual(updated["spec"] ?? null, old["spec"] ?? null)) return [];
   return verdicts.get(updated["spec"] as object) ?? validated(updated, old);
 }
 
-/** Of specs whose judgement was made ahead. */
+/** The results of prevalidated specs. */
 const verdicts = new WeakMap<object, FieldError[]>();
 
-/** Values in a definition from which on it is judged in pieces; a validation rule counts as many. */
+/**
+ * The number of values from which on a definition is validated with yields to the event loop; a
+ * validation rule counts as many.
+ */
 const largeValues = 1_000;
 const valuesOfRule = 100;
 
-/** Prepares a copy as the write will, judges it, and notes the verdict for the write. */
+/** Prepares a copy as the write will, validates it, and caches the result for the write. */
 function prevalidate(draft: Draft, old: JsonObject | undefined): Promise<void> | undefined {
   if (!isLarge(draft["spec"])) return undefined;
   const copy: Draft = { ...draft, metadata: { ...(draft["metadata"] as JsonObject) } };
@@ -163,7 +170,7 @@ function prevalidate(draft: Draft, old: JsonObject | undefined): Promise<void> |
   });
 }
 
-/** Whether there are many values in it; looks at no more than are needed to tell. */
+/** Whether the value contains many values; visits no more than needed. */
 function isLarge(value: JsonValue | undefined): boolean {
   const pending: (JsonValue | undefined)[] = [value];
   for (let seen = 0; pending.length > 0; seen++) {
@@ -181,7 +188,7 @@ function validated(object: JsonObject, old: JsonObject | undefined): FieldError[
   return runSync(validateResumable(object, old));
 }
 
-/** Rules are compiled only when there are not too many of them. */
+/** Compiles rules only when there are not too many of them. */
 function* validateResumable(
   object: JsonObject,
   old: JsonObject | undefined,
@@ -194,7 +201,7 @@ function* validateResumable(
   return yield* validateCustomResourceDefinitionResumable(definition, before, validation);
 }
 
-/** What was judged ahead is judged for the prepared form as well. */
+/** The result of the prevalidation also applies to the prepared spec. */
 function replaceSpec(draft: Draft, spec: JsonObject): void {
   const verdict = verdicts.get(draft["spec"] as object);
   if (verdict !== undefined) verdicts.set(spec, verdict);
@@ -217,7 +224,7 @@ function formatWarnings(object: JsonObject): string[] {
   return warnings;
 }
 
-/** Most schemas use no format at all, and reading one again takes its time. */
+/** Most schemas use no format, and parsing a schema again takes long. */
 function hasFormat(schema: JsonValue): boolean {
   if (typeof schema !== "object" || schema === null) return false;
   if (Array.isArray(schema)) return schema.some(hasFormat);

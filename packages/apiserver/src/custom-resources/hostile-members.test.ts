@@ -1,6 +1,6 @@
 /**
- * Goal: whatever members of an object are called, at any depth and through whatever door it came, everybody who asks for it is told what a plain parse of
- * what was sent says, and of its metadata what is its own.
+ * Goal: with any names of members, at any depth and by any way of writing, every reader of an
+ * object gets the result of a plain parse of what was sent, and the object's own metadata.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -25,7 +25,9 @@ const partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const partialList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
-/** Any member at the root and below; a default, a selectable field and an embedded resource besides. */
+/**
+ * Any member at the root and below; also a default, a selectable field and an embedded resource.
+ */
 const definition = cronTabs({
   schema: {
     type: "object",
@@ -112,7 +114,7 @@ function objectWith({ root, spec, template, label }: Content, name: string): Jso
   };
 }
 
-/** The same text with every letter of a name spelt by its number. */
+/** The same text with every letter of a name as a unicode escape. */
 function spelt(text: string): string {
   return text.replace(/"(metadata|labels|kcp\.io\/cluster|spec|real)":/g, (_, key: string) => {
     const codes = [...key].map((char) => char.charCodeAt(0).toString(16).padStart(4, "0"));
@@ -131,7 +133,7 @@ describe("members of any name", () => {
 
   type Door = (name: string, object: JsonObject) => Promise<TestResponse>;
   const bare = (name: string) =>
-    server.must("POST", collection, {
+    server.requestOk("POST", collection, {
       body: { apiVersion: "stable.example.com/v1", kind: "CronTab", metadata: { name } },
     });
   const doors: Record<string, Door> = {
@@ -167,7 +169,7 @@ describe("members of any name", () => {
       server.patch(`${collection}/${name}?fieldManager=test&force=true`, "apply", object),
   };
 
-  /** What everybody is to be told, by what was sent and by what only the server says. */
+  /** The expected object: what was sent, and the fields that only the server sets. */
   function expected(object: JsonObject, told: AnyObject): JsonObject {
     const sent = JSON.parse(JSON.stringify(object)) as JsonObject;
     const { uid, creationTimestamp, generation, managedFields, resourceVersion } = told.metadata;
@@ -183,17 +185,17 @@ describe("members of any name", () => {
   }
 
   const items = async (target: string, accept = "application/json") =>
-    (await server.must("GET", target, { headers: { accept }, user: "masters" })).items ?? [];
+    (await server.requestOk("GET", target, { headers: { accept }, user: "masters" })).items ?? [];
 
   async function checkReads(name: string, whole: AnyObject): Promise<void> {
     const selected = encodeURIComponent(`real=${name}`);
     const onlyMetadata = { ...head("PartialObjectMetadata"), metadata: whole.metadata };
-    assert.deepEqual(await server.must("GET", `${collection}/${name}`), whole, "get");
+    assert.deepEqual(await server.requestOk("GET", `${collection}/${name}`), whole, "get");
     for (const query of [`labelSelector=${selected}`, `fieldSelector=spec.tag%3D${name}`]) {
       const target = `${collection}?${query}`;
       assert.deepEqual(await items(target), [whole], `list by ${query}`);
       assert.deepEqual(await items(target, partialList), [onlyMetadata], `metadata by ${query}`);
-      const { rows } = await server.must("GET", `${target}&includeObject=Object`, {
+      const { rows } = await server.requestOk("GET", `${target}&includeObject=Object`, {
         headers: { accept: table },
       });
       const shown = (rows as { object: AnyObject }[]).map((row) => row.object);
@@ -224,7 +226,7 @@ describe("members of any name", () => {
   }
 
   for (const [door, write] of Object.entries(doors))
-    it(`are what they were sent as by ${door}`, async () => {
+    it(`have the values that were sent by ${door}`, async () => {
       const live = await server.watch(`${collection}?watch=true&resourceVersion=0`);
       await fc.assert(
         fc.asyncProperty(content, async (random) => {
@@ -239,14 +241,14 @@ describe("members of any name", () => {
           while (event?.object.metadata.resourceVersion !== answer.object.metadata.resourceVersion)
             event = await live.next();
           assert.deepEqual(event?.object, whole, "live watch");
-          await server.must("DELETE", `${collection}/${name}`);
+          await server.requestOk("DELETE", `${collection}/${name}`);
         }),
         { numRuns: 25 },
       );
       await live.leave();
     });
 
-  it("do not shift the metadata of a ConfigMap that comes as protobuf", async () => {
+  it("do not displace the metadata of a ConfigMap that is sent as protobuf", async () => {
     const target = `${cluster}/api/v1/namespaces/default/configmaps`;
     const keys = ["0", "metadata", "1", "__proto__", "labels"];
     const body = envelope("v1", "ConfigMap", [
@@ -263,7 +265,7 @@ describe("members of any name", () => {
     const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
     const made = await server.request("POST", target, { headers, body });
     assert.equal(made.status, 201, made.text);
-    const object = await server.must("GET", `${target}/pb`);
+    const object = await server.requestOk("GET", `${target}/pb`);
     assert.deepEqual(Object.keys(object.data ?? {}).sort(), [...keys].sort());
     assert.deepEqual(object.metadata.annotations, { 0: "b", "kcp.io/cluster": "a" });
     const [listed] = await items(`${target}?labelSelector=0%3Dx,metadata`);
@@ -271,7 +273,7 @@ describe("members of any name", () => {
     assert.deepEqual(listed, rest);
   });
 
-  it("that stand twice, once spelt otherwise, are the last of them for everybody", async () => {
+  it("that occur twice, once escaped, have the last value for every reader", async () => {
     const own = '{"name":"twice","labels":{"real":"twice"}}';
     const text = `{"apiVersion":"stable.example.com/v1","kind":"CronTab","\\u006detadata":${JSON.stringify(forged)},"metadata":${own},"spec":{"tag":"twice"}}`;
     const answer = await server.request("POST", collection, { headers: json, body: text });

@@ -1,5 +1,6 @@
 /**
- * Definitions and their objects belong to one logical cluster: another one sees neither, also when it has a definition of the same name.
+ * Definitions and their objects belong to one logical cluster: another cluster sees neither, even
+ * if it has a definition of the same name.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -36,11 +37,11 @@ before(async () => {
     "b",
   );
   for (const name of ["shared", `${secret}-name`]) {
-    await server.must("POST", `/clusters/b${instances}`, {
+    await server.requestOk("POST", `/clusters/b${instances}`, {
       body: { metadata: { name, labels: { owner: secret } }, spec: { [secret]: secret } },
     });
   }
-  await server.must("POST", `/clusters/a${instances}`, {
+  await server.requestOk("POST", `/clusters/a${instances}`, {
     body: { metadata: { name: "shared" }, spec: { ofa: "a" } },
   });
 });
@@ -128,19 +129,19 @@ describe("cluster a, next to cluster b", () => {
     });
   }
 
-  it("each has its own schema for the same name", async () => {
+  it("each cluster has its own schema for the same name", async () => {
     const body = (name: string) => ({ metadata: { name }, spec: { ofa: "1", [secret]: "2" } });
-    const inA = await server.must("POST", `/clusters/a${instances}`, { body: body("own") });
+    const inA = await server.requestOk("POST", `/clusters/a${instances}`, { body: body("own") });
     assert.deepEqual(inA["spec"], { ofa: "1" });
-    const inB = await server.must("POST", `/clusters/b${instances}`, { body: body("own") });
+    const inB = await server.requestOk("POST", `/clusters/b${instances}`, { body: body("own") });
     assert.deepEqual(inB["spec"], { [secret]: "2" });
   });
 
-  it("deleting a's definition, with all its objects, leaves b alone", async () => {
+  it("deleting a's definition, with all its objects, does not affect b", async () => {
     const before = await ofB();
-    await server.must("DELETE", `/clusters/a${instances}`);
+    await server.requestOk("DELETE", `/clusters/a${instances}`);
     const watch = await server.watch(`/clusters/a${definitionsPath}?watch=1`);
-    await server.must("DELETE", `/clusters/a${definitionsPath}/crontabs.stable.example.com`);
+    await server.requestOk("DELETE", `/clusters/a${definitionsPath}/crontabs.stable.example.com`);
     for (;;) if ((await watch.take(1))[0]?.type === "DELETED") break;
     await watch.leave();
     assert.equal(await ofB(), before);
@@ -148,10 +149,12 @@ describe("cluster a, next to cluster b", () => {
     assert.equal((await server.get(`/clusters/a${instances}`)).status, 404);
   });
 
-  it("clusters with equal definitions share what is made of them, and nothing else", async () => {
+  it("clusters with equal definitions share compiled schemas, and nothing else", async () => {
     await install(server, cronTabs({ schema: schemaOf("same") }), "c");
     await install(server, cronTabs({ schema: schemaOf("same") }), "d");
-    await server.must("POST", `/clusters/c${instances}`, { body: { metadata: { name: "x" } } });
+    await server.requestOk("POST", `/clusters/c${instances}`, {
+      body: { metadata: { name: "x" } },
+    });
     assert.deepEqual((await server.get(`/clusters/d${instances}`)).items, []);
     const documents = await Promise.all(
       ["c", "d"].map((name) => server.get(`/clusters/${name}/apis`, { headers: aggregated })),
@@ -159,7 +162,7 @@ describe("cluster a, next to cluster b", () => {
     assert.equal(documents[0]?.headers["etag"], documents[1]?.headers["etag"]);
   });
 
-  it("metadata of all clusters' objects is for those who may see all clusters", async () => {
+  it("metadata of objects in all clusters is served to users with access to all clusters", async () => {
     const headers = { accept: "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io" };
     const everywhere = `/clusters/*${resources}/crontabs`;
     assert.equal((await server.get(everywhere, { user: "a", headers })).status, 403);
@@ -188,7 +191,7 @@ describe("cluster a, next to cluster b", () => {
     await watch.leave();
   });
 
-  it("nobody lists whole objects of all clusters' definitions", async () => {
+  it("complete objects of custom resources cannot be listed over all clusters", async () => {
     const { status } = await server.get(`/clusters/*${resources}/crontabs`, { user: "masters" });
     assert.equal(status, 404);
   });

@@ -1,4 +1,7 @@
-/** Names are taken first come, first served; what is refused is said in conditions, and is given when it becomes free. */
+/**
+ * Names are assigned first come, first served; conditions report conflicts, and a name is assigned
+ * when it becomes free.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
@@ -49,11 +52,11 @@ const conflicts: [reason: string, names: AnyNames, message: string][] = [
   ],
 ];
 
-describe("a definition that asks for a taken name", () => {
+describe("a definition with a name conflict", () => {
   for (const [i, [reason, names, message]] of conflicts.entries()) {
     it(`is not established: ${reason}`, async () => {
       const plural = names.plural ?? `plural${i}`;
-      await server.must("POST", path, { body: cronTabs({ names: { ...names, plural } }) });
+      await server.requestOk("POST", path, { body: cronTabs({ names: { ...names, plural } }) });
       const object = await condition(
         server,
         `${plural}.stable.example.com`,
@@ -71,41 +74,41 @@ describe("a definition that asks for a taken name", () => {
     });
   }
 
-  it("is established elsewhere, where nobody has the name", async () => {
+  it("is established in another cluster without the conflict", async () => {
     const names = { plural: "plural0", singular: "crontab", kind: "A", shortNames: [] };
     const object = await install(server, cronTabs({ names }), "b");
     assert.equal(conditionOf(object, "NamesAccepted")?.status, "True");
   });
 
-  it("gets it when it becomes free", async () => {
-    await server.must("DELETE", `${path}/crontabs.stable.example.com`);
+  it("gets the name when it becomes free", async () => {
+    await server.requestOk("DELETE", `${path}/crontabs.stable.example.com`);
     const object = await condition(server, "plural3.stable.example.com", "Established", "True");
     const { acceptedNames } = object["status"] as { acceptedNames: AnyObject };
     assert.equal(acceptedNames.kind, "CronTab");
   });
 
-  it("of a built-in kind is not established, but other kinds of built-in groups are", async () => {
+  it("with a built-in kind is not established, but other kinds of built-in groups are", async () => {
     const taken = {
       plural: "configmaps",
       singular: "configmap",
       kind: "ConfigMap",
       shortNames: [],
     };
-    await server.must("POST", path, { body: cronTabs({ group: "", names: taken }) });
+    await server.requestOk("POST", path, { body: cronTabs({ group: "", names: taken }) });
     const object = await condition(server, "configmaps.core", "NamesAccepted", "False");
     assert.match(conditionOf(object, "NamesAccepted")?.message ?? "", /is already in use/);
     const free = { plural: "pods", singular: "pod", kind: "Pod", shortNames: ["po"] };
     await install(server, cronTabs({ group: "", names: free }));
     const pods = "/clusters/a/api/v1/namespaces/default/pods";
-    const pod = await server.must("POST", pods, { body: { metadata: { name: "p" } } });
+    const pod = await server.requestOk("POST", pods, { body: { metadata: { name: "p" } } });
     assert.equal(pod.apiVersion, "v1");
-    const { resources } = await server.must("GET", "/clusters/a/api/v1");
+    const { resources } = await server.requestOk("GET", "/clusters/a/api/v1");
     assert.ok((resources as { name: string }[]).some(({ name }) => name === "pods"));
-    const inB = await server.must("GET", "/clusters/b/api/v1");
+    const inB = await server.requestOk("GET", "/clusters/b/api/v1");
     assert.ok(!(inB["resources"] as { name: string }[]).some(({ name }) => name === "pods"));
   });
 
-  it("in a protected group says whether it is approved", async () => {
+  it("in a protected group reports whether it is approved", async () => {
     const names = { plural: "gates", singular: "gate", kind: "Gate", shortNames: [] };
     const approved = cronTabs({ group: "gateway.networking.k8s.io", names });
     const annotations = {

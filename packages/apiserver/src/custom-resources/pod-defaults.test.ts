@@ -1,4 +1,7 @@
-/** Goal: a Pod of a definition, written by hand or imported, has the defaults that a kube-apiserver gives it. */
+/**
+ * Goal: a Pod of a custom definition, created by hand or imported, has the defaults of
+ * kube-apiserver.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import {
@@ -20,7 +23,7 @@ beforeEach(async () => {
   webhook.reset();
   server = await TestServer.start();
   const body = { metadata: { name: "n" } };
-  await server.must("POST", "/clusters/a/api/v1/namespaces", { body });
+  await server.requestOk("POST", "/clusters/a/api/v1/namespaces", { body });
 });
 afterEach(() => server.close());
 
@@ -49,7 +52,9 @@ function definition(schema: object = anything): AnyObject {
 
 const specOf = (object: AnyObject) => object["spec"] as AnyObject;
 const create = async (spec: object) =>
-  specOf(await server.must("POST", pods, { body: { metadata: { generateName: "p-" }, spec } }));
+  specOf(
+    await server.requestOk("POST", pods, { body: { metadata: { generateName: "p-" }, spec } }),
+  );
 
 const container = {
   terminationMessagePath: "/dev/termination-log",
@@ -66,8 +71,8 @@ const pod = {
   enableServiceLinks: true,
 };
 
-describe("a Pod of a definition", () => {
-  it("has what Kubernetes fills in, and keeps what it says itself", async () => {
+describe("a Pod of a custom definition", () => {
+  it("has the defaults of Kubernetes, and keeps its own values", async () => {
     await install(server, definition());
     const plain = await create({ containers: [{ name: "c", image: "nginx" }] });
     assert.deepEqual(plain, {
@@ -82,7 +87,7 @@ describe("a Pod of a definition", () => {
     assert.deepEqual(await create(said), said);
   });
 
-  it("is pulled by what its images are called", async () => {
+  it("has an imagePullPolicy by the tags of its images", async () => {
     await install(server, definition());
     const digest = `sha256:${"a".repeat(64)}`;
     const policies = [
@@ -157,7 +162,7 @@ describe("a Pod of a definition", () => {
     ]);
   });
 
-  it("has no more of them than its schema knows, and is not blamed for the others", async () => {
+  it("has only defaults that its schema knows, without errors for the others", async () => {
     const text = { type: "string" };
     const containers = {
       type: "array",
@@ -169,16 +174,16 @@ describe("a Pod of a definition", () => {
       metadata: { name: "p" },
       spec: { containers: [{ name: "c", image: "x:1" }] },
     };
-    const made = await server.must("POST", `${pods}?fieldValidation=Strict`, { body });
+    const made = await server.requestOk("POST", `${pods}?fieldValidation=Strict`, { body });
     assert.deepEqual(specOf(made), {
       restartPolicy: "Always",
       containers: [{ name: "c", image: "x:1", imagePullPolicy: "IfNotPresent" }],
     });
   });
 
-  it("gets them again for what a webhook adds, which sees those that were there before", async () => {
+  it("gets defaults again for fields that a webhook adds, and the webhook sees the earlier ones", async () => {
     await install(server, definition());
-    webhook.answer("/inject", () => {
+    webhook.respondWith("/inject", () => {
       const value = [{ name: "init", image: "busybox" }];
       return { patch: [{ op: "add", path: "/spec/initContainers", value }] };
     });
@@ -188,12 +193,12 @@ describe("a Pod of a definition", () => {
       rules: rulesFor("pods"),
     });
     const made = await create({ containers: [{ name: "c", image: "nginx" }] });
-    const [asked] = webhook.asked;
+    const [asked] = webhook.receivedReviews;
     assert.equal(specOf(asked?.request.object as AnyObject)["restartPolicy"], "Always");
     assert.deepEqual(made["initContainers"], [{ name: "init", image: "busybox", ...container }]);
   });
 
-  it("that is applied has them, and they are nobody's", async () => {
+  it("that is applied has defaults without an owner", async () => {
     await install(server, definition());
     const applied = await server.patch(`${pods}/p?fieldManager=me`, "apply", {
       apiVersion: "v1",
@@ -206,7 +211,7 @@ describe("a Pod of a definition", () => {
     assert.doesNotMatch(JSON.stringify(owner?.fieldsV1), /dnsPolicy|imagePullPolicy/);
   });
 
-  it("that is no object where its spec should be is refused for that", async () => {
+  it("with a spec that is no object is rejected for that", async () => {
     await install(server, definition({ type: "object", properties: { spec: { type: "object" } } }));
     const body = { metadata: { name: "p" }, spec: "nothing" };
     const { status, object } = await server.request("POST", pods, { body });
@@ -214,7 +219,7 @@ describe("a Pod of a definition", () => {
     assert.match(object.message ?? "", /spec: Invalid value: "string"/);
   });
 
-  it("of another group is left as it is", async () => {
+  it("of another group has no defaults", async () => {
     const other = definition();
     const group = "example.com";
     const body = {
@@ -224,7 +229,7 @@ describe("a Pod of a definition", () => {
     };
     await install(server, body);
     const path = `/clusters/a/apis/${group}/v1/namespaces/n/pods`;
-    const made = await server.must("POST", path, {
+    const made = await server.requestOk("POST", path, {
       body: { metadata: { name: "p" }, spec: { containers: [] } },
     });
     assert.deepEqual(specOf(made), { containers: [] });

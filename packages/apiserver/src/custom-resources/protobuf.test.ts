@@ -1,4 +1,4 @@
-/** Definitions that stand in for kinds which Go clients know by heart take the protobuf that such clients send. */
+/** Definitions of kinds that are compiled into Go clients accept the protobuf of such clients. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, envelope, install, type Proto, TestServer } from "../testing/index.ts";
@@ -23,7 +23,7 @@ function standIn(group: string, kind: string, plural: string, options: object = 
 const pathOf = (group: string, version: string, plural: string) =>
   `/clusters/a/${group === "" ? "api" : `apis/${group}`}/${version}/namespaces/default/${plural}`;
 
-/** Metadata as Go writes it: empty texts and a zero time are there. */
+/** Metadata as Go encodes it: empty strings and a zero time are present. */
 const metadata = (name: string): Proto => [
   [1, name],
   [2, ""],
@@ -47,20 +47,23 @@ const kinds: readonly [group: string, version: string, kind: string, plural: str
   ["discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"],
 ];
 
-describe("protobuf of kinds that definitions stand in for", () => {
+describe("protobuf of kinds that custom definitions serve", () => {
   for (const [group, version, kind, plural] of kinds) {
-    it(`is taken of a ${kind}`, async () => {
+    it(`is accepted for a ${kind}`, async () => {
       await install(server, standIn(group, kind, plural));
       const apiVersion = group === "" ? version : `${group}/${version}`;
       const body = envelope(apiVersion, kind, [[1, metadata("one")]]);
-      const created = await server.must("POST", pathOf(group, version, plural), { body, headers });
+      const created = await server.requestOk("POST", pathOf(group, version, plural), {
+        body,
+        headers,
+      });
       assert.equal(created.kind, kind);
       assert.equal(created.apiVersion, apiVersion);
       assert.equal((created["metadata"] as AnyObject)["name"], "one");
     });
   }
 
-  it("arrives with all that is in it, without the zeros that JSON leaves out, and pruned", async () => {
+  it("is decoded completely, without the zero values that JSON omits, and pruned", async () => {
     const schema = {
       type: "object",
       properties: {
@@ -93,9 +96,9 @@ describe("protobuf of kinds that definitions stand in for", () => {
         [3, []],
       ]);
     const path = "/clusters/b/apis/apps/v1/namespaces/default/deployments";
-    const created = await server.must("POST", path, { body: deployment(3), headers });
+    const created = await server.requestOk("POST", path, { body: deployment(3), headers });
     const { resourceVersion } = created["metadata"] as { resourceVersion: string };
-    const taken = await server.must("PUT", `${path}/web`, {
+    const taken = await server.requestOk("PUT", `${path}/web`, {
       body: deployment(4, resourceVersion),
       headers,
     });
@@ -112,7 +115,7 @@ describe("protobuf of kinds that definitions stand in for", () => {
     assert.equal(refused.status, 422, refused.text);
   });
 
-  it("has no empty lists: one that a schema requires is empty, and the schema alone decides whether it may be", async () => {
+  it("cannot express empty lists: a required list is empty, and the schema alone decides whether it may be", async () => {
     const podSpec = (containers: object) => ({
       type: "object",
       required: ["containers"],
@@ -132,7 +135,7 @@ describe("protobuf of kinds that definitions stand in for", () => {
     ]);
     const path = (cluster: string) =>
       `/clusters/${cluster}/apis/apps/v1/namespaces/default/deployments`;
-    const created = await server.must("POST", path("c"), { body, headers });
+    const created = await server.requestOk("POST", path("c"), { body, headers });
     assert.deepEqual(created["spec"], { template: { spec: { containers: [] } } });
     const { managedFields } = created["metadata"] as AnyObject;
     assert.notDeepEqual(managedFields, []);
@@ -141,7 +144,7 @@ describe("protobuf of kinds that definitions stand in for", () => {
     assert.match(refused.text, /should have at least 1 items/);
   });
 
-  it("is refused for kinds of one's own, and for versions that clients do not have", async () => {
+  it("is rejected for other custom kinds, and for versions that clients do not have", async () => {
     await install(server, cronTabs());
     const body = envelope("stable.example.com/v1", "CronTab", [[1, metadata("one")]]);
     const own = await server.request("POST", pathOf("stable.example.com", "v1", "crontabs"), {
@@ -157,7 +160,7 @@ describe("protobuf of kinds that definitions stand in for", () => {
     assert.equal(unknown.status, 415);
   });
 
-  it("is refused when it is broken", async () => {
+  it("is rejected when it is malformed", async () => {
     const body = envelope("apps/v1", "Deployment", [[1, metadata("one")]]).subarray(0, 30);
     const path = pathOf("apps", "v1", "deployments");
     const answer = await server.request("POST", path, { body, headers });

@@ -1,4 +1,7 @@
-/** The end of a definition: what is held back is waited for, nothing new comes in, nothing comes back, and a crash in between does no harm. */
+/**
+ * The deletion of a definition: it waits for finalizers, permits no new objects, leaves no objects
+ * behind, and survives a crash in between.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { condition, conditionOf, definitionsPath, install, TestServer } from "../testing/index.ts";
@@ -26,10 +29,10 @@ function held(name: string): object {
 }
 
 describe("deleting a definition", () => {
-  it("waits for instances that are held back", async () => {
-    await server.must("POST", path, { body: held("held") });
-    await server.must("POST", path, { body: { metadata: { name: "free" } } });
-    const marked = await server.must("DELETE", crd);
+  it("waits for instances with finalizers", async () => {
+    await server.requestOk("POST", path, { body: held("held") });
+    await server.requestOk("POST", path, { body: { metadata: { name: "free" } } });
+    const marked = await server.requestOk("DELETE", crd);
     assert.deepEqual(marked.metadata["finalizers"], ["customresourcecleanup.apiextensions.k8s.io"]);
     assert.equal(conditionOf(marked, "Terminating")?.reason, "InstanceDeletionPending");
     const busy = await condition(server, "crontabs.stable.example.com", "Terminating", "True");
@@ -47,16 +50,16 @@ describe("deleting a definition", () => {
     assert.equal((await server.get(path)).status, 404);
   });
 
-  it("refuses new instances meanwhile, and says so in discovery", async () => {
-    await server.must("POST", path, { body: held("held") });
-    await server.must("DELETE", crd);
+  it("rejects new instances meanwhile, and discovery shows that", async () => {
+    await server.requestOk("POST", path, { body: held("held") });
+    await server.requestOk("DELETE", crd);
     const refused = await server.request("POST", path, { body: { metadata: { name: "late" } } });
     assert.equal(refused.status, 403);
     assert.equal(
       refused.object.message,
       'crontabs.stable.example.com "late" is forbidden: create not allowed while custom resource definition is terminating',
     );
-    const { resources } = await server.must("GET", "/clusters/a/apis/stable.example.com/v1");
+    const { resources } = await server.requestOk("GET", "/clusters/a/apis/stable.example.com/v1");
     assert.deepEqual((resources as { verbs: string[] }[])[0]?.verbs, [
       "delete",
       "deletecollection",
@@ -69,8 +72,8 @@ describe("deleting a definition", () => {
   });
 
   it("leaves nothing behind for a definition of the same name", async () => {
-    await server.must("POST", path, { body: { metadata: { name: "old" } } });
-    await server.must("DELETE", crd);
+    await server.requestOk("POST", path, { body: { metadata: { name: "old" } } });
+    await server.requestOk("DELETE", crd);
     await gone();
     await install(server, cronTabs());
     assert.deepEqual((await server.get(path)).items, []);
@@ -82,10 +85,12 @@ describe("deleting a definition", () => {
     assert.deepEqual(entries, []);
   });
 
-  it("goes on after a restart", async () => {
-    await server.must("POST", path, { body: held("held") });
-    await server.must("DELETE", crd);
-    while ((await server.must("GET", `${path}/held`)).metadata["deletionTimestamp"] === undefined)
+  it("continues after a restart", async () => {
+    await server.requestOk("POST", path, { body: held("held") });
+    await server.requestOk("DELETE", crd);
+    while (
+      (await server.requestOk("GET", `${path}/held`)).metadata["deletionTimestamp"] === undefined
+    )
       await new Promise(setImmediate);
     await server.server.close();
     server = await TestServer.start({ storage: server.storage });
@@ -93,12 +98,12 @@ describe("deleting a definition", () => {
     await gone();
   });
 
-  it("of one that was never established needs no instances to be looked for", async () => {
+  it("that was never established does not look for instances", async () => {
     const names = { plural: "others", singular: "crontab", kind: "Other", shortNames: [] };
-    await server.must("POST", `/clusters/a${definitionsPath}`, { body: cronTabs({ names }) });
+    await server.requestOk("POST", `/clusters/a${definitionsPath}`, { body: cronTabs({ names }) });
     await condition(server, "others.stable.example.com", "NamesAccepted", "False");
     const one = `/clusters/a${definitionsPath}/others.stable.example.com`;
-    await server.must("DELETE", one);
+    await server.requestOk("DELETE", one);
     while ((await server.get(one)).status !== 404) await new Promise(setImmediate);
   });
 
@@ -107,12 +112,12 @@ describe("deleting a definition", () => {
       body: { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid: "other" } },
     });
     assert.equal(answer.status, 409);
-    assert.equal((await server.must("GET", crd)).metadata["deletionTimestamp"], undefined);
+    assert.equal((await server.requestOk("GET", crd)).metadata["deletionTimestamp"], undefined);
   });
 
-  it("that is not wanted for real changes nothing", async () => {
-    await server.must("DELETE", `${crd}?dryRun=All`);
-    assert.equal((await server.must("GET", crd)).metadata["deletionTimestamp"], undefined);
+  it("as a dry run changes nothing", async () => {
+    await server.requestOk("DELETE", `${crd}?dryRun=All`);
+    assert.equal((await server.requestOk("GET", crd)).metadata["deletionTimestamp"], undefined);
     assert.equal((await server.get(path)).status, 200);
   });
 });

@@ -1,7 +1,9 @@
 /**
- * `x-kubernetes-validations` by CEL: the engine that structural schemas ask to compile and run their rules.
+ * `x-kubernetes-validations` in CEL: the engine with which structural schemas compile and evaluate
+ * their rules.
  *
- * It holds no state but what it compiled; a compiled schema keeps its rules for as long as it lives.
+ * Its only state is the cache of compiled rules; a compiled schema keeps its rules for as long as
+ * it lives.
  */
 import { type MaybeResumable, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import {
@@ -31,7 +33,7 @@ import type {
 } from "@kcp-ts/machinery/schema";
 import { declareSchema } from "./declared-schema.ts";
 
-/** Bytes of the largest request: what bounds how often a sub-schema can occur. */
+/** The bytes of the largest request, which limit how often a sub-schema can occur. */
 const requestBytesMax = 3 << 20;
 
 export const ruleEngine = {
@@ -56,7 +58,7 @@ function* compileInto(
   return compiled;
 }
 
-/** By the rules of a sub-schema: what was compiled ahead is found again. */
+/** By the rules of a sub-schema: finds rules that were compiled ahead. */
 const compiledRules = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
 const compiledRoots = new WeakMap<readonly ValidationRule[], readonly CompiledRule[]>();
 
@@ -119,7 +121,7 @@ function* compileRule(
   };
 }
 
-/** An expression of another type is no syntax error, and is not called one. */
+/** An expression of another type is not reported as a syntax error. */
 function errorOf(compiled: Compilation, prefix: string, wrongType: string): string | undefined {
   if (compiled.ok) return undefined;
   return compiled.message.startsWith("must evaluate to")
@@ -160,7 +162,7 @@ function evaluateMessage(
   });
 }
 
-/** At once, or in pieces where there is a loop in it. */
+/** Synchronous, or with yields to the event loop if the expression contains a loop. */
 function run<Outcome extends object>(
   program: Program,
   values: Activation,

@@ -1,18 +1,21 @@
 /**
- * What the rules of one version may take to compile. Kubernetes bounds what rules may cost when they run; compiling them is work, too, and
- * happens in the process that serves everybody.
+ * The limits of the rules of one version. Kubernetes limits the cost of evaluating rules; compiling
+ * them is work, too, in the process that serves all tenants.
  */
 import { isJsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import type { CustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 
-/** Rules of one version; the largest public definitions have some hundred. */
+/** The rules of one version; the largest public definitions have some hundred. */
 export const rulesMax = 1_000;
 
-/** UTF-16 units of the expressions of one version together; the largest public definitions have some ten thousand. */
+/**
+ * The UTF-16 units of the expressions of one version together; the largest public definitions have
+ * some ten thousand.
+ */
 export const ruleTextMax = 32_768;
 
-/** A schema that is stored already may stay as it is. */
+/** A schema that is already stored may stay unchanged. */
 export function ruleLimitErrors(
   { spec }: CustomResourceDefinition,
   old?: CustomResourceDefinition,
@@ -43,7 +46,7 @@ interface RuleCount {
   text: number;
 }
 
-/** Anything that looks like a list of rules counts, wherever it stands: the bound comes before any judgement. */
+/** Counts everything that looks like a list of rules, anywhere: this limit precedes validation. */
 function countRules(schema: JsonValue | undefined): RuleCount {
   const count: RuleCount = { rules: 0, text: 0 };
   const pending: JsonValue[] = schema === undefined ? [] : [schema];

@@ -1,4 +1,4 @@
-/** Rules in CEL, from the definition to the refusal. */
+/** CEL rules, from the definition to the rejection. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { definitionsPath, install, TestServer } from "../testing/index.ts";
@@ -150,7 +150,7 @@ const vectors: [title: string, name: string, spec: object, message: string | und
   ],
 ];
 
-describe("a rule looks at", () => {
+describe("a rule sees", () => {
   for (const [title, name, spec, message] of vectors) {
     it(title, async () => {
       const answer = await server.request("POST", path, { body: { metadata: { name }, spec } });
@@ -165,7 +165,7 @@ describe("a rule looks at", () => {
   }
 
   it("the value before an update", async () => {
-    await server.must("POST", path, {
+    await server.requestOk("POST", path, {
       body: { metadata: { name: "nt" }, spec: { fixed: "a", once: 1 } },
     });
     const changed = await server.patch(`${path}/nt`, "merge", { spec: { fixed: "b" } });
@@ -179,7 +179,7 @@ describe("a rule looks at", () => {
 });
 
 describe("a rule that costs too much", () => {
-  it("is stopped, and the request refused", async () => {
+  it("is stopped, and the request rejected", async () => {
     const loop = Array.from({ length: 1000 }, () => "xxxxx");
     const answer = await server.request("POST", path, {
       body: { metadata: { name: "ncost" }, spec: { loop } },
@@ -188,7 +188,7 @@ describe("a rule that costs too much", () => {
     assert.match(answer.object.message ?? "", /call cost exceeds limit/);
   });
 
-  it("is refused with its definition when its estimate is too high", async () => {
+  it("is rejected with its definition when its estimated cost is too high", async () => {
     const expensive = {
       type: "object",
       properties: {
@@ -207,7 +207,7 @@ describe("a rule that costs too much", () => {
     assert.match(answer.object.message ?? "", /Forbidden: estimated rule cost exceeds budget/);
   });
 
-  it("rules are not run on objects that are wrong otherwise", async () => {
+  it("is not evaluated on objects with other errors", async () => {
     const spec = { min: "x", max: 1 };
     const { object } = await server.request("POST", path, {
       body: { metadata: { name: "nskip" }, spec },

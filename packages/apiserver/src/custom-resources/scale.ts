@@ -1,11 +1,17 @@
-/** The scale subresource: autoscaling/v1 Scale, read from and written to the paths that a definition names. */
+/**
+ * The scale subresource: autoscaling/v1 Scale, read from and written to the paths that a definition
+ * names.
+ */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import type { ScalePaths } from "@kcp-ts/machinery/schema";
 import { scale } from "@kcp-ts/machinery/shape";
 import { fieldError, quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { SubresourceView } from "../registry/index.ts";
 
-/** What a change starts from where there are none, as in Kubernetes: a patch that does not say how many is told from one that says zero. */
+/**
+ * The initial replicas of a change when there are none, as in Kubernetes: distinguishes a patch
+ * without replicas from one that sets 0.
+ */
 const noReplicas = -(2 ** 31);
 
 export function scaleView({
@@ -15,7 +21,7 @@ export function scaleView({
 }: ScalePaths): SubresourceView {
   const read = (object: JsonObject, purpose: "show" | "change" = "show"): JsonObject => {
     const replicas = integerAt(object, specReplicasPath);
-    // What has none cannot be shown, but it can be given some.
+    // A Scale without replicas cannot be read, but its replicas can be set.
     if (replicas === undefined && purpose === "show") {
       const message = `the spec replicas field ${quote(specReplicasPath)} does not exist`;
       throw new StatusError({
@@ -84,7 +90,9 @@ function integerAt(object: JsonObject, path: string): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
-/** A copy with the value at the path; what is no object on the way is replaced by one. */
+/**
+ * A copy with the value at the path; a value on the way that is not an object is replaced by one.
+ */
 function withValue(object: JsonObject, [first, ...rest]: string[], value: JsonValue): JsonObject {
   if (first === undefined) return object;
   const copy: { [key: string]: JsonValue } = { ...object };

@@ -1,13 +1,20 @@
 /**
- * What all logical clusters with the same definition share: its names, its versions, and (made when first used) their strategies.
+ * SharedDefinition: the part of a definition that all logical clusters with an equal definition
+ * share: its names, its versions, and (created on first use) their strategies.
  *
- * Schemas are kept packed. A big one takes megabytes once it is compiled, and most are not used for most of the time; so what is compiled
- * lives in a bounded cache and is made again from the packed text when it is needed again.
+ * Schemas are kept compressed. A large one takes megabytes once it is compiled, and most are unused
+ * most of the time; so compiled schemas live in a limited cache and are compiled again from the
+ * compressed text when needed.
  */
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { InternPool } from "@kcp-ts/machinery/base";
-import { type JsonObject, type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import { InternPool, type Resumable } from "@kcp-ts/machinery/base";
+import {
+  type JsonObject,
+  type JsonValue,
+  parseResumable,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import {
   type CrdConversion,
   type CrdNames,
@@ -19,7 +26,7 @@ import { SharedVersion } from "./shared-version.ts";
 
 const interned = new InternPool<SharedDefinition>();
 
-/** Definitions that are equal in everything that serving depends on are one. */
+/** Definitions that are equal in everything that serving depends on share one object. */
 export function internDefinition(
   object: JsonObject,
   definition: CustomResourceDefinition,
@@ -33,7 +40,7 @@ export function internDefinition(
 }
 
 export class SharedDefinition {
-  /** A hash of all that the schemas and names are made from. */
+  /** A hash of everything that the schemas and names are derived from. */
   readonly content: string;
   readonly group: string;
   readonly names: CrdNames;
@@ -41,9 +48,9 @@ export class SharedDefinition {
   readonly isTerminating: boolean;
   readonly storageVersion: string;
   readonly conversion: CrdConversion | undefined;
-  /** The served ones, the preferred one first. */
+  /** The served versions, the preferred one first. */
   readonly versions: readonly SharedVersion[];
-  /** All of them, for conversion: objects may be stored in a version that is no longer served. */
+  /** All versions, for conversion: objects may be stored in a version that is no longer served. */
   readonly #all: ReadonlyMap<string, SharedVersion>;
 
   constructor(content: string, { spec, status }: CustomResourceDefinition, isTerminating: boolean) {
@@ -66,17 +73,23 @@ export class SharedDefinition {
   }
 }
 
-/** A schema's text, packed. */
+/** The compressed text of a schema. */
 export interface CompressedSchema {
-  /** Of the text. */
+  /** The length of the text. */
   readonly length: number;
-  unpack(): JsonObject | undefined;
+  decompress(): Resumable<JsonObject | undefined>;
 }
 
-/** Definitions go through several states with the same schemas, and versions often share one. */
+/** Definitions have several states with the same schemas, and versions often share one. */
 const packedSchemas = new InternPool<CompressedSchema>();
 
-const noSchema: CompressedSchema = { length: 0, unpack: () => undefined };
+const noSchema: CompressedSchema = {
+  length: 0,
+  // biome-ignore lint/correctness/useYield: there is nothing to rest from.
+  *decompress() {
+    return undefined;
+  },
+};
 
 function compressSchema({ schema }: CrdVersion): CompressedSchema {
   if (schema === undefined) return noSchema;
@@ -86,7 +99,11 @@ function compressSchema({ schema }: CrdVersion): CompressedSchema {
     const packed = deflateRawSync(text, { level: 1 });
     return {
       length: text.length,
-      unpack: () => parseJson(inflateRawSync(packed).toString("utf8")).value as JsonObject,
+      *decompress() {
+        const unpacked = inflateRawSync(packed).toString("utf8");
+        yield;
+        return (yield* parseResumable(unpacked)).value as JsonObject;
+      },
     };
   });
 }

@@ -1,5 +1,8 @@
-/** One version of a definition, as discovery lists it and as all clusters with the same definition share it. */
-import { type Resumable, runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
+/**
+ * SharedVersion: one version of a definition, as discovery lists it and as all clusters with an
+ * equal definition share it.
+ */
+import { type Resumable, runSync, runYielding, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type CompiledSchema,
@@ -17,14 +20,15 @@ import {
   type CompiledSchemaOwner,
   CompiledVersion,
   compiledSchemaBudget,
+  compileVersionSchema,
   type VersionTraits,
 } from "./compiled-version.ts";
 import { customSchema, customStrategy, customSubresources } from "./custom-strategy.ts";
 import { ruleEngine } from "./rule-engine.ts";
-import { collectSchemaRules } from "./rule-sources.ts";
+import { collectSchemaRules } from "./schema-rules.ts";
 import type { CompressedSchema, SharedDefinition } from "./shared-definition.ts";
 
-/** In the order in which Kubernetes tells them. */
+/** In the order of Kubernetes. */
 const allVerbs = [
   "delete",
   "deletecollection",
@@ -35,10 +39,10 @@ const allVerbs = [
   "update",
   "watch",
 ] as const;
-/** Of a definition that is being deleted: nothing new comes in. */
+/** The verbs of a definition that is being deleted: no object can be created. */
 const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"] as const;
 
-/** UTF-16 units of a schema below which it is compiled on the spot. */
+/** Schemas with fewer UTF-16 units are compiled synchronously. */
 const largeSchemaLength = 4 << 10;
 
 function* prepareRules({ root }: CompiledSchema): Resumable<void> {
@@ -93,7 +97,10 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
   get verbs(): readonly string[] {
     return this.definition.isTerminating ? lastVerbs : allVerbs;
   }
-  /** What is served also while the definition is being deleted, though it is not announced. */
+  /**
+   * The verbs that are also served while the definition is being deleted, though discovery does not
+   * list them.
+   */
   get servedVerbs(): readonly string[] {
     return allVerbs;
   }
@@ -124,7 +131,7 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
     const { deprecated, deprecationWarning } = this.traits;
     if (!deprecated) return undefined;
     if (deprecationWarning !== undefined) return [deprecationWarning];
-    // Served versions are ordered, the best first.
+    // Served versions are ordered, the preferred one first.
     const better = this.definition.versions.find(
       ({ traits, version }) =>
         traits.deprecated !== true && compareVersionPriority(version, this.version) < 0,
@@ -133,48 +140,50 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
     return [`${apiVersionOf(this)} ${this.kind} is deprecated${advice}`];
   }
 
-  /** The schema and what is made of it; held by a cache, so not to be kept. */
+  /** The compiled schema; owned by a cache, so callers must not keep it. */
   compiled(): CompiledVersion {
     if (this.#compiled !== undefined) {
       compiledSchemaBudget.use(this.#compiled);
       return this.#compiled;
     }
-    return this.#compile(this.#schema.unpack());
+    return runSync(this.#compile(this.decompressSchema()));
   }
 
-  #compile(json: JsonObject | undefined): CompiledVersion {
-    const schema = this.#schema;
-    const compiled = new CompiledVersion(this.traits, () => schema.unpack(), json);
+  *#compile(json: JsonObject | undefined): Resumable<CompiledVersion> {
+    const schema = yield* compileVersionSchema(json);
+    // A request that could not wait may have compiled it meanwhile.
+    if (this.#compiled !== undefined) return this.#compiled;
+    const compiled = new CompiledVersion(this.traits, schema, () => this.decompressSchema());
     this.#compiled = compiled;
     compiledSchemaBudget.add(this, compiled, compiled.weight);
     return compiled;
   }
 
-  /** Undefined when using the version takes no time worth waiting for; else the work is done in pieces. */
+  /**
+   * Undefined when the version is ready, or compiles quickly; otherwise compiles with yields to the
+   * event loop.
+   */
   warmUp(): Promise<void> | undefined {
     if (this.#compiled !== undefined || this.#schema.length < largeSchemaLength) return undefined;
-    this.#warming ??= this.#compileInPieces().finally(() => {
+    this.#warming ??= this.#compileYielding().finally(() => {
       this.#warming = undefined;
     });
     return this.#warming;
   }
 
-  async #compileInPieces(): Promise<void> {
-    await yieldToEventLoop();
-    const json = this.#schema.unpack();
-    await yieldToEventLoop();
-    const compiled = this.#compile(json);
+  async #compileYielding(): Promise<void> {
+    const json = await runYielding(this.#schema.decompress());
+    const compiled = await runYielding(this.#compile(json));
     await yieldToEventLoop();
     compiled.prepareApply(json);
-    const { schema } = compiled;
-    await runYielding(prepareRules(schema));
+    await runYielding(prepareRules(compiled.schema));
   }
 
   dropCompiled(): void {
     this.#compiled = undefined;
   }
 
-  unpackSchema(): JsonObject | undefined {
-    return this.#schema.unpack();
+  decompressSchema(): JsonObject | undefined {
+    return runSync(this.#schema.decompress());
   }
 }

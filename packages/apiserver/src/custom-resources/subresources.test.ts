@@ -1,4 +1,4 @@
-/** The status and scale endpoints of custom kinds, their columns, selectors and patches. */
+/** The status and scale subresources of custom kinds, their columns, selectors and patches. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { install, TestServer } from "../testing/index.ts";
@@ -58,7 +58,7 @@ before(async () => {
     ],
   };
   await install(server, cronTabs({ schema, version }));
-  await server.must("POST", path, {
+  await server.requestOk("POST", path, {
     body: {
       metadata: { name: "one" },
       spec: { replicas: 2, items: [{ type: "Ready", value: "yes" }] },
@@ -70,24 +70,24 @@ after(() => server.close());
 
 describe("the status", () => {
   it("is not set by creating, nor by updating the object", async () => {
-    const created = await server.must("GET", one);
+    const created = await server.requestOk("GET", one);
     assert.ok(!Object.hasOwn(created, "status"));
-    const updated = await server.must("PUT", one, {
+    const updated = await server.requestOk("PUT", one, {
       body: { ...created, status: { replicas: 3 } },
     });
     assert.ok(!Object.hasOwn(updated, "status"));
     assert.equal(updated.metadata["generation"], 1);
   });
 
-  it("is set by its own endpoint, which changes nothing else", async () => {
-    const old = await server.must("GET", one);
+  it("is set by its own subresource, which changes nothing else", async () => {
+    const old = await server.requestOk("GET", one);
     const body = {
       ...old,
       metadata: { ...old.metadata, labels: { a: "b" } },
       spec: { replicas: 9 },
       status: { replicas: 3, selector: "app=x" },
     };
-    const updated = await server.must("PUT", `${one}/status`, { body });
+    const updated = await server.requestOk("PUT", `${one}/status`, { body });
     assert.deepEqual(updated["spec"], old["spec"]);
     assert.equal(updated.metadata.labels, undefined);
     assert.deepEqual(updated["status"], { replicas: 3, selector: "app=x" });
@@ -106,7 +106,7 @@ describe("the status", () => {
 
 describe("the scale", () => {
   it("shows the replicas", async () => {
-    const scale = await server.must("GET", `${one}/scale`);
+    const scale = await server.requestOk("GET", `${one}/scale`);
     assert.equal(scale.kind, "Scale");
     assert.equal(scale.apiVersion, "autoscaling/v1");
     assert.deepEqual(scale["spec"], { replicas: 2 });
@@ -114,9 +114,9 @@ describe("the scale", () => {
     assert.equal(scale.metadata.name, "one");
   });
 
-  it("sets them, by update and by patch", async () => {
-    const scale = await server.must("GET", `${one}/scale`);
-    const updated = await server.must("PUT", `${one}/scale`, {
+  it("sets the replicas, by update and by patch", async () => {
+    const scale = await server.requestOk("GET", `${one}/scale`);
+    const updated = await server.requestOk("PUT", `${one}/scale`, {
       body: { ...scale, spec: { replicas: 4 } },
     });
     assert.deepEqual(updated["spec"], { replicas: 4 });
@@ -124,7 +124,7 @@ describe("the scale", () => {
     assert.equal(stale.status, 409);
     const patched = await server.patch(`${one}/scale`, "merge", { spec: { replicas: 5 } });
     assert.deepEqual(patched.object["spec"], { replicas: 5 });
-    const object = await server.must("GET", one);
+    const object = await server.requestOk("GET", one);
     assert.equal((object["spec"] as { replicas: number }).replicas, 5);
     assert.equal(object.metadata["generation"], 3);
   });
@@ -138,8 +138,8 @@ describe("the scale", () => {
     );
   });
 
-  it("of an object without replicas cannot be shown, nor patched without saying how many, but set", async () => {
-    await server.must("POST", path, { body: { metadata: { name: "none" }, spec: {} } });
+  it("of an object without replicas cannot be read, nor patched without replicas, but set", async () => {
+    await server.requestOk("POST", path, { body: { metadata: { name: "none" }, spec: {} } });
     const scale = `${path}/none/scale`;
     const shown = await server.get(scale);
     assert.equal(shown.status, 500);
@@ -152,11 +152,11 @@ describe("the scale", () => {
     );
     const set = await server.patch(scale, "merge", { spec: { replicas: 3 } });
     assert.deepEqual(set.object["spec"], { replicas: 3 });
-    await server.must("DELETE", `${path}/none`);
+    await server.requestOk("DELETE", `${path}/none`);
   });
 
   it("is a kind of another group in discovery", async () => {
-    const { resources } = await server.must("GET", "/clusters/a/apis/stable.example.com/v1");
+    const { resources } = await server.requestOk("GET", "/clusters/a/apis/stable.example.com/v1");
     const scale = (resources as { name: string }[]).find(({ name }) => name === "crontabs/scale");
     assert.deepEqual(scale, {
       name: "crontabs/scale",
@@ -171,7 +171,7 @@ describe("the scale", () => {
 });
 
 describe("tables and selectors", () => {
-  it("columns are those of the definition", async () => {
+  it("have the columns of the definition", async () => {
     const { object } = await server.get(path, {
       headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
     });
@@ -186,8 +186,8 @@ describe("tables and selectors", () => {
     assert.deepEqual(rows[0]?.cells.slice(0, 3), ["one", 5, "yes"]);
   });
 
-  it("fields are selected by their values, defaults included", async () => {
-    await server.must("POST", path, {
+  it("select fields by their values, defaults included", async () => {
+    await server.requestOk("POST", path, {
       body: { metadata: { name: "two" }, spec: { color: "blue" } },
     });
     const names = async (selector: string) =>
@@ -207,8 +207,8 @@ describe("tables and selectors", () => {
   });
 });
 
-describe("workload kinds that are defined", () => {
-  it("show the columns that people know", async () => {
+describe("workload kinds with custom definitions", () => {
+  it("have the columns of kubectl", async () => {
     const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
     const names = {
       plural: "statefulsets",
@@ -219,7 +219,7 @@ describe("workload kinds that are defined", () => {
     await install(server, cronTabs({ group: "apps", names, schema }));
     const sets = "/clusters/a/apis/apps/v1/namespaces/default/statefulsets";
     const template = { spec: { containers: [{ name: "c", image: "i:1" }] } };
-    await server.must("POST", sets, {
+    await server.requestOk("POST", sets, {
       body: {
         metadata: { name: "s" },
         spec: { replicas: 15, template },
@@ -242,7 +242,7 @@ describe("workload kinds that are defined", () => {
 });
 
 describe("patches", () => {
-  it("strategic merge is for kinds that have merge keys", async () => {
+  it("of type strategic merge require kinds with merge keys", async () => {
     const answer = await server.patch(one, "strategic", { spec: { replicas: 1 } });
     assert.equal(answer.status, 415);
     assert.match(
@@ -251,7 +251,7 @@ describe("patches", () => {
     );
   });
 
-  it("kinds of built-in groups merge by the keys of their schema", async () => {
+  it("of kinds of built-in groups merge by the keys of their schema", async () => {
     const schema = {
       type: "object",
       properties: {
@@ -284,7 +284,7 @@ describe("patches", () => {
       { name: "a", image: "1" },
       { name: "b", image: "1" },
     ];
-    await server.must("POST", deployments, {
+    await server.requestOk("POST", deployments, {
       body: { metadata: { name: "d" }, spec: { containers } },
     });
     const change = { spec: { containers: [{ name: "b", image: "2" }] } };

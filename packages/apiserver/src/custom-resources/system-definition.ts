@@ -1,6 +1,6 @@
 /**
- * A kind of our own that is written down as a definition: served like a custom kind, with the rules of its schema, but by every logical
- * cluster, and without a CustomResourceDefinition that anybody could see or change.
+ * A system kind that is declared by a schema: served like a custom kind, but by every logical
+ * cluster, and without a CustomResourceDefinition that clients could see or change.
  */
 import { assert } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -14,13 +14,13 @@ export interface SystemKind {
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
-  /** False if left out. */
+  /** False if omitted. */
   readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly columns: readonly JsonObject[];
   readonly hasStatus: boolean;
-  /** Of the whole object. */
+  /** The schema of the complete object. */
   readonly schema: JsonObject;
 }
 
@@ -62,7 +62,7 @@ export function systemDefinition(kind: SystemKind): ResourceDefinition {
   return plainDefinition(shared);
 }
 
-/** A copy whose parts can be replaced one by one. */
+/** A copy whose members can be replaced one by one. */
 function plainDefinition(shared: SharedVersion): ResourceDefinition {
   const { group, version, resource, singular, kind, listKind } = shared;
   return {

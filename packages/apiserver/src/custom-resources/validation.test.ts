@@ -1,4 +1,7 @@
-/** What is wrong with an object or a definition, in Kubernetes' words, from the schema to the answer. */
+/**
+ * The errors of an object or a definition, with Kubernetes' messages, from the schema to the
+ * response.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { definitionsPath, install, TestServer } from "../testing/index.ts";
@@ -160,22 +163,22 @@ describe("an object of a custom kind", () => {
     });
   }
 
-  it("all that is wrong is said at once", async () => {
+  it("is rejected with all errors at once", async () => {
     const body = { metadata: { name: "x" }, spec: { size: 0, color: "blue" } };
     const { object } = await server.request("POST", path, { body });
     const { causes } = object.details as { causes: { field: string }[] };
     assert.deepEqual(causes.map(({ field }) => field).sort(), ["spec.color", "spec.size"]);
   });
 
-  it("null is dropped where it is not allowed, and kept where it is", async () => {
+  it("loses null where it is not allowed, and keeps it where it is", async () => {
     const spec = { size: 2, color: null, maybe: null };
-    const created = await server.must("POST", path, {
+    const created = await server.requestOk("POST", path, {
       body: { metadata: { name: "nulls" }, spec },
     });
     assert.deepEqual(created["spec"], { size: 2, maybe: null });
   });
 
-  it("unknown fields are refused, warned of or dropped, as the sender wishes", async () => {
+  it("with unknown fields is rejected, warned of or pruned, as fieldValidation says", async () => {
     const body = { metadata: { name: "fields", bogus: 1 }, spec: { size: 2, other: 1 }, more: 1 };
     const strict = await server.request("POST", `${path}?fieldValidation=Strict`, { body });
     assert.equal(strict.status, 400);
@@ -196,25 +199,25 @@ describe("an object of a custom kind", () => {
     assert.ok(!Object.hasOwn(ignored.object, "more"));
   });
 
-  it("names of prototypes are names like others", async () => {
+  it("may have fields with the names of Object.prototype members", async () => {
     const labels = JSON.parse('{"__proto__":"1","constructor":"2"}') as object;
     const body = { metadata: { name: "proto" }, spec: { size: 2, labels } };
-    const created = await server.must("POST", path, { body });
+    const created = await server.requestOk("POST", path, { body });
     assert.deepEqual(Object.keys((created["spec"] as { labels: object }).labels).sort(), [
       "__proto__",
       "constructor",
     ]);
   });
 
-  it("an update needs a version, and errors on what it leaves alone are forgiven", async () => {
+  it("requires a resourceVersion on update, and errors of unchanged fields are ignored", async () => {
     const body = { metadata: { name: "ratchet" }, spec: { size: 4, code: "abc" } };
-    const created = await server.must("POST", path, { body });
+    const created = await server.requestOk("POST", path, { body });
     const without = await server.request("PUT", `${path}/ratchet`, { body });
     assert.equal(
       without.object.message,
       'crontabs.stable.example.com "ratchet" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
     );
-    const crd = await server.must(
+    const crd = await server.requestOk(
       "GET",
       `/clusters/a${definitionsPath}/crontabs.stable.example.com`,
     );
@@ -225,7 +228,7 @@ describe("an object of a custom kind", () => {
     assert.ok(version !== undefined);
     version.schema.openAPIV3Schema.properties.spec.properties.code.maxLength = 2;
     const crdPath = `/clusters/a${definitionsPath}/crontabs.stable.example.com`;
-    await server.must("PUT", crdPath, { body: stricter });
+    await server.requestOk("PUT", crdPath, { body: stricter });
     const kept = { ...created, spec: { size: 6, code: "abc" } };
     assert.equal((await server.request("PUT", `${path}/ratchet`, { body: kept })).status, 200);
     const changed = await server.patch(`${path}/ratchet`, "merge", { spec: { code: "abd" } });
@@ -320,7 +323,7 @@ describe("a definition", () => {
     });
   }
 
-  it("unknown keywords are found at any depth", async () => {
+  it("with unknown keywords at any depth is rejected", async () => {
     const schema = {
       type: "object",
       properties: { l: { type: "array", items: { type: "string", nope: 1 } } },
@@ -335,7 +338,7 @@ describe("a definition", () => {
     );
   });
 
-  it("an unrecognized format is warned of", async () => {
+  it("with an unrecognized format gets a warning", async () => {
     const schema = { type: "object", properties: { s: { type: "string", format: "fancy" } } };
     const answer = await server.request("POST", `${path}?dryRun=All`, {
       body: cronTabs({ schema, names: { plural: "fancies", singular: "fancy", kind: "Fancy" } }),
@@ -344,7 +347,7 @@ describe("a definition", () => {
     assert.deepEqual(answer.warnings, ['299 - "unrecognized format \\"fancy\\""']);
   });
 
-  it("an update needs a version, and names do not change", async () => {
+  it("requires a resourceVersion on update, and names are immutable", async () => {
     const names = { plural: "fixeds", singular: "fixed", kind: "Fixed", shortNames: [] };
     const object = await install(server, cronTabs({ names }));
     const one = `${path}/fixeds.stable.example.com`;
@@ -376,24 +379,25 @@ describe("a large definition", () => {
     return cronTabs({ schema, group: "large.example.com" });
   };
 
-  it("is judged while others are served", async () => {
+  it("is validated with yields to the event loop", async () => {
     let turns = 0;
     let isDone = false;
     const count = () => {
       turns++;
       if (!isDone) setImmediate(count);
     };
-    const creating = server.must("POST", `/clusters/large${definitionsPath}`, {
+    const creating = server.requestOk("POST", `/clusters/large${definitionsPath}`, {
       body: large(5_000, { type: "string" }),
     });
     setImmediate(count);
     await creating;
     isDone = true;
-    // Reading, each half of the judgement, ownership and storing: others had a turn between all of them.
+    // Decoding, each half of the validation, ownership and storing: the server yields between all
+    // of them.
     assert.ok(turns >= 6, `${turns} turns`);
   });
 
-  it("is refused with all that is wrong with it, new or changed", async () => {
+  it("is rejected with all its errors, new or changed", async () => {
     const body = large(5_000, { type: "strange" });
     const created = await server.request("POST", `/clusters/other${definitionsPath}`, { body });
     assert.equal(created.status, 422);

@@ -1,4 +1,7 @@
-/** Objects that were stored in another version, or under another schema, are served as the present definition wants them. */
+/**
+ * Objects that were stored in another version, or under another schema, are served as the current
+ * definition requires.
+ */
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
 import type { Entry } from "../storage/index.ts";
@@ -42,17 +45,17 @@ function version(name: string, properties: object, more: object = {}): object {
 const text = { type: "string" };
 
 async function setVersions(versions: readonly object[]): Promise<AnyObject> {
-  const object = await server.must("GET", crd);
+  const object = await server.requestOk("GET", crd);
   const spec = object["spec"] as object;
-  return server.must("PUT", crd, { body: { ...object, spec: { ...spec, versions } } });
+  return server.requestOk("PUT", crd, { body: { ...object, spec: { ...spec, versions } } });
 }
 
 function create(path: string, name: string, spec: object): Promise<AnyObject> {
-  return server.must("POST", path, { body: { metadata: { name }, spec } });
+  return server.requestOk("POST", path, { body: { metadata: { name }, spec } });
 }
 
-describe("a schema that changes", () => {
-  it("shows its new defaults on objects that were stored before", async () => {
+describe("a schema change", () => {
+  it("applies new defaults to objects that were stored before", async () => {
     await install(
       server,
       cronTabs({ spec: { versions: [version("v1", { a: text }, { storage: true })] } }),
@@ -60,7 +63,7 @@ describe("a schema that changes", () => {
     await create(v1, "old", { a: "1" });
     const properties = { a: text, b: { type: "string", default: "filled" } };
     await setVersions([version("v1", properties, { storage: true })]);
-    assert.deepEqual((await server.must("GET", `${v1}/old`))["spec"], { a: "1", b: "filled" });
+    assert.deepEqual((await server.requestOk("GET", `${v1}/old`))["spec"], { a: "1", b: "filled" });
     const { items } = await server.get(v1);
     assert.deepEqual(items[0]?.["spec"], { a: "1", b: "filled" });
     const watch = await server.watch(`${v1}?watch=1`);
@@ -76,14 +79,14 @@ describe("a schema that changes", () => {
     assert.deepEqual(applied.object["spec"], { a: "3", b: "filled" }, applied.text);
   });
 
-  it("no longer shows fields that it no longer has", async () => {
+  it("hides fields that were removed from the schema", async () => {
     const both = version("v1", { a: text, b: text }, { storage: true });
     await install(server, cronTabs({ spec: { versions: [both] } }));
     await create(v1, "old", { a: "1", b: "2" });
     await setVersions([version("v1", { a: text }, { storage: true })]);
-    assert.deepEqual((await server.must("GET", `${v1}/old`))["spec"], { a: "1" });
+    assert.deepEqual((await server.requestOk("GET", `${v1}/old`))["spec"], { a: "1" });
     await setVersions([both]);
-    assert.deepEqual((await server.must("GET", `${v1}/old`))["spec"], { a: "1", b: "2" });
+    assert.deepEqual((await server.requestOk("GET", `${v1}/old`))["spec"], { a: "1", b: "2" });
   });
 
   it("ends the watches of its objects, and only those", async () => {
@@ -102,7 +105,7 @@ describe("a schema that changes", () => {
     await other.leave();
   });
 
-  it("a write that changes nothing but its form is stored anew", async () => {
+  it("stores an object again on a write that only changes its form", async () => {
     await install(
       server,
       cronTabs({ spec: { versions: [version("v1", { a: text }, { storage: true })] } }),
@@ -111,11 +114,11 @@ describe("a schema that changes", () => {
     await setVersions([
       version("v1", { a: text, b: { ...text, default: "d" } }, { storage: true }),
     ]);
-    const read = await server.must("GET", `${v1}/old`);
+    const read = await server.requestOk("GET", `${v1}/old`);
     assert.equal(read.metadata.resourceVersion, old.metadata.resourceVersion);
-    const written = await server.must("PUT", `${v1}/old`, { body: read });
+    const written = await server.requestOk("PUT", `${v1}/old`, { body: read });
     assert.notEqual(written.metadata.resourceVersion, old.metadata.resourceVersion);
-    const again = await server.must("PUT", `${v1}/old`, { body: written });
+    const again = await server.requestOk("PUT", `${v1}/old`, { body: written });
     assert.equal(again.metadata.resourceVersion, written.metadata.resourceVersion);
   });
 });
@@ -127,9 +130,9 @@ describe("two versions without a webhook", () => {
   ];
   beforeEach(() => install(server, cronTabs({ spec: { versions } })));
 
-  it("show the same objects under their own names", async () => {
+  it("serve the same objects under their own apiVersion", async () => {
     await create(v1, "x", { a: "1", only1: "z" });
-    const read = await server.must("GET", `${v2}/x`);
+    const read = await server.requestOk("GET", `${v2}/x`);
     assert.equal(read.apiVersion, "stable.example.com/v2");
     assert.deepEqual(read["spec"], { a: "1", b: "d" });
     const { object } = await server.get(v2);
@@ -144,9 +147,9 @@ describe("two versions without a webhook", () => {
     await watch.leave();
   });
 
-  it("store in the storage version, whichever the object came in", async () => {
+  it("store in the storage version, in whichever version an object was sent", async () => {
     const created = await create(v2, "x", { a: "1", b: "2" });
-    // What the storage version has no field for is lost, and that is shown at once.
+    // Fields that the storage version does not have are lost, which the response shows at once.
     assert.deepEqual(created["spec"], { a: "1", b: "d" });
     assert.equal(created.apiVersion, "stable.example.com/v2");
     const page = await server.storage.list("/stable.example.com/crontabs/" as never, {
@@ -160,7 +163,7 @@ describe("two versions without a webhook", () => {
     assert.equal(patched.object.apiVersion, "stable.example.com/v2");
   });
 
-  it("a new storage version is noted, and the old one stays while it may be stored", async () => {
+  it("record a new storage version, and keep the old one while objects may be stored in it", async () => {
     await create(v1, "old", { a: "1" });
     const object = await setVersions([
       version("v1", { a: text, only1: text }),
@@ -170,9 +173,9 @@ describe("two versions without a webhook", () => {
       "v1",
       "v2",
     ]);
-    assert.deepEqual((await server.must("GET", `${v2}/old`))["spec"], { a: "1" });
-    assert.equal((await server.must("GET", `${v1}/old`)).apiVersion, "stable.example.com/v1");
-    const without = await server.must("GET", crd);
+    assert.deepEqual((await server.requestOk("GET", `${v2}/old`))["spec"], { a: "1" });
+    assert.equal((await server.requestOk("GET", `${v1}/old`)).apiVersion, "stable.example.com/v1");
+    const without = await server.requestOk("GET", crd);
     const spec = {
       ...(without["spec"] as object),
       versions: [version("v2", { a: text }, { storage: true })],
@@ -184,8 +187,8 @@ describe("two versions without a webhook", () => {
     );
     await server.patch(`${crd}/status`, "merge", { status: { storedVersions: ["v2"] } });
     const { resourceVersion: _, ...metadata } = without.metadata;
-    const fresh = await server.must("GET", crd);
-    await server.must("PUT", crd, {
+    const fresh = await server.requestOk("GET", crd);
+    await server.requestOk("PUT", crd, {
       body: {
         ...without,
         spec,
@@ -193,12 +196,12 @@ describe("two versions without a webhook", () => {
       },
     });
     assert.equal((await server.get(`${v1}/old`)).status, 404);
-    assert.deepEqual((await server.must("GET", `${v2}/old`))["spec"], { a: "1" });
+    assert.deepEqual((await server.requestOk("GET", `${v2}/old`))["spec"], { a: "1" });
   });
 
-  it("discovery prefers the better one, and shows none that is not served", async () => {
+  it("are ordered by priority in discovery, without versions that are not served", async () => {
     const preferred = async () =>
-      (await server.must("GET", group))["preferredVersion"] as { version: string };
+      (await server.requestOk("GET", group))["preferredVersion"] as { version: string };
     assert.equal((await preferred()).version, "v2");
     await setVersions([versions[0] as object, version("v2", { a: text }, { served: false })]);
     assert.equal((await preferred()).version, "v1");
@@ -211,7 +214,7 @@ describe("two versions without a webhook", () => {
     assert.ok(!("apis/stable.example.com/v2" in paths));
   });
 
-  it("a deprecated one warns with every answer", async () => {
+  it("warn with every response if deprecated", async () => {
     await setVersions([
       version("v1", { a: text }, { storage: true, deprecated: true }),
       version("v2", { a: text }, { deprecated: true, deprecationWarning: "use something else" }),
@@ -227,7 +230,7 @@ describe("two versions without a webhook", () => {
 });
 
 describe("after a restart", () => {
-  it("what was begun is finished, and what was there is served", async () => {
+  it("unfinished work is completed, and existing objects are served", async () => {
     await install(
       server,
       cronTabs({ spec: { versions: [version("v1", { a: text }, { storage: true })] } }),
@@ -235,7 +238,7 @@ describe("after a restart", () => {
     await create(v1, "x", { a: "1" });
     await server.server.close();
     const again = await TestServer.start({ storage: server.storage });
-    const read = await again.must("GET", `${v1}/x`);
+    const read = await again.requestOk("GET", `${v1}/x`);
     assert.deepEqual(read["spec"], { a: "1" });
     await again.server.close();
     server = await TestServer.start({ storage: server.storage });

@@ -1,4 +1,4 @@
-/** Conversion by a real webhook over HTTPS, and by ones that misbehave. */
+/** Conversion by a real webhook over HTTPS, and by webhooks that misbehave. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -130,28 +130,28 @@ function definition(): AnyObject {
 async function filled(t: { after(body: () => Promise<void>): void }): Promise<void> {
   t.after(() => server.close());
   await install(server, definition());
-  await server.must("POST", v1, { body: { metadata: { name: "one" }, spec: { size: 3 } } });
+  await server.requestOk("POST", v1, { body: { metadata: { name: "one" }, spec: { size: 3 } } });
 }
 
-describe("a webhook that converts", () => {
-  it("is asked for every verb, and not for the storage version", async (t) => {
+describe("a conversion webhook", () => {
+  it("is called for every verb, and not for the storage version", async (t) => {
     await filled(t);
-    assert.deepEqual((await server.must("GET", `${v1}/one`))["spec"], { size: 3 });
+    assert.deepEqual((await server.requestOk("GET", `${v1}/one`))["spec"], { size: 3 });
     assert.equal(reviews.length, 0);
-    assert.deepEqual((await server.must("GET", `${v2}/one`))["spec"], { width: 3 });
+    assert.deepEqual((await server.requestOk("GET", `${v2}/one`))["spec"], { width: 3 });
     assert.equal(reviews[0]?.request.desiredAPIVersion, "stable.example.com/v2");
-    const created = await server.must("POST", v2, {
+    const created = await server.requestOk("POST", v2, {
       body: { metadata: { name: "two" }, spec: { width: 5 } },
     });
     assert.deepEqual(created["spec"], { width: 5 });
-    assert.deepEqual((await server.must("GET", `${v1}/two`))["spec"], { size: 5 });
+    assert.deepEqual((await server.requestOk("GET", `${v1}/two`))["spec"], { size: 5 });
     const patched = await server.patch(`${v2}/two`, "merge", { spec: { width: 6 } });
     assert.deepEqual(patched.object["spec"], { width: 6 });
-    const put = await server.must("PUT", `${v2}/two`, {
+    const put = await server.requestOk("PUT", `${v2}/two`, {
       body: { ...patched.object, spec: { width: 7 } },
     });
     assert.deepEqual(put["spec"], { width: 7 });
-    assert.deepEqual((await server.must("GET", `${v1}/two`))["spec"], { size: 7 });
+    assert.deepEqual((await server.requestOk("GET", `${v1}/two`))["spec"], { size: 7 });
     const { items } = await server.get(v2);
     assert.deepEqual(
       items.map(({ spec }) => spec),
@@ -160,10 +160,10 @@ describe("a webhook that converts", () => {
     assert.equal((await server.request("DELETE", `${v2}/two`)).status, 200);
   });
 
-  it("is asked once for a whole list", async (t) => {
+  it("is called once for a whole list", async (t) => {
     await filled(t);
     for (const name of ["a", "b", "c"])
-      await server.must("POST", v1, { body: { metadata: { name }, spec: { size: 1 } } });
+      await server.requestOk("POST", v1, { body: { metadata: { name }, spec: { size: 1 } } });
     reviews.length = 0;
     assert.equal((await server.get(v2)).items.length, 4);
     assert.deepEqual(
@@ -172,7 +172,7 @@ describe("a webhook that converts", () => {
     );
   });
 
-  it("converts what a watch shows", async (t) => {
+  it("converts the objects of a watch", async (t) => {
     await filled(t);
     const watch = await server.watch(`${v2}?watch=1`);
     assert.deepEqual((await watch.take(1))[0]?.object["spec"], { width: 3 });
@@ -181,12 +181,12 @@ describe("a webhook that converts", () => {
     assert.equal(event?.type, "MODIFIED");
     assert.equal(event?.object.apiVersion, "stable.example.com/v2");
     assert.deepEqual(event?.object["spec"], { width: 4 });
-    await server.must("DELETE", `${v1}/one`);
+    await server.requestOk("DELETE", `${v1}/one`);
     assert.equal((await watch.take(1))[0]?.type, "DELETED");
     await watch.leave();
   });
 
-  it("says of no object that it is in another logical cluster", async (t) => {
+  it("cannot move an object to another logical cluster", async (t) => {
     answer = (review) =>
       converted(review, (object) => {
         const metadata = object["metadata"] as AnyObject["metadata"];
@@ -196,10 +196,15 @@ describe("a webhook that converts", () => {
     await filled(t);
     const live = await server.watch(`${v2}?watch=1&fieldSelector=spec.width!%3D9`);
     const shown = [...(await live.take(1)).map(({ object }) => object)];
-    shown.push(await server.must("POST", v2, { body: { metadata: { name: "two" }, spec: {} } }));
+    shown.push(
+      await server.requestOk("POST", v2, { body: { metadata: { name: "two" }, spec: {} } }),
+    );
     shown.push(...(await live.take(1)).map(({ object }) => object));
     shown.push((await server.patch(`${v2}/two`, "merge", { spec: { width: 4 } })).object);
-    shown.push(await server.must("GET", `${v2}/one`), await server.must("GET", `${v1}/two`));
+    shown.push(
+      await server.requestOk("GET", `${v2}/one`),
+      await server.requestOk("GET", `${v1}/two`),
+    );
     shown.push(...(await server.get(v2)).items);
     for (const { metadata } of shown) {
       assert.equal(metadata.annotations?.["kcp.io/cluster"], "a");
@@ -215,9 +220,9 @@ describe("a webhook that converts", () => {
     await live.leave();
   });
 
-  it("lists and deletes by the fields of the version that was asked for", async (t) => {
+  it("lists and deletes by the fields of the requested version", async (t) => {
     await filled(t);
-    await server.must("POST", v2, { body: { metadata: { name: "two" }, spec: { width: 5 } } });
+    await server.requestOk("POST", v2, { body: { metadata: { name: "two" }, spec: { width: 5 } } });
     const selected = async (path: string) =>
       (await server.get(path)).items.map(({ metadata }) => metadata.name);
     assert.deepEqual(await selected(`${v2}?fieldSelector=spec.width%3D5`), ["two"]);
@@ -230,11 +235,11 @@ describe("a webhook that converts", () => {
     assert.equal(remainingItemCount, undefined);
     const next = `fieldSelector=spec.width%3D5&limit=1&continue=${token}`;
     assert.deepEqual(await selected(`${v2}?${next}`), ["two"]);
-    await server.must("DELETE", `${v2}?fieldSelector=spec.width%3D5`);
+    await server.requestOk("DELETE", `${v2}?fieldSelector=spec.width%3D5`);
     assert.deepEqual(await selected(v1), ["one"]);
   });
 
-  it("watches by the fields of the version that was asked for", async (t) => {
+  it("watches by the fields of the requested version", async (t) => {
     await filled(t);
     const { metadata } = (await server.get(v2)).object as AnyObject;
     const version = `resourceVersion=${metadata["resourceVersion"]}`;
@@ -243,7 +248,7 @@ describe("a webhook that converts", () => {
     const change = (size: number) => server.patch(`${v1}/one`, "merge", { spec: { size } });
     for (const size of [4, 5, 3]) await change(size);
     await server.patch(`${v1}/one`, "merge", { spec: { text: "same" } });
-    await server.must("DELETE", `${v1}/one`);
+    await server.requestOk("DELETE", `${v1}/one`);
     const told = (events: readonly { type: string; object: AnyObject }[]) =>
       events.map(({ type, object }) => [type, (object["spec"] as AnyObject)["width"]]);
     assert.deepEqual(told(await fromNow.take(4)), [
@@ -273,7 +278,7 @@ describe("a webhook that converts", () => {
           finalizers: ["evil/one"],
         },
       }));
-    const read = await server.must("GET", `${v2}/one`);
+    const read = await server.requestOk("GET", `${v2}/one`);
     assert.deepEqual(read.metadata.labels, { added: "1" });
     assert.equal(read.metadata.annotations?.["kept"], "2");
     assert.notEqual(read.metadata["creationTimestamp"], "1999-01-01T00:00:00Z");
@@ -381,7 +386,7 @@ const failures: [title: string, answer: Answer, message: string | RegExp][] = [
   ["an error", () => "", /failed: the server is currently unable to handle the request/],
 ];
 
-describe("a webhook that answers with", () => {
+describe("a webhook that responds with", () => {
   for (const [title, wrong, message] of failures) {
     it(`${title} fails the request`, async (t) => {
       await filled(t);
@@ -409,7 +414,7 @@ describe("a webhook that answers with", () => {
     });
   }
 
-  it("silence fails the request in time", async (t) => {
+  it("nothing at all fails the request after a timeout", async (t) => {
     await filled(t);
     answer = () => new Promise(() => {});
     const pending = server.get(`${v2}/one?timeout=50s`);
@@ -422,8 +427,8 @@ describe("a webhook that answers with", () => {
   });
 });
 
-describe("a webhook that nobody vouches for", () => {
-  it("is not believed", async (t) => {
+describe("a webhook with an untrusted certificate", () => {
+  it("is rejected", async (t) => {
     t.after(() => server.close());
     const other = createTestAuthority(await mkdtemp(join(directory, "other-")), "other");
     const object = definition();
@@ -432,21 +437,21 @@ describe("a webhook that nobody vouches for", () => {
     };
     spec.conversion.webhook.clientConfig.caBundle = Buffer.from(other.ca).toString("base64");
     await install(server, object);
-    await server.must("POST", v1, { body: { metadata: { name: "one" }, spec: { size: 3 } } });
+    await server.requestOk("POST", v1, { body: { metadata: { name: "one" }, spec: { size: 3 } } });
     const answered = await server.get(`${v2}/one`);
     assert.equal(answered.status, 500);
     assert.match(answered.object.message ?? "", /certificate/);
     assert.equal(reviews.length, 0);
   });
 
-  it("keeps its definition from being established when the bundle is none", async (t) => {
+  it("keeps its definition from being established when the CA bundle is invalid", async (t) => {
     t.after(() => server.close());
     const object = definition();
     const spec = object["spec"] as {
       conversion: { webhook: { clientConfig: { caBundle: string } } };
     };
     spec.conversion.webhook.clientConfig.caBundle = Buffer.from("nonsense").toString("base64");
-    await server.must("POST", `/clusters/a${definitionsPath}`, { body: object });
+    await server.requestOk("POST", `/clusters/a${definitionsPath}`, { body: object });
     const refused = await condition(server, "crontabs.stable.example.com", "Established", "False");
     assert.equal(conditionOf(refused, "Established")?.reason, "InvalidCABundle");
   });

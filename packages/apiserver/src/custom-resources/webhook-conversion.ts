@@ -1,7 +1,9 @@
 /**
- * Conversion by webhook: objects go out in one version and must come back in another, the same objects otherwise.
+ * Conversion by webhook: sends objects in one version and expects the same objects in another
+ * version.
  *
- * A webhook is a stranger's code: it gets a bounded time and a bounded answer, and may change labels and annotations but no other metadata.
+ * A webhook is untrusted: its response is limited in time and size, and may change labels and
+ * annotations but no other metadata.
  */
 import { randomUUID } from "node:crypto";
 import { bounds } from "@kcp-ts/machinery/bounds";
@@ -76,7 +78,7 @@ export class WebhookConversion implements Conversion {
   }
 }
 
-/** A failed conversion is nobody's request's fault, and its text is all that helps. */
+/** A failed conversion is not the fault of the request, and only its message helps. */
 function failure(message: string): StatusError {
   return new StatusError({ code: 500, reason: "InternalError", message });
 }
@@ -108,7 +110,7 @@ function convertedObjects(
   return Array.isArray(objects) ? (objects as readonly JsonValue[]) : [];
 }
 
-/** What a conversion must not change, or undefined when it did not. */
+/** The difference that a conversion must not make, or undefined if there is none. */
 function difference(
   original: JsonObject,
   converted: JsonObject,
@@ -130,7 +132,10 @@ function difference(
   return undefined;
 }
 
-/** The original metadata with the labels and annotations of the converted object, or what is wrong with these. */
+/**
+ * The original metadata with the labels and annotations of the converted object, or the error in
+ * these.
+ */
 function restoreMetadata(original: JsonObject, converted: JsonObject): JsonObject | string {
   const { metadata } = converted;
   if (metadata === undefined) return "missing metadata in converted object";

@@ -1,4 +1,7 @@
-/** Definitions like those of widely used projects: installed, used, explained, applied, upgraded. */
+/**
+ * Definitions modelled on those of widely used projects: installed, used, explained, applied,
+ * upgraded.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, definitionsPath, install, TestServer } from "../testing/index.ts";
@@ -27,9 +30,9 @@ for (const { definition, spec, stored = spec, bad, message } of samples) {
   describe(names.kind, () => {
     before(() => install(server, definition));
 
-    it("is created with its defaults, and refused with its words", async () => {
+    it("is created with its defaults, and rejected with its messages", async () => {
       const body = { apiVersion, kind: names.kind, metadata: { name: "one" }, spec };
-      const created = await server.must("POST", `${path(version)}?fieldValidation=Strict`, {
+      const created = await server.requestOk("POST", `${path(version)}?fieldValidation=Strict`, {
         body,
       });
       assert.deepEqual(created["spec"], stored);
@@ -40,7 +43,7 @@ for (const { definition, spec, stored = spec, bad, message } of samples) {
       assert.match(refused.object.message ?? "", message);
     });
 
-    it("is explained", async () => {
+    it("has an explanation in OpenAPI", async () => {
       const { paths } = (await server.get("/clusters/a/openapi/v3")).object as unknown as {
         paths: Record<string, { serverRelativeURL: string }>;
       };
@@ -66,7 +69,7 @@ for (const { definition, spec, stored = spec, bad, message } of samples) {
       ]);
     });
 
-    it("is applied, twice to the same effect", async () => {
+    it("is applied, twice with the same result", async () => {
       const config = { apiVersion, kind: names.kind, metadata: { name: "applied" }, spec };
       const apply = () =>
         server.request("PATCH", `${path(version)}/applied?fieldManager=test`, {
@@ -80,35 +83,35 @@ for (const { definition, spec, stored = spec, bad, message } of samples) {
       assert.equal(second.object.metadata.resourceVersion, first.object.metadata.resourceVersion);
     });
 
-    it("gets a new version, which becomes the stored one", async () => {
+    it("gets a new version, which becomes the storage version", async () => {
       const crd = `/clusters/a${definitionsPath}/${names.plural}.${group}`;
-      const object = await server.must("GET", crd);
+      const object = await server.requestOk("GET", crd);
       const old = (object["spec"] as Spec).versions[0] as object;
       const versions = [
         { ...old, storage: false },
         { ...old, name: "v9", storage: true },
       ];
-      await server.must("PUT", crd, {
+      await server.requestOk("PUT", crd, {
         body: { ...object, spec: { ...(object["spec"] as object), versions } },
       });
-      const read: AnyObject = await server.must("GET", `${path("v9")}/one`);
+      const read: AnyObject = await server.requestOk("GET", `${path("v9")}/one`);
       assert.equal(read.apiVersion, `${group}/v9`);
       assert.deepEqual(read["spec"], stored);
       const patched = await server.patch(`${path("v9")}/one`, "merge", {
         metadata: { labels: { a: "b" } },
       });
       assert.equal(patched.status, 200, patched.text);
-      const again = await server.must("GET", `${path(version)}/one`);
+      const again = await server.requestOk("GET", `${path(version)}/one`);
       assert.equal(again.apiVersion, apiVersion);
       assert.deepEqual(again["spec"], stored);
     });
 
-    it("goes, and its objects with it", async () => {
+    it("is deleted with its objects", async () => {
       const crd = `/clusters/a${definitionsPath}/${names.plural}.${group}`;
       const watch = await server.watch(
         `/clusters/a${definitionsPath}?watch=1&fieldSelector=metadata.name%3D${names.plural}.${group}`,
       );
-      await server.must("DELETE", crd);
+      await server.requestOk("DELETE", crd);
       for (;;) if ((await watch.take(1))[0]?.type === "DELETED") break;
       await watch.leave();
       assert.equal((await server.get(`${path("v9")}/one`)).status, 404);

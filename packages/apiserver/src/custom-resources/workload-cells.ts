@@ -1,4 +1,4 @@
-/** What the columns of workload kinds read from an object. Pure. */
+/** The cells of workload kinds' columns, computed from an object. Pure. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { age, humanDuration } from "@kcp-ts/machinery/table";
 
@@ -22,7 +22,7 @@ export function numberAt(object: JsonObject, ...path: readonly string[]): number
   return typeof value === "number" ? value : 0;
 }
 
-/** `<none>` where there is nothing. */
+/** `<none>` where there is no value. */
 export function textOrNoneAt(object: JsonObject, ...path: readonly string[]): string {
   const value = memberAt(object, ...path);
   return typeof value === "string" && value !== "" ? value : noneText;
@@ -68,7 +68,7 @@ export function labelsText(labels: JsonValue | undefined): string {
   return shown.length === 0 ? noneText : shown.join(",");
 }
 
-/** A label selector as kubectl writes it. */
+/** A label selector in kubectl's notation. */
 export function selectorText(selector: JsonValue | undefined): string {
   if (!isJsonObject(selector)) return noneText;
   const labels = labelsText(selector["matchLabels"]);
@@ -82,7 +82,7 @@ export function selectorText(selector: JsonValue | undefined): string {
   return parts.length === 0 ? noneText : parts.join(",");
 }
 
-/** Names and images of the containers of a template, and what it selects. */
+/** Names and images of the containers of a Pod template, and its selector. */
 export function templateColumns(
   template: readonly string[],
   selector?: readonly string[],

@@ -1,4 +1,6 @@
-/** The columns that people know, of every kind that has them: in the order and the words of kubectl. */
+/**
+ * The well-known columns of every kind that has them: in the order and with the texts of kubectl.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -13,7 +15,10 @@ const selector = {
 };
 const selected = "app=x,k in (1,2)";
 
-/** The kind, an object of it, and its columns with the cells of the object; those of wide output begin with a star. */
+/**
+ * The kind, an object of it, and its columns with the cells of the object; columns of wide output
+ * begin with a star.
+ */
 type Case = readonly [kind: string, object: object, row: Readonly<Record<string, unknown>>];
 
 const wide = { "*Containers": "c", "*Images": "i:1" };

@@ -1,5 +1,6 @@
 /**
- * The columns of workload kinds as kubectl shows them, for definitions that stand in for these kinds and name no columns of their own.
+ * The columns of workload kinds as kubectl shows them, for definitions of these kinds without
+ * columns of their own.
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { TableColumn } from "@kcp-ts/machinery/table";
@@ -19,7 +20,7 @@ import {
   textOrNoneAt,
 } from "./workload-cells.ts";
 
-/** Everything behind the name. */
+/** All columns after the name. */
 export interface WorkloadPrinter {
   readonly columns: readonly TableColumn[];
   cells(object: JsonObject, nowMs: number): JsonValue[];
@@ -29,7 +30,7 @@ export function workloadPrinter(group: string, kind: string): WorkloadPrinter | 
   return printers.get(`${group}/${kind}`);
 }
 
-/** Replicas that nobody set are one. */
+/** Unset replicas default to 1. */
 function wanted(object: JsonObject): number {
   const replicas = memberAt(object, "spec", "replicas");
   return typeof replicas === "number" ? replicas : 1;

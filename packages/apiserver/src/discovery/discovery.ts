@@ -1,7 +1,9 @@
 /**
- * The discovery endpoints of a logical cluster: /api, /apis, /apis/<group>, /apis/<group>/<version>.
+ * The discovery endpoints of a logical cluster: /api, /apis, /apis/<group>,
+ * /apis/<group>/<version>.
  *
- * Clusters that serve the same definitions share the same bytes: documents are remembered per list of definitions, and forgotten with it.
+ * Clusters that serve the same definitions share the same bytes: documents are cached per list of
+ * definitions, and garbage-collected with it.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -54,27 +56,29 @@ function serveDocument(
   request: ApiRequest,
   scope: PathScope,
   definitions: readonly ResourceDefinition[],
-  { entriesOf }: Catalog,
+  { discoveryEntriesOf }: Catalog,
 ): ApiResponse {
   const [root, first, second, ...rest] = scope.path.split("/").filter((segment) => segment !== "");
   if (rest.length > 0) throw statusError.pathNotFound();
   if (first === undefined)
-    return serveRoot(request, definitions, root === "api", entriesOf === undefined);
+    return serveRoot(request, definitions, root === "api", discoveryEntriesOf === undefined);
   const document =
     root === "api"
       ? render(definitions, `/api/${first}`, () =>
-          second === undefined ? apiResourceList(definitions, "", first, entriesOf) : undefined,
+          second === undefined
+            ? apiResourceList(definitions, "", first, discoveryEntriesOf)
+            : undefined,
         )
       : render(definitions, `/apis/${first}/${second ?? ""}`, () =>
           second === undefined
             ? apiGroup(definitions, first)
-            : apiResourceList(definitions, first, second, entriesOf),
+            : apiResourceList(definitions, first, second, discoveryEntriesOf),
         );
   if (document === undefined) throw statusError.pathNotFound();
   return jsonBytes(200, document.bytes);
 }
 
-/** /api and /apis can be asked for in the aggregated form; both or neither must have it. */
+/** /api and /apis are also available in the aggregated form; both or neither must have it. */
 function serveRoot(
   request: ApiRequest,
   definitions: readonly ResourceDefinition[],
@@ -114,7 +118,7 @@ function render(
   const found = documents.get(name);
   if (found !== undefined) return found;
   const value = build();
-  // What is not there is not remembered: strangers can ask for anything.
+  // Missing documents are not cached: clients can request any name.
   if (value === undefined) return undefined;
   const bytes = toBytes(value);
   const etag = `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`;

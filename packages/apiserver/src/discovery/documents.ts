@@ -1,4 +1,7 @@
-/** Discovery documents, legacy and aggregated, made from what a cluster serves. Pure; the caller remembers them. */
+/**
+ * Builds the discovery documents, legacy and aggregated, from the definitions of a cluster. Pure;
+ * the caller caches them.
+ */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import {
@@ -49,7 +52,7 @@ export function apiResourceList(
   };
 }
 
-/** The aggregated form: everything in two answers instead of one per group and version. */
+/** The aggregated form: all groups in two responses instead of one per group and version. */
 export function groupDiscoveryList(
   definitions: readonly ResourceDefinition[],
   isCore: boolean,
@@ -121,7 +124,7 @@ function resourceEntries(definition: ResourceDefinition): JsonObject[] {
   return [main, ...subresources];
 }
 
-/** Empty means: as the group and version that the entry is in. */
+/** Empty means the group and version of the parent entry. */
 const sameAsParent = { group: "", version: "" };
 
 function discoveryEntry(definition: ResourceDefinition): JsonObject {
@@ -145,7 +148,7 @@ function discoveryEntry(definition: ResourceDefinition): JsonObject {
   };
 }
 
-/** Said only of subresources that are a kind of another group. */
+/** Only set for subresources whose kind is of another group. */
 function viewOf({ view, action }: SubresourceStrategy): JsonObject {
   const shown = view ?? action;
   return shown === undefined

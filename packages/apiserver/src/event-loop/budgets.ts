@@ -1,20 +1,20 @@
 /**
- * How much of something one turn of the event loop may take.
+ * EventLoopBudget: the amount of work that one turn of the event loop may start.
  *
- * One thread does all the work, so a request that arrives waits for whatever the turn it arrives in
- * still has to do. Kubernetes bounds how many requests run at once; here the same end needs a bound
- * on how much is begun before the next arrivals are looked at. Work is counted by estimate, because
- * it goes on in pieces after it began and could not be measured in time.
+ * One thread does all the work, so a new request waits for all the work of the turn in which it
+ * arrives. Kubernetes limits the number of requests that run concurrently; one thread needs a limit
+ * on the work that starts before the next arrivals are read. The work is estimated, because it
+ * continues in later turns and could not be measured in time.
  */
 import { eventLoopLimits, type InboundLimits, type UnreadResponseLimits } from "./limits.ts";
 
 export interface EventLoopBudgetOptions {
   readonly perTurn: number;
-  /** The same for some turns after a second tenant was noticed at work. */
+  /** The budget of a turn for some turns after a second tenant has been seen at work. */
   readonly contendedPerTurn?: number | undefined;
-  /** Calls back in the next turn; `setImmediate` but for tests. */
+  /** Schedules a callback for the next turn; `setImmediate`, except in tests. */
   readonly nextTurn?: NextTurn | undefined;
-  /** Called at the beginning of a turn that was asked for; says whether something still waits. */
+  /** Called at the start of a scheduled turn; returns whether work still waits. */
   readonly onTurn?: (() => boolean) | undefined;
 }
 
@@ -25,9 +25,9 @@ export class EventLoopBudget {
   readonly #contendedPerTurn: number;
   readonly #nextTurn: NextTurn;
   readonly #onTurn: (() => boolean) | undefined;
-  /** Changes from turn to turn. */
+  /** The number of the turn. */
   turn = 0;
-  /** Negative when the last thing that was begun took more than was left. */
+  /** The rest of the budget; negative when the last work that started cost more than the rest. */
   left: number;
   #contendedUntil = 0;
   #isScheduled = false;
@@ -42,7 +42,10 @@ export class EventLoopBudget {
     this.#onTurn = onTurn;
   }
 
-  /** Whether something may begin now; also what is larger than all that is left, or than the whole. */
+  /**
+   * Whether work may start now, even if it costs more than the rest or than the budget of a whole
+   * turn.
+   */
   get isOpen(): boolean {
     return this.left > 0;
   }
@@ -56,19 +59,19 @@ export class EventLoopBudget {
     this.#contendedUntil = this.turn + eventLoopLimits.compute.contendedTurns;
   }
 
-  /** More than one tenant was at work lately. */
+  /** Whether more than one tenant has been at work lately. */
   get isContended(): boolean {
     return this.turn < this.#contendedUntil;
   }
 
-  /** Something waits: a turn will come for it. */
+  /** Schedules a turn for work that waits. */
   wake(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     this.#nextTurn(this.#begin);
   }
 
-  /** Calls back in a turn that has room, soon. */
+  /** Calls back in the next turn that has budget left. */
   wait(resume: () => void): void {
     this.#waiting.push(resume);
     this.wake();
@@ -88,24 +91,26 @@ export class EventLoopBudget {
     let at = 0;
     while (at < waiting.length && this.isOpen) (waiting[at++] as () => void)();
     if (at === waiting.length) return;
-    // Those that had no turn come first in the next one.
+    // Callbacks for which this turn had no budget run first in the next turn.
     this.#waiting = [...waiting.slice(at), ...this.#waiting];
     this.wake();
   }
 }
 
-// What all connections of a listener may send, be sent, and leave unread.
+// The budgets of all connections of a listener: bytes and requests received, bytes sent, and bytes
+// that clients have not read.
 //
-// A client that sends a thousand requests at once would be heard to their end before the next client
-// is heard at all. What a turn has no room for stays with its sender, whose socket is not read from
-// until there is room: neither its requests nor their bodies take memory here.
+// Without an inbound budget, all of a thousand pipelined requests of one client would be read
+// before a request of the next client. Requests that exceed the budget of a turn stay with the
+// sender: its socket is not read until there is budget, so neither the requests nor their bodies
+// take memory here.
 
-/** What is read in a turn, and how many requests are worked on. */
+/** Limits the input that is read in a turn, and the number of requests in flight. */
 export class InboundBudget extends EventLoopBudget {
   readonly limits: InboundLimits;
   #atWork = 0;
   #arriving = 0;
-  /** Called when fewer requests are worked on. */
+  /** Called when a request in flight has ended. */
   readonly #waitingForRoom = new Set<() => void>();
 
   constructor(limits: InboundLimits = eventLoopLimits.inbound, nextTurn?: NextTurn) {
@@ -117,7 +122,7 @@ export class InboundBudget extends EventLoopBudget {
     return this.#atWork < this.limits.atWorkOfAllMax;
   }
 
-  /** A request is worked on until `ended`. */
+  /** Counts a request as in flight until `ended`. */
   begun(): void {
     this.#atWork++;
   }
@@ -132,7 +137,9 @@ export class InboundBudget extends EventLoopBudget {
     }
   }
 
-  /** A request is to wait for its body until `arrived`; false when too many do. */
+  /**
+   * Counts a request that waits for its body until `arrived`; false when too many requests wait.
+   */
   arriving(): boolean {
     if (this.#arriving >= this.limits.arrivingMax) return false;
     this.#arriving++;
@@ -143,7 +150,7 @@ export class InboundBudget extends EventLoopBudget {
     this.#arriving--;
   }
 
-  /** Calls back when fewer requests are worked on. */
+  /** Calls back when a request in flight has ended. */
   waitForRoom(resume: () => void): void {
     this.#waitingForRoom.add(resume);
   }
@@ -153,13 +160,13 @@ export class InboundBudget extends EventLoopBudget {
   }
 }
 
-/** What is written of large answers in a turn. */
+/** Limits the bytes of large responses that are written in a turn. */
 export class OutboundBudget extends EventLoopBudget {
   constructor(nextTurn?: NextTurn) {
     super({ perTurn: eventLoopLimits.outbound.bytesPerTurnMax, nextTurn });
   }
 
-  /** Whether a connection that has sent so much in this turn may send more. */
+  /** Whether a connection that has sent `sentBytes` in this turn may send more. */
   allows(sentBytes: number): boolean {
     const { bytesFree, bytesPerConnectionMax } = eventLoopLimits.outbound;
     return sentBytes < bytesFree || (sentBytes < bytesPerConnectionMax && this.isOpen);
@@ -167,9 +174,9 @@ export class OutboundBudget extends EventLoopBudget {
 }
 
 /**
- * Answers that are ready and wait for their readers: memory that the readers hold. A connection on
- * which much waits has nothing more begun until some of it was read. Watches are not counted: their
- * buffers have limits of their own.
+ * Limits the memory of responses that are ready, and that clients have not read. A connection with
+ * too many unread bytes starts no further requests until its client has read some of them. Watches
+ * are not counted: their buffers have limits of their own.
  */
 export class UnreadResponseBudget {
   readonly #limits: UnreadResponseLimits;
@@ -183,7 +190,7 @@ export class UnreadResponseBudget {
     return this.bytes >= this.#limits.bytesMax;
   }
 
-  /** Whether a connection on which so many bytes wait may begin something. */
+  /** Whether a connection with `waitingBytes` of unread responses may start a request. */
   allows(waitingBytes: number): boolean {
     if (waitingBytes === 0) return true;
     return waitingBytes < this.#limits.bytesPerConnectionMax && !this.isFull;
@@ -196,11 +203,14 @@ export interface QueuedStreamsOptions<Stream> {
   readonly begin: (stream: Stream) => void;
 }
 
-/** The requests of one connection that begin when more of the answers before them was read. */
+/**
+ * The requests of one connection that start when the client has read more of the preceding
+ * responses.
+ */
 export class QueuedStreams<Stream extends { isQueued: boolean }> {
   readonly #options: QueuedStreamsOptions<Stream>;
   readonly #streams = new Set<Stream>();
-  /** Of answers that wait to be sent. */
+  /** The bytes of responses that wait to be sent. */
   #unreadBytes = 0;
   #isBeginning = false;
 
@@ -208,7 +218,10 @@ export class QueuedStreams<Stream extends { isQueued: boolean }> {
     this.#options = options;
   }
 
-  /** Begins it now or later. Frames are still read: they may be the windows that are waited for. */
+  /**
+   * Starts the stream now or later. Frames are still read, because they may contain the window
+   * updates that responses wait for.
+   */
   add(stream: Stream): void {
     const { unread, begin } = this.#options;
     if (this.#streams.size === 0 && unread.allows(this.#unreadBytes)) {
@@ -227,7 +240,7 @@ export class QueuedStreams<Stream extends { isQueued: boolean }> {
     this.#streams.clear();
   }
 
-  /** So many bytes of an answer wait; negative when they no longer do. */
+  /** Adds to the unread bytes of the connection; negative when bytes have been read. */
   noteUnread(bytes: number): void {
     const { unread } = this.#options;
     this.#unreadBytes += bytes;

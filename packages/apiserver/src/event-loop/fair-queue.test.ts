@@ -15,7 +15,7 @@ function drain(queue: FairQueue<QueueItem>): QueueItem[] {
 }
 
 describe("the fair queue", () => {
-  it("serves a newcomer before the rest of a long queue", () => {
+  it("serves a new flow before the rest of a long queue", () => {
     const queue = new FairQueue<QueueItem>();
     for (let i = 0; i < 1000; i++) queue.push(item("a"));
     queue.take(queue.select() as QueueItem);
@@ -24,7 +24,7 @@ describe("the fair queue", () => {
     assert.ok(order.indexOf("b") <= 2, `b came after ${order.indexOf("b")} of a`);
   });
 
-  it("gives a cluster with many users no more than one with a single user", () => {
+  it("gives a cluster with many users no more than a cluster with a single user", () => {
     const queue = new FairQueue<QueueItem>();
     for (let i = 0; i < 300; i++) queue.push(item("a", `user-${i}`));
     for (let i = 0; i < 50; i++) queue.push(item("b", "only"));
@@ -34,7 +34,7 @@ describe("the fair queue", () => {
     assert.ok(first.length >= 48, `b got ${first.length} of 100`);
   });
 
-  it("takes the users of a cluster in turns", () => {
+  it("serves the users of a cluster in round robin", () => {
     const queue = new FairQueue<QueueItem>();
     for (let i = 0; i < 5; i++) queue.push(item("a", "loud"));
     queue.push(item("a", "quiet"));
@@ -42,7 +42,7 @@ describe("the fair queue", () => {
     assert.equal(flows.indexOf("quiet"), 1);
   });
 
-  it("keeps the order within a flow, and loses and repeats nothing", () => {
+  it("keeps the order within a flow, and neither loses nor repeats an item", () => {
     const pushes = fc.array(
       fc.record({
         cluster: fc.constantFrom("a", "b", "c"),
@@ -69,7 +69,7 @@ describe("the fair queue", () => {
     );
   });
 
-  it("serves backlogged clusters equal cost, whatever their requests cost", () => {
+  it("serves equal cost to clusters with a backlog, regardless of the cost of each request", () => {
     const costs = fc.record({
       a: fc.integer({ min: 10, max: 5000 }),
       b: fc.integer({ min: 10, max: 5000 }),
@@ -93,7 +93,7 @@ describe("the fair queue", () => {
     );
   });
 
-  it("gives the newest of the longest as who gives way", () => {
+  it("selects the newest item of the longest queue for eviction", () => {
     const queue = new FairQueue<QueueItem>();
     const long = [item("long"), item("long"), item("long")];
     queue.push(item("short"));

@@ -1,28 +1,32 @@
 /**
- * Who is next: things that wait, ordered so that no logical cluster waits for another's whole queue.
+ * FairQueue: orders waiting items so that no logical cluster waits for the whole queue of another
+ * cluster.
  *
  *     cluster a ─ user 1: x x x x x x x     deficit round robin over clusters: each visit allows one quantum of cost
  *               └ user 2: x                 round robin over the flows of a cluster
  *     cluster b ─ user 3: x                 first in, first out within a flow
  *
- * Clusters come first, because a tenant makes as many users as it likes. What is not waiting is not known here: an idle cluster costs
- * nothing.
+ * Clusters are the first level, because a tenant can create any number of users. Only clusters with
+ * waiting items have state here: an idle cluster costs nothing.
  */
 export interface QueueItem {
   readonly cluster: string;
-  /** Within the cluster: a user or a namespace. */
+  /** The flow within the cluster: a user or a namespace. */
   readonly flow: string;
-  /** What serving it takes, in microseconds as estimated. */
+  /** The estimated cost of serving the item, in microseconds. */
   readonly cost: number;
 }
 
-/** What a cluster may be served at one visit, in microseconds. */
+/** The cost that one visit of a cluster allows, in microseconds. */
 const quantum = 200;
-/** The most that one thing counts for, so that choosing stays cheap whatever was estimated. */
+/**
+ * The highest cost that counts for one item, so that `select` needs few visits, however high the
+ * estimate is.
+ */
 const costMax = 50 * quantum;
 
 export class FairQueue<Item extends QueueItem> {
-  /** In the order of their turns. */
+  /** The clusters in the order in which they are visited. */
   readonly #clusters = new Map<string, ClusterQueue<Item>>();
   #size = 0;
 
@@ -30,7 +34,7 @@ export class FairQueue<Item extends QueueItem> {
     return this.#size;
   }
 
-  /** Clusters of which something waits. */
+  /** The number of clusters with waiting items. */
   get clusterCount(): number {
     return this.#clusters.size;
   }
@@ -48,7 +52,7 @@ export class FairQueue<Item extends QueueItem> {
     this.#size++;
   }
 
-  /** Takes out what no longer wants to wait, or what `select` gave. */
+  /** Removes an item that is canceled, or that `select` has returned. */
   remove(item: Item): boolean {
     const cluster = this.#clusters.get(item.cluster);
     const flow = cluster?.flows.get(item.flow);
@@ -60,7 +64,10 @@ export class FairQueue<Item extends QueueItem> {
     return true;
   }
 
-  /** The next in turn. It stays until `take`, so that a caller who cannot serve it yet gets the same one again. */
+  /**
+   * Returns the next item. The item stays in the queue until `take`, so a caller that cannot serve
+   * it yet gets the same item again.
+   */
   select(): Item | undefined {
     for (;;) {
       const first = firstOf(this.#clusters);
@@ -77,12 +84,15 @@ export class FairQueue<Item extends QueueItem> {
     }
   }
 
-  /** Takes what `select` gave; the turn passes on when its cluster has had its share. */
+  /**
+   * Removes the item that `select` has returned; the next cluster is visited when this one has used
+   * its quantum.
+   */
   take(item: Item): void {
     const cluster = this.#clusters.get(item.cluster) as ClusterQueue<Item>;
     const flow = cluster.flows.get(item.flow) as Flow<Item>;
     cluster.deficit = Math.max(0, cluster.deficit - Math.min(item.cost, costMax));
-    // The flow goes behind the others of its cluster.
+    // The flow moves behind the other flows of its cluster.
     cluster.flows.delete(item.flow);
     cluster.flows.set(item.flow, flow);
     this.remove(item);
@@ -96,7 +106,10 @@ export class FairQueue<Item extends QueueItem> {
     return this.#clusters.get(cluster)?.size ?? 0;
   }
 
-  /** The newest of the cluster of which most waits: who gives way when there is no room for more. */
+  /**
+   * The newest item of the cluster with the longest queue: the item to evict when the queue is
+   * full.
+   */
   newestOfLongest(): Item | undefined {
     let longest: ClusterQueue<Item> | undefined;
     for (const cluster of this.#clusters.values())
@@ -117,19 +130,20 @@ export class FairQueue<Item extends QueueItem> {
 }
 
 interface ClusterQueue<Item> {
-  /** Cost that it may still be served in this visit. */
+  /** The cost that the cluster may still use in this visit. */
   deficit: number;
-  /** It has the turn, and its share for it. */
+  /** Whether the cluster is being visited, and has received its quantum. */
   isVisited: boolean;
   size: number;
-  /** In the order of their turns. */
+  /** The flows in the order in which they are served. */
   readonly flows: Map<string, Flow<Item>>;
 }
 
 /**
- * What waits of one flow, in the order of arrival; never nothing.
+ * The waiting items of one flow in the order of arrival; never empty.
  *
- * It goes on where it was: looked at from its beginning, a set of which thousands were taken shows its gaps one by one.
+ * The flow keeps one iterator: an iteration from the beginning of a set would step over every item
+ * that was removed before.
  */
 class Flow<Item> {
   readonly items: Set<Item>;

@@ -1,72 +1,96 @@
 /**
- * What one turn of the event loop may read, write, acknowledge and compute, what may wait for a
- * later turn, and which requests overtake others: every figure of it, in one table.
+ * The limits of one turn of the event loop (reads, writes, acknowledgements, computation), of the
+ * queues for later turns, and of the small-request bypass: every figure, in one table.
  *
- * Microseconds are estimates for this server on an ordinary machine. They need not be right, only in
+ * Microseconds are estimates for this server on an ordinary machine. They only need to be in
  * proportion to each other.
  */
 export const eventLoopLimits = {
-  /** Requests that begin, and chunks of streams that are written. */
+  /** The requests that start, and the chunks of streams that are written. */
   compute: {
     microsPerTurn: 2000,
-    /** The same while more than one tenant is at work: the others are to be heard soon. */
+    /**
+     * The limit while more than one tenant is at work, so that requests of the other tenants are
+     * read soon.
+     */
     contendedMicrosPerTurn: 800,
-    /** For how many turns contention is remembered: about as many milliseconds under load. */
+    /**
+     * The number of turns for which contention is assumed to last: about as many milliseconds under
+     * load.
+     */
     contendedTurns: 200,
   },
-  /** What is read from connections; a unit is one request, or `bytesPerUnit` of a body. */
+  /**
+   * The input that is read from connections; a unit is one request, or `bytesPerUnit` of a body.
+   */
   inbound: {
     unitsPerTurnMax: 64,
     unitsPerConnectionMax: 32,
-    /** What a connection may always send in a turn, however much others did. */
+    /**
+     * The units that a connection may always send in a turn, regardless of the other connections.
+     */
     unitsFree: 4,
     bytesPerUnit: 8 << 10,
-    /** Requests of one connection that are worked on. Answers that go on, such as watches, are not. */
+    /**
+     * The requests in flight of one connection. Long-running responses, such as watches, do not
+     * count.
+     */
     atWorkMax: 64,
-    /** The same of all connections together, but for `unitsFree` of each. */
+    /**
+     * The requests in flight of all connections together, except `unitsFree` of each connection.
+     */
     atWorkOfAllMax: 128,
-    /** Requests of all connections whose bodies are waited for before they begin. */
+    /** The requests of all connections that wait for their bodies before they start. */
     arrivingMax: 2048,
-    /** A body that is waited for takes no longer, or its request begins without it. */
+    /** The longest wait for a body; after that, the request starts without it. */
     arrivalMaxMs: 1000,
-    /** Longer bodies are not waited for: their readers count what they take. */
+    /** Requests with longer bodies start at once: their readers account for the bytes. */
     awaitedBodyBytesMax: 16 << 10,
-    /** So many frames without a request or a body count as one request. */
+    /** The number of frames without a request or a body that count as one request. */
     controlFramesPerUnit: 64,
-    /** Streams of a connection that is gone that are closed in a turn: some ten microseconds each. */
+    /** The streams of a closed connection that are closed in a turn: some ten microseconds each. */
     closedPerTurnMax: 32,
   },
   /**
-   * What is written to connections. About a millisecond's worth for one, two for all: framed,
-   * encrypted, and handed to a peer on the same machine, which is the dearest.
+   * The output that is written to connections. About a millisecond of work for one connection, and
+   * two for all: framing, encryption, and delivery to a peer on the same machine, which costs most.
    */
   outbound: {
     bytesPerConnectionMax: 128 << 10,
     bytesPerTurnMax: 256 << 10,
-    /** What a connection may always send in a turn, so that small answers never wait. */
+    /**
+     * The bytes that a connection may always send in a turn, so that small responses never wait.
+     */
     bytesFree: 4 << 10,
   },
-  /** Answers that are ready and wait for their readers. */
+  /** Responses that are ready, and that clients have not read. */
   unreadResponses: {
-    /** While so much waits on a connection, none of its further requests begins. */
+    /** A connection with so many unread bytes starts no further request. */
     bytesPerConnectionMax: 8 << 20,
     /**
-     * While so much waits in all, only connections on which nothing waits begin requests, and
-     * connections that are not read from at all are ended sooner.
+     * When all connections together have so many unread bytes, only connections without unread
+     * bytes start requests, and connections whose clients read nothing are closed sooner.
      */
     bytesMax: 128 << 20,
   },
-  /** Reads of one object that begin although the turn is spent or others wait. */
+  /**
+   * Reads of one object that start even if the budget of the turn is spent or other requests wait.
+   */
   smallRequestBypass: {
-    /** Lists, watches and writes cost more. */
+    /** The highest cost that may bypass; lists, watches and writes cost more. */
     microsMax: 60,
     microsPerTenant: 200,
     microsPerTurn: 1000,
   },
-  /** Requests that go one by one: bodies of a quarter of a megabyte, lists of thousands. */
+  /**
+   * Requests that run one after the other: bodies of a quarter of a megabyte, lists of thousands.
+   */
   largeRequests: {
     micros: 5000,
-    /** Beside other tenants they rest between two for so many times as long as the last one took. */
+    /**
+     * With other tenants at work, the queue pauses after a large request for `restFactor` times its
+     * duration.
+     */
     restFactor: 2,
     restMaxMs: 400,
     waitingPerFlowMax: 100,
@@ -75,55 +99,61 @@ export const eventLoopLimits = {
   /** Watches that are opened while other tenants are at work. */
   watchOpens: {
     perSecond: 400,
-    /** What may be opened at once after a quiet time. */
+    /** The watches that may be opened at once after an idle time. */
     burstMax: 400,
-    /** How often those that wait are looked at. */
+    /** The interval at which waiting watches are opened. */
     intervalMs: 10,
     waitingPerFlowMax: 1000,
     waitingMax: 4000,
   },
-  /** Events that are handed to watches. */
+  /** Events that are delivered to watches. */
   fanOut: {
-    /** Watches of one prefix that hear of an event in the turn in which it happens. */
+    /** The watches of one prefix that receive an event in the turn in which it happens. */
     directMax: 16,
-    /** Of all prefixes. */
+    /** The limit of all prefixes together. */
     microsPerTurn: 500,
-    /** Events that a watch may be behind. */
+    /** The events that a watch may be behind. */
     backlogEventsMax: 4096,
     backlogBytesMax: 16 << 20,
-    /** The same of all prefixes together: of the one that has most, the furthest behind are ended. */
+    /**
+     * The limit of all prefixes together: of the prefix with the largest backlog, the watches that
+     * are furthest behind are ended.
+     */
     allBacklogsBytesMax: 64 << 20,
-    /** Events that a watch may be behind before they are put into its own buffer, which has bounds of its own. */
+    /**
+     * The events that a watch may be behind before they are copied into its own buffer, which has
+     * limits of its own.
+     */
     heldEventsMax: 1024,
-    /** After which a group of slow readers is looked at again. */
+    /** The interval at which a group of slow watches is checked again. */
     heldMs: 10,
   },
-  /** Writes of one batch of the store that are acknowledged in a turn. */
+  /** The writes of one batch of the store that are acknowledged in a turn. */
   acknowledgedPerTurnMax: 64,
-  /** Stored objects that a selector looks at in a turn. */
+  /** The stored objects that a selector matches in a turn. */
   matched: { objectsPerTurn: 1000, bytesPerTurn: 256 << 10 },
-  /** Answers that are made while they are sent, such as Tables and YAML. */
+  /** Responses that are encoded while they are sent, such as Tables and YAML. */
   madeAnswers: { msPerTurn: 1, chunkChars: 16 << 10 },
 } as const;
 
-/** What things take, in microseconds. */
+/** The estimated costs of operations, in microseconds. */
 export const eventLoopCosts = {
-  /** Writing a chunk of a stream, and making the next one. */
+  /** Writing a chunk of a stream, and encoding the next chunk. */
   chunk: 15,
   byte: 1 / 250,
-  /** A byte of an answer that is made while it is sent. */
+  /** A byte of a response that is encoded while it is sent. */
   madeByte: 1 / 20,
-  /** An answer that says no. */
+  /** A response that rejects its request. */
   refusal: 100,
   fanOut: {
-    /** An event for one of few watches. */
+    /** The direct delivery of an event to one of few watches. */
     direct: 4,
     visit: 1,
-    /** Looking at an event, with a selector perhaps. */
+    /** Reading an event, including a possible selector match. */
     event: 0.5,
     send: 14,
     byte: 1 / 250,
-    /** Ending a watch, and its answer. */
+    /** Ending a watch and its response. */
     ending: 60,
   },
 } as const;

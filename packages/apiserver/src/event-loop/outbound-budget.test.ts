@@ -1,4 +1,4 @@
-/** How much of large answers leaves in a turn, with turns played by hand. */
+/** The bytes of large responses that are sent in a turn; the test advances the turns. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { OutboundBudget } from "./budgets.ts";
@@ -9,12 +9,12 @@ describe("the outbound budget of a turn", () => {
   const turns: (() => void)[] = [];
   const budget = new OutboundBudget((callback) => turns.push(callback));
 
-  it("has a bound for one connection", () => {
+  it("limits the bytes of one connection", () => {
     assert.equal(budget.allows(bytesPerConnectionMax - 1), true);
     assert.equal(budget.allows(bytesPerConnectionMax), false);
   });
 
-  it("has a bound for all, but for a little of each", () => {
+  it("limits the bytes of all connections, except a small allowance of each", () => {
     budget.spend(bytesPerTurnMax - 1);
     assert.equal(budget.allows(bytesFree), true);
     budget.spend(1);
@@ -22,7 +22,7 @@ describe("the outbound budget of a turn", () => {
     assert.equal(budget.allows(bytesFree - 1), true);
   });
 
-  it("begins anew with each turn, and asks for none when nothing was sent", () => {
+  it("is renewed in each turn, and schedules no turn when no bytes were sent", () => {
     const { turn } = budget;
     assert.equal(turns.length, 1);
     for (const play of turns.splice(0)) play();

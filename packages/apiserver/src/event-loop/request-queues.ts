@@ -1,6 +1,6 @@
 /**
- * Which requests wait besides those that wait for a seat, and which overtake them: large ones go one
- * by one, watches are opened at a bounded pace, and reads of one object pass the others.
+ * The queues of requests besides those of priority levels: large requests run one after the other,
+ * watches open at a limited rate, and reads of one object bypass waiting requests.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -9,11 +9,14 @@ import { eventLoopLimits } from "./limits.ts";
 
 export const retryAfterSeconds = 1;
 
-/** How a request is refused that cannot wait. One object, so that a flood of refusals costs no stack each. */
+/**
+ * The rejection of a request that cannot wait. One shared error, so that mass rejections do not
+ * each capture a stack.
+ */
 export const tooBusy = statusError.tooManyRequests(retryAfterSeconds);
 
 export interface QueueableRequest {
-  /** The tenant that it counts for. */
+  /** The tenant that the request counts for. */
   readonly tenantKey: string;
   readonly signal: AbortSignal;
 }
@@ -29,7 +32,10 @@ interface QueueLimits {
   readonly waitingMax: number;
 }
 
-/** Requests that wait in fair order, until it is their turn or their clients leave. Bounded for one flow and for all. */
+/**
+ * Requests that wait in fair order until they are resumed or their clients disconnect. Both the
+ * requests of one flow and all requests are limited.
+ */
 class RequestQueue<Request extends QueueableRequest> {
   readonly #queue = new FairQueue<Waiting<Request>>();
   readonly #waiting = new Map<Request, Waiting<Request>>();
@@ -69,7 +75,7 @@ class RequestQueue<Request extends QueueableRequest> {
     });
   }
 
-  /** Resumes the request that is next; `onNext` is called before it goes on. */
+  /** Resumes the next request; `onNext` is called before it resumes. */
   resumeNext(onNext?: (request: Request) => void): void {
     const waiting = this.#queue.select();
     if (waiting === undefined) return;
@@ -79,7 +85,7 @@ class RequestQueue<Request extends QueueableRequest> {
     waiting.resume();
   }
 
-  /** Does nothing for a request that does not wait here. */
+  /** Removes a request; does nothing for a request that is not in this queue. */
   leave(request: Request): void {
     const waiting = this.#waiting.get(request);
     if (waiting !== undefined) this.#drop(waiting, request.signal.reason ?? tooBusy);
@@ -93,17 +99,17 @@ class RequestQueue<Request extends QueueableRequest> {
 }
 
 /**
- * Large requests go one by one, over all levels: each holds the thread for some milliseconds at a
- * time, and several at once would do so in the same turn. While other tenants are at work they also
- * rest between two for twice as long as the last one took, so that they never have more than a third
- * of the time.
+ * LargeRequestQueue runs large requests one after the other, over all priority levels: each blocks
+ * the thread for some milliseconds at a time, and several concurrent ones would do so in the same
+ * turn. While other tenants are at work, the queue also pauses after each request for twice its
+ * duration, so that large requests never use more than a third of the time.
  */
 export class LargeRequestQueue {
   readonly #clock: Clock;
   readonly #queue = new RequestQueue<QueueableRequest>(eventLoopLimits.largeRequests);
   current: QueueableRequest | undefined;
   #since = 0;
-  /** A request of another tenant began meanwhile. */
+  /** Whether a request of another tenant has started since. */
   #isContended = false;
   #rest: Timer | undefined;
 
@@ -111,7 +117,7 @@ export class LargeRequestQueue {
     this.#clock = clock;
   }
 
-  /** Undefined when the request may go on now. */
+  /** Undefined when the request may proceed now. */
   enter(flow: string, request: QueueableRequest): Promise<void> | undefined {
     if (this.current === undefined && this.#rest === undefined && this.#queue.size === 0) {
       this.#begin(request);
@@ -120,13 +126,18 @@ export class LargeRequestQueue {
     return this.#queue.wait(flow, request);
   }
 
-  /** The request is done, or its client gone. Does nothing for a request that is not here. */
+  /**
+   * Ends a request that is finished, or whose client has disconnected. Does nothing for a request
+   * that is not in this queue.
+   */
   leave(request: QueueableRequest): void {
     if (this.current === request) this.#end();
     else this.#queue.leave(request);
   }
 
-  /** A request of any size has begun; need not be called when there is no current one. */
+  /**
+   * Notes that a request of any size has started; unnecessary when no large request is in flight.
+   */
   noteBegun({ tenantKey }: QueueableRequest): void {
     const current = this.current;
     if (current !== undefined && tenantKey !== current.tenantKey) this.#isContended = true;
@@ -164,12 +175,12 @@ export interface WatchOpenLimiterOptions {
 }
 
 /**
- * Watches are opened at a bounded pace while other tenants are at work.
+ * WatchOpenLimiter limits the rate at which watches open while other tenants are at work.
  *
- * What a watch needs stays in memory while it is open, so that each collection of garbage has to copy
- * what was opened since the last one: ten thousand at once hold the thread for ten milliseconds at a
- * time, whatever each of them costs. Some hundred may be opened at once, which is what a program
- * needs that begins; a tenant that is alone opens as many as it likes.
+ * The memory of a watch lives as long as the watch, so each garbage collection copies the memory of
+ * the watches opened since the last one: ten thousand at once block the thread for ten milliseconds
+ * at a time, regardless of the cost of each. Some hundred watches may open at once, which is enough
+ * for a starting client; a tenant that is alone has no limit.
  */
 export class WatchOpenLimiter {
   readonly #options: WatchOpenLimiterOptions;
@@ -187,7 +198,7 @@ export class WatchOpenLimiter {
     return this.#queue.size;
   }
 
-  /** Undefined when the watch may be opened now. */
+  /** Undefined when the watch may open now. */
   enter(flow: string, request: QueueableRequest): Promise<void> | undefined {
     this.#earn();
     if (this.#queue.size === 0 && (this.#credit >= 1 || !this.#options.isContended())) {
@@ -199,7 +210,7 @@ export class WatchOpenLimiter {
     return waiting;
   }
 
-  /** Does nothing for a request that does not wait here. */
+  /** Removes a request; does nothing for a request that is not in this queue. */
   leave(request: QueueableRequest): void {
     this.#queue.leave(request);
   }
@@ -221,7 +232,10 @@ export class WatchOpenLimiter {
     });
   }
 
-  /** As many as there is credit for; when the other tenants have gone, a few more each time. */
+  /**
+   * Opens as many watches as the credit allows; a few more each time when the other tenants have
+   * become idle.
+   */
   #openSome(): void {
     this.#earn();
     const { perSecond, intervalMs } = eventLoopLimits.watchOpens;
@@ -236,15 +250,16 @@ export class WatchOpenLimiter {
 }
 
 /**
- * A cheap request of a tenant that has nothing waiting begins in the turn in which it arrived, also
- * when the turn is spent or others wait. What overtakes is bounded for each tenant and for all.
+ * SmallRequestBypass: a cheap request of a tenant without waiting requests starts in the turn in
+ * which it arrives, even if the budget of the turn is spent or other requests wait. The bypass is
+ * limited for each tenant and for all.
  */
 export class SmallRequestBypass {
   readonly #spent = new Map<string, number>();
   #turn = -1;
   #left = 0;
 
-  /** Takes the cost from this turn's allowance, if there is enough of it. */
+  /** Deducts the cost from the allowance of this turn, if the allowance is sufficient. */
   allows(turn: number, tenantKey: string, micros: number): boolean {
     const { microsMax, microsPerTenant, microsPerTurn } = eventLoopLimits.smallRequestBypass;
     if (micros > microsMax) return false;

@@ -1,9 +1,9 @@
 let waiting: (() => void)[] = [];
 
 /**
- * Bodies that arrive in one turn go on in the next one, all at once: each step is then done for all
- * of them in a row, and the processor has its code and data at hand. That is a sixth of what a create
- * costs with 64 in flight.
+ * resumeTogether resumes all requests whose bodies arrive in one turn together in the next turn:
+ * each step then runs for all of them in a row, with its code and data in the processor's caches.
+ * That saves a sixth of the cost of a create with 64 requests in flight.
  */
 export function resumeTogether(resume: () => void): void {
   if (waiting.push(resume) > 1) return;

@@ -1,8 +1,9 @@
 /**
- * The pace of streams: chunks of lists and events of watches that are ready to be written.
+ * StreamPacer limits the rate of streams: chunks of lists and events of watches that are ready to
+ * be written.
  *
- * One change can wake ten thousand watches of one tenant in one turn. What a turn has no room for is
- * written in the next ones, each tenant getting its share of them.
+ * One change can make ten thousand watches of one tenant ready in one turn. Chunks that exceed the
+ * budget of a turn are written in the following turns, shared fairly between tenants.
  */
 import { EventLoopBudget, type EventLoopBudgetOptions } from "./budgets.ts";
 import { FairQueue, type QueueItem } from "./fair-queue.ts";
@@ -20,7 +21,7 @@ export class StreamPacer {
     this.#budget = new EventLoopBudget({ ...options, onTurn: () => this.#writeSome() });
   }
 
-  /** To be asked before each chunk of a stream: see `mayWrite`. */
+  /** The callback that a stream calls before each chunk: see `mayWrite`. */
   paceOf(
     tenantKey: string,
     flow: string,
@@ -30,7 +31,7 @@ export class StreamPacer {
       this.mayWrite(tenantKey, flow, eventLoopCosts.chunk + bytes * microsPerByte, write);
   }
 
-  /** True when it may be written now; else `write` is called when it may. */
+  /** True when the chunk may be written now; otherwise `write` is called when it may be. */
   mayWrite(cluster: string, flow: string, cost: number, write: () => void): boolean {
     if (this.#queue.size === 0 && this.#budget.isOpen) {
       this.#budget.spend(cost);

@@ -32,14 +32,14 @@ function limiterOf(isContended: boolean) {
   return { limiter, open, opened, refused, pass, state };
 }
 
-describe("opening watches", () => {
-  it("has no bound for who is alone", () => {
+describe("the limiter of watch opens", () => {
+  it("does not limit a tenant that is alone", () => {
     const { open, opened } = limiterOf(false);
     for (let i = 0; i < burstMax * 3; i++) open("a");
     assert.equal(opened.length, burstMax * 3);
   });
 
-  it("beside others goes on at its pace after so many at once", async () => {
+  it("limits the rate after a burst while other tenants are at work", async () => {
     const { open, opened, pass } = limiterOf(true);
     for (let i = 0; i < burstMax + perSecond; i++) open("a");
     assert.equal(opened.length, burstMax);
@@ -49,7 +49,7 @@ describe("opening watches", () => {
     assert.equal(opened.length, burstMax + perSecond);
   });
 
-  it("of one who wants few does not wait for one who wants many", async () => {
+  it("opens the few watches of one tenant before the many of another", async () => {
     const { open, opened, pass } = limiterOf(true);
     for (let i = 0; i < burstMax + 500; i++) open("many");
     open("few");
@@ -57,7 +57,7 @@ describe("opening watches", () => {
     assert.ok(opened.includes("few"));
   });
 
-  it("goes faster when the others have gone", async () => {
+  it("raises the rate when the other tenants have become idle", async () => {
     const { open, opened, pass, state } = limiterOf(true);
     for (let i = 0; i < burstMax + 400; i++) open("a");
     state.isContended = false;
@@ -65,7 +65,7 @@ describe("opening watches", () => {
     assert.equal(opened.length, burstMax + 400);
   });
 
-  it("forgets those who leave, and refuses more than may wait", async () => {
+  it("removes clients that disconnect, and rejects requests beyond the limit of the queue", async () => {
     const { limiter, open, refused, pass } = limiterOf(true);
     for (let i = 0; i < burstMax; i++) open("a");
     const leaving = Array.from({ length: waitingPerFlowMax }, () => open("a"));

@@ -1,5 +1,4 @@
-/** A write as admission sees it. */
-
+/** AdmissionRequest of a write: the write as admission plugins see it. */
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import { runYielding } from "@kcp-ts/machinery/base";
 import { cloneJson, cloneResumable, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
@@ -21,25 +20,29 @@ import type {
   WriteResult,
 } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
-import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
 import { decodeDraft, isLargeObject } from "./decode-object.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+} from "./handler-context.ts";
 
 interface Address {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** What a request may say beyond its scope. */
+/** Attributes of the admission request that the scope does not contain. */
 interface AdmissionDetails {
-  /** Where the object is, when the path does not say. */
+  /** The namespace and name of the object, when the path does not contain them. */
   readonly address?: Address;
   /** Set when the subresource is a kind of its own. */
-  readonly view?: GroupVersionKind & { readonly form: ObjectDecoder };
-  /** DeleteOptions, which come in the body. */
+  readonly view?: GroupVersionKind & { readonly codec: ObjectDecoder };
+  /** DeleteOptions, which the body contains. */
   readonly options?: JsonObject;
 }
 
-/** A class, because what is rarely asked for must stay unmade until somebody does. */
+/** A class with lazy members: attributes that plugins rarely read are only computed on demand. */
 class HandlerAdmissionRequest implements AdmissionRequest {
   readonly operation: Operation;
   readonly cluster: ClusterName;
@@ -53,12 +56,12 @@ class HandlerAdmissionRequest implements AdmissionRequest {
   readonly user: UserInfo;
   readonly isDryRun: boolean;
   sent: MutableObject | undefined;
-  /** This write as a creation, if it ever looked like one. */
+  /** The admission request of this write as a CREATE, if the object was missing in some attempt. */
   created: AdmissionRequest | undefined;
   readonly #handled: HandlerRequest;
-  readonly #particulars: AdmissionDetails;
+  readonly #details: AdmissionDetails;
 
-  /** Throws when the subresource refuses what was sent. */
+  /** Throws when the subresource rejects the object that was sent. */
   checkSent(sent: JsonObject, old: JsonObject): void {
     if (this.subresource === "") return;
     const { definition } = this.#handled;
@@ -76,7 +79,7 @@ class HandlerAdmissionRequest implements AdmissionRequest {
     const { scope, definition } = handled;
     const { address = scope, view } = particulars;
     this.#handled = handled;
-    this.#particulars = particulars;
+    this.#details = particulars;
     this.operation = operation;
     this.cluster = requireSingleCluster(scope);
     this.group = definition.group;
@@ -91,7 +94,7 @@ class HandlerAdmissionRequest implements AdmissionRequest {
   }
 
   get gvk(): GroupVersionKind {
-    const { group, version, kind } = this.#particulars.view ?? this.#handled.definition;
+    const { group, version, kind } = this.#details.view ?? this.#handled.definition;
     return { group, version, kind };
   }
 
@@ -99,12 +102,12 @@ class HandlerAdmissionRequest implements AdmissionRequest {
     return this.#handled.signal;
   }
 
-  get form(): ObjectDecoder {
-    return this.#particulars.view?.form ?? new DefinitionDecoder(this.#handled.definition);
+  get decoder(): ObjectDecoder {
+    return this.#details.view?.codec ?? new DefinitionDecoder(this.#handled.definition);
   }
 
   get options(): JsonObject {
-    return this.#particulars.options ?? optionsOf(this.operation, this.#handled.scope.query);
+    return this.#details.options ?? optionsOf(this.operation, this.#handled.scope.query);
   }
 
   warn(text: string): void {
@@ -115,13 +118,16 @@ class HandlerAdmissionRequest implements AdmissionRequest {
     this.#handled.annotate(key, value, level);
   }
 
-  /** The same write, when there turns out to be nothing to update; one and the same however often it is tried. */
+  /**
+   * The same write as a CREATE, when there is no object to update; the identical request in every
+   * attempt.
+   */
   asCreate(): AdmissionRequest {
     this.created ??= new HandlerAdmissionRequest(
       this.#handled,
       "CREATE",
       this.isDryRun,
-      this.#particulars,
+      this.#details,
     );
     return this.created;
   }
@@ -174,7 +180,7 @@ export function admissionRequest(
   return new HandlerAdmissionRequest(handled, operation, isDryRun, particulars);
 }
 
-/** Where an object that is to be created will be, as far as its sender has said. */
+/** The namespace and name of an object to create, as far as the client has set them. */
 export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
   const { metadata } = draft;
   const name =
@@ -183,8 +189,9 @@ export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
 }
 
 /**
- * The wanted object as plug-ins want it. They get a copy of their own for each try, because a build may hand out what it keeps. An update
- * that turns out to create something is admitted as what it is.
+ * Wraps a build with mutating admission. Plugins get a copy of the object in each attempt, because
+ * a build may return an object that it keeps. An update that turns out to create its object is
+ * admitted as CREATE.
  */
 export function withMutatingAdmission(
   { admission, authorizeCreate }: HandlerDependencies,
@@ -212,7 +219,7 @@ export function withMutatingAdmission(
   };
 }
 
-/** Admission's last word, as the registry wants it. */
+/** Validating admission in the form that the registry calls. */
 export function validatingAdmission(
   { admission }: HandlerDependencies,
   request: AdmissionRequest,
@@ -220,7 +227,7 @@ export function validatingAdmission(
   return (object, old) => admission.validate(effectiveRequest(request, old), object, old);
 }
 
-/** Stores what admission let pass. A creation that came to nothing is given up: what it was charged is given back. */
+/** Stores the admitted object. A creation that fails is rolled back: its quota is released. */
 export async function storeAdmitted(
   { admission }: HandlerDependencies,
   request: AdmissionRequest,
@@ -234,7 +241,7 @@ export async function storeAdmitted(
   } finally {
     const creation =
       request instanceof HandlerAdmissionRequest ? (request.created ?? request) : request;
-    if (!isCreated && creation.operation === "CREATE") await admission.abandon(creation);
+    if (!isCreated && creation.operation === "CREATE") await admission.rollback(creation);
   }
 }
 

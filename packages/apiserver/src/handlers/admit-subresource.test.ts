@@ -1,4 +1,7 @@
-/** Admission is asked about what is done through subresources: sessions (CONNECT), what is posted to them (CREATE), and tokens. */
+/**
+ * Goal: admission covers requests to subresources: sessions (CONNECT), objects posted to
+ * subresources (CREATE), and tokens.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { bool, int32, list, map, message, objectMeta, string } from "@kcp-ts/machinery/shape";
@@ -37,7 +40,7 @@ const order = {
   shape: message("example.dev.Order", { metadata: [1, objectMeta], gear: [2, int32] }),
 };
 
-/** What endpoints were asked to do. */
+/** The calls that the endpoints received. */
 const done: string[] = [];
 const unchanged = { prepareForUpdate: () => {}, validateUpdate: () => [] } as const;
 
@@ -50,13 +53,13 @@ function said(text: string): ApiResponse {
 const run: SubresourceStrategy = {
   ...unchanged,
   verbs: ["create", "get"],
-  admitted: { operation: "CONNECT", kind: runOptions },
+  admissionTarget: { operation: "CONNECT", kind: runOptions },
   connect: ({ query }) => said(`run ${query}`),
 };
 const shift: SubresourceStrategy = {
   ...unchanged,
   verbs: ["create"],
-  admitted: { operation: "CREATE", kind: order },
+  admissionTarget: { operation: "CREATE", kind: order },
   async connect(call) {
     const { gear } = await call.body(order);
     await call.update((present) => ({ ...present, spec: { gear: String(gear) } }));
@@ -95,7 +98,9 @@ after(() => webhook.close());
 let server: TestServer;
 async function start(plugins: readonly AdmissionPlugin[] = []): Promise<void> {
   server = await TestServer.start({ resources: [engines], admissionPlugins: plugins });
-  await server.must("POST", path.slice(0, -2), { body: { metadata: { name: "e" }, spec: {} } });
+  await server.requestOk("POST", path.slice(0, -2), {
+    body: { metadata: { name: "e" }, spec: {} },
+  });
   webhook.reset();
   done.length = 0;
 }
@@ -110,7 +115,7 @@ const asks = (kind: "validating" | "mutating", resource: string, more: object = 
   });
 
 function lastAsked(): ReviewRequest {
-  const { request } = webhook.asked.at(-1) ?? assert.fail("nobody was asked");
+  const { request } = webhook.receivedReviews.at(-1) ?? assert.fail("nobody was asked");
   return request;
 }
 
@@ -118,20 +123,20 @@ async function policy(kind: "validating" | "mutating", resource: string, spec: o
   const base = `/clusters/a${registration}/${kind}admissionpolic`;
   const matchConstraints = { resourceRules: rules(resource) };
   const reinvocation = kind === "mutating" ? { reinvocationPolicy: "Never" } : {};
-  await server.must("POST", `${base}ies`, {
+  await server.requestOk("POST", `${base}ies`, {
     body: { metadata: { name: "p" }, spec: { matchConstraints, ...reinvocation, ...spec } },
   });
   const actions = kind === "mutating" ? {} : { validationActions: ["Deny"] };
-  await server.must("POST", `${base}ybindings`, {
+  await server.requestOk("POST", `${base}ybindings`, {
     body: { metadata: { name: "b" }, spec: { policyName: "p", ...actions } },
   });
 }
 
-describe("connecting", () => {
+describe("connecting to a subresource", () => {
   beforeEach(() => start());
 
-  it("shows a webhook the options that the query makes, whatever the method", async () => {
-    webhook.answer("/ask", () => ({}));
+  it("sends a webhook the options that the query contains, for every method", async () => {
+    webhook.respondWith("/ask", () => ({}));
     await asks("validating", "engines/run", { rules: rules("engines/run", ["CONNECT"]) });
     const query = "loud=1&voice=low&voice=high&words=a&words=b&gears=1,2&gears=3&other=x";
     for (const method of ["GET", "POST"]) {
@@ -163,13 +168,13 @@ describe("connecting", () => {
         options: null,
       });
     }
-    // What was judged is what is done: no more, and in no other spelling.
+    // The subresource runs exactly the options that admission admitted, in their canonical form.
     const canonical = "run loud=true&voice=low&words=a&words=b&gears=1&gears=2&gears=3";
     assert.deepEqual(done, [canonical, canonical]);
   });
 
-  it("is refused by a webhook, by a policy, and by a webhook that does not answer", async () => {
-    webhook.answer("/ask", () => ({ allowed: false, status: { message: "no thank you" } }));
+  it("is denied by a webhook, by a policy, and by a webhook that does not respond", async () => {
+    webhook.respondWith("/ask", () => ({ allowed: false, status: { message: "no thank you" } }));
     await asks("validating", "engines/run");
     const refused = await server.request("POST", `${path}/run?words=a`);
     assert.match(refused.object.message ?? "", /denied the request: no thank you/);
@@ -181,7 +186,7 @@ describe("connecting", () => {
       const failed = await server.request("GET", `${path}/run?words=a`);
       assert.equal(failed.status, 500);
       assert.match(failed.object.message ?? "", /failed calling webhook/);
-      await server.must("DELETE", target);
+      await server.requestOk("DELETE", target);
     }
     const validations = [{ expression: "object.words[0] != 'rm'", message: "no rm" }];
     await policy("validating", "engines/run", { validations });
@@ -192,8 +197,8 @@ describe("connecting", () => {
     assert.equal((await server.get(`${path}/run?words=ls`)).status, 200);
   });
 
-  it("is done with what mutating webhooks and policies make of the options", async () => {
-    webhook.answer("/ask", () => ({ patch: [{ op: "add", path: "/voice", value: "low" }] }));
+  it("runs with the options that mutating webhooks and policies return", async () => {
+    webhook.respondWith("/ask", () => ({ patch: [{ op: "add", path: "/voice", value: "low" }] }));
     await asks("mutating", "engines/run");
     const applyConfiguration = { expression: "Object{loud: true}" };
     const mutations = [{ patchType: "ApplyConfiguration", applyConfiguration }];
@@ -202,16 +207,16 @@ describe("connecting", () => {
     assert.deepEqual(done, ["run loud=true&voice=low&words=a"]);
   });
 
-  it("has options without labels, which no selector of objects selects", async () => {
-    webhook.answer("/ask", () => ({ allowed: false }));
+  it("has options without labels, which no objectSelector matches", async () => {
+    webhook.respondWith("/ask", () => ({ allowed: false }));
     const objectSelector = { matchExpressions: [{ key: "x", operator: "DoesNotExist" }] };
     await asks("validating", "engines/run", { objectSelector });
     assert.equal((await server.get(`${path}/run?words=a`)).status, 200);
-    assert.deepEqual(webhook.asked, []);
+    assert.deepEqual(webhook.receivedReviews, []);
   });
 
-  it("is asked about before the object is looked for, and refuses a dry run and wrong numbers", async () => {
-    webhook.answer("/ask", () => ({ allowed: false, status: { message: "never" } }));
+  it("is admitted before the object is looked up, and rejects a dry run and invalid numbers", async () => {
+    webhook.respondWith("/ask", () => ({ allowed: false, status: { message: "never" } }));
     await asks("validating", "engines/run");
     const missing = await server.get(`${path}/run`.replace("/e/", "/none/"));
     assert.match(missing.object.message ?? "", /never/);
@@ -227,16 +232,18 @@ describe("connecting", () => {
     }
   });
 
-  it("is another cluster's own affair", async () => {
-    webhook.answer("/ask", () => ({ allowed: false }));
+  it("does not call webhooks of another cluster", async () => {
+    webhook.respondWith("/ask", () => ({ allowed: false }));
     await asks("validating", "engines/run");
     const other = path.replace("/a/", "/b/");
-    await server.must("POST", other.slice(0, -2), { body: { metadata: { name: "e" }, spec: {} } });
+    await server.requestOk("POST", other.slice(0, -2), {
+      body: { metadata: { name: "e" }, spec: {} },
+    });
     assert.equal((await server.get(`${other}/run?words=a`)).status, 200);
   });
 
-  it("is not what reading is", async () => {
-    webhook.answer("/ask", () => ({ allowed: false }));
+  it("does not include reads of the object", async () => {
+    webhook.respondWith("/ask", () => ({ allowed: false }));
     await asks("validating", "engines/*");
     assert.equal((await server.get(`${path}/sound`)).status, 200);
   });
@@ -245,12 +252,12 @@ describe("connecting", () => {
 describe("posting to a subresource", () => {
   beforeEach(() => start());
 
-  it("shows admission the object that is posted, of its own group, once", async () => {
-    webhook.answer("/ask", () => ({}));
+  it("sends admission the posted object, of its own group, once", async () => {
+    webhook.respondWith("/ask", () => ({}));
     await asks("validating", "engines/shift");
     const answer = await server.request("POST", `${path}/shift`, { body: orderOf(3) });
     assert.equal(answer.status, 200);
-    assert.equal(webhook.asked.length, 1);
+    assert.equal(webhook.receivedReviews.length, 1);
     const { kind, resource, subResource, operation, object, oldObject, options } = lastAsked();
     assert.deepEqual(kind, { group: "orders.example.dev", version: "v2", kind: "Order" });
     assert.deepEqual(resource, { group: "example.dev", version: "v1", resource: "engines" });
@@ -259,20 +266,20 @@ describe("posting to a subresource", () => {
     assert.deepEqual(options, { kind: "CreateOptions", apiVersion: "meta.k8s.io/v1" });
   });
 
-  it("is done with what admission makes of the object, and not done when it is refused", async () => {
+  it("runs with the object that admission returns, and does not run when it is denied", async () => {
     const expression = "Object{gear: 1}";
     const mutations = [{ patchType: "ApplyConfiguration", applyConfiguration: { expression } }];
     await policy("mutating", "engines/shift", { mutations });
     assert.equal((await server.request("POST", `${path}/shift`, { body: orderOf(5) })).status, 200);
-    assert.deepEqual((await server.must("GET", path))["spec"], { gear: "1" });
-    webhook.answer("/ask", () => ({ allowed: false, status: { message: "no thank you" } }));
+    assert.deepEqual((await server.requestOk("GET", path))["spec"], { gear: "1" });
+    webhook.respondWith("/ask", () => ({ allowed: false, status: { message: "no thank you" } }));
     await asks("validating", "engines/shift");
     const refused = await server.request("POST", `${path}/shift`, { body: orderOf(2) });
     assert.match(refused.object.message ?? "", /no thank you/);
     assert.deepEqual(done, ["gear 1"]);
   });
 
-  it("is about the object that the path names", async () => {
+  it("concerns the object that the path names", async () => {
     const other = orderOf(2, { metadata: { name: "f" } });
     const wrong = await server.request("POST", `${path}/shift`, { body: other });
     const message = "name in URL does not match name in Order object";
@@ -285,7 +292,7 @@ describe("posting to a subresource", () => {
 describe("scaling", () => {
   beforeEach(() => start());
 
-  it("shows admission a Scale, of the group that it is in", async () => {
+  it("sends admission a Scale of its own group", async () => {
     const replicas = { type: "integer" };
     const schema = {
       openAPIV3Schema: {
@@ -308,29 +315,31 @@ describe("scaling", () => {
       },
     });
     const tabs = "/clusters/a/apis/stable.example.com/v1/namespaces/default/crontabs";
-    await server.must("POST", tabs, { body: { metadata: { name: "t" }, spec: { replicas: 1 } } });
-    webhook.answer("/ask", () => ({}));
+    await server.requestOk("POST", tabs, {
+      body: { metadata: { name: "t" }, spec: { replicas: 1 } },
+    });
+    webhook.respondWith("/ask", () => ({}));
     const wanted = { rules: rulesFor("crontabs/scale", ["UPDATE"], "stable.example.com") };
     await asks("mutating", "", wanted);
     await asks("validating", "", wanted);
     await server.patch(`${tabs}/t/scale`, "merge", { spec: { replicas: 3 } });
-    assert.equal(webhook.asked.length, 2);
-    for (const { request } of webhook.asked) {
+    assert.equal(webhook.receivedReviews.length, 2);
+    for (const { request } of webhook.receivedReviews) {
       assert.deepEqual(request["kind"], { group: "autoscaling", version: "v1", kind: "Scale" });
       const { kind, apiVersion, spec } = request.object as AnyObject;
       assert.deepEqual([apiVersion, kind, spec], ["autoscaling/v1", "Scale", { replicas: 3 }]);
     }
-    const { spec } = await server.must("GET", `${tabs}/t`);
+    const { spec } = await server.requestOk("GET", `${tabs}/t`);
     assert.deepEqual(spec, { replicas: 3 });
   });
 });
 
-describe("plug-ins in process", () => {
-  it("see, change and refuse what subresources are asked for", async () => {
+describe("compiled-in admission plugins", () => {
+  it("see, change and deny requests to subresources", async () => {
     const seen: string[] = [];
     const quiet: AdmissionPlugin = {
       name: "Quiet",
-      concerns: ({ subresource }) => subresource !== "",
+      handles: ({ subresource }) => subresource !== "",
       admit: ({ operation, gvk }) => void seen.push(`admit ${operation} ${gvk.group}/${gvk.kind}`),
       mutate: (_request, draft) => {
         delete draft["loud"];
@@ -356,20 +365,20 @@ describe("tokens of service accounts", () => {
   const account = "/clusters/a/api/v1/namespaces/default/serviceaccounts";
   beforeEach(async () => {
     server = await startWithServiceAccounts();
-    await server.must("POST", account, { body: { metadata: { name: "robot" } } });
+    await server.requestOk("POST", account, { body: { metadata: { name: "robot" } } });
     webhook.reset();
   });
   const ask = (spec: object = {}): Promise<{ status: number; object: AnyObject }> =>
     server.request("POST", `${account}/robot/token`, { body: { spec } });
   const tokens = { rules: rulesFor("serviceaccounts/token") };
 
-  it("are shown to admission as they are asked for, and never the token", async () => {
-    webhook.answer("/ask", () => ({}));
+  it("are admitted as a TokenRequest that never contains the token", async () => {
+    webhook.respondWith("/ask", () => ({}));
     await asks("mutating", "", tokens);
     await asks("validating", "", tokens);
     assert.equal((await ask()).status, 201);
-    assert.equal(webhook.asked.length, 2);
-    const [mutating, validating] = webhook.asked.map(({ request }) => request);
+    assert.equal(webhook.receivedReviews.length, 2);
+    const [mutating, validating] = webhook.receivedReviews.map(({ request }) => request);
     const kind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
     for (const asked of [mutating, validating]) {
       assert.deepEqual([asked?.operation, asked?.["kind"]], ["CREATE", kind]);
@@ -389,8 +398,8 @@ describe("tokens of service accounts", () => {
     assert.equal(validating?.object?.["status"], undefined);
   });
 
-  it("are what admission lets them be", async () => {
-    webhook.answer("/ask", () => ({
+  it("have the spec that admission returns", async () => {
+    webhook.respondWith("/ask", () => ({
       patch: [{ op: "replace", path: "/spec/expirationSeconds", value: 600 }],
     }));
     await asks("mutating", "", tokens);
@@ -398,8 +407,8 @@ describe("tokens of service accounts", () => {
     assert.equal((object["spec"] as { expirationSeconds: number }).expirationSeconds, 600);
   });
 
-  it("are refused by a webhook, and by one that is down", async () => {
-    webhook.answer("/ask", () => ({ allowed: false, status: { message: "no thank you" } }));
+  it("are denied by a webhook, and by a webhook that is down", async () => {
+    webhook.respondWith("/ask", () => ({ allowed: false, status: { message: "no thank you" } }));
     await asks("validating", "", tokens);
     const refused = await ask();
     assert.match(refused.object.message ?? "", /no thank you/);

@@ -1,4 +1,7 @@
-/** What is asked of a subresource that stores nothing of what it is asked with, put to admission: options of a session, an eviction. */
+/**
+ * Admission of requests to subresources that do not store their input: the options of a session, an
+ * eviction.
+ */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -11,15 +14,15 @@ import {
 } from "../registry/index.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { optionsFrom } from "./connect-options.ts";
-import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
+import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
 import { parseMutationOptions } from "./options.ts";
 import { decodeView } from "./subresource-view.ts";
 
-/** As admission leaves it; throws its refusal. */
+/** Resolves to the object as admission leaves it; rejects when admission denies the request. */
 export async function admitSubresource(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   { operation, kind }: AdmissionTarget,
 ): Promise<Draft> {
   const isConnect = operation === "CONNECT";
@@ -27,9 +30,9 @@ export async function admitSubresource(
   const isDryRun =
     !isConnect && parseMutationOptions(handled.scope.query, "CreateOptions").isDryRun;
   const request = admissionRequest(handled, operation, isDryRun, { view: admissionKindOf(kind) });
-  await mutateDraft(rooms, request, draft);
+  await mutateDraft(dependencies, request, draft);
   if (!isConnect) checkName(handled, kind, draft);
-  const validation = rooms.admission.validate(request, draft, undefined);
+  const validation = dependencies.admission.validate(request, draft, undefined);
   if (validation !== undefined) await validation;
   return draft;
 }
@@ -45,12 +48,12 @@ export async function mutateDraft(
   if (mutated !== undefined) await mutated;
 }
 
-/** The kind that admission is asked about, and how what it makes of the object is read. */
+/** The kind of the admission request, and the decoder of the object that plugins return. */
 export function admissionKindOf(
   kind: SubresourceKind,
-): GroupVersionKind & { readonly form: ObjectDecoder } {
+): GroupVersionKind & { readonly codec: ObjectDecoder } {
   const { group, version } = kind;
-  const form: ObjectDecoder = {
+  const codec: ObjectDecoder = {
     decode: (value) => ({
       ...decodeView(kind, value),
       kind: kind.kind,
@@ -58,7 +61,7 @@ export function admissionKindOf(
     }),
     applyType: applyTypeOf(kind.shape),
   };
-  return { group, version, kind: kind.kind, form };
+  return { group, version, kind: kind.kind, codec };
 }
 
 export async function readKind(handled: HandlerRequest, expected: SubresourceKind): Promise<Draft> {

@@ -21,7 +21,7 @@ describe("apply", () => {
   const apply = (manager: string, config: object, query = "") =>
     server.patch(`${path}?fieldManager=${manager}${query}`, "apply", config);
 
-  it("creates what is missing with 201, and changes nothing the second time", async () => {
+  it("creates a missing object with 201, and changes nothing the second time", async () => {
     const first = await apply("one", configOf({ a: "1" }));
     assert.equal(first.status, 201, first.text);
     assert.deepEqual(first.object.data, { a: "1" });
@@ -30,7 +30,7 @@ describe("apply", () => {
     assert.equal(second.object.metadata.resourceVersion, first.object.metadata.resourceVersion);
   });
 
-  it("names the owner and the field of a conflict, and force takes the field over", async () => {
+  it("names the owner and the field of a conflict, and takes the field with force", async () => {
     await apply("one", configOf({ a: "1" }));
     const conflict = await apply("two", configOf({ a: "2" }));
     assert.equal(conflict.status, 409);
@@ -49,14 +49,14 @@ describe("apply", () => {
     assert.deepEqual(managers(forced.object), ["two/Apply"]);
   });
 
-  it("removes a field that its only owner drops, and keeps one that another owns too", async () => {
+  it("removes a field that its only owner drops, and keeps a field with another owner", async () => {
     await apply("one", configOf({ a: "1", b: "1", c: "1" }));
     await apply("two", configOf({ b: "1" }));
     const dropped = await apply("one", configOf({ c: "1" }));
     assert.deepEqual(dropped.object.data, { b: "1", c: "1" });
   });
 
-  it("an update takes fields over without asking", async () => {
+  it("an update takes ownership of fields without a conflict", async () => {
     const applied = (await apply("one", configOf({ a: "1" }))).object;
     const updated = await server.request("PUT", `${path}?fieldManager=editor`, {
       body: { ...applied, data: { a: "2" } },
@@ -66,14 +66,14 @@ describe("apply", () => {
     assert.equal((await apply("one", configOf({ a: "1" }))).status, 409);
   });
 
-  it("an update that says what is already there leaves the object at its version", async () => {
+  it("an update without a change keeps the resourceVersion of the object", async () => {
     const applied = (await apply("one", configOf({ a: "1" }))).object;
     server.clock.advance(60_000);
     const same = await server.request("PUT", `${path}?fieldManager=editor`, { body: applied });
     assert.equal(same.object.metadata.resourceVersion, applied.metadata.resourceVersion);
   });
 
-  it("takes YAML and names itself where the configuration does not", async () => {
+  it("accepts YAML, and sets the name that the configuration omits", async () => {
     const answer = await server.request("PATCH", `${path}?fieldManager=one`, {
       headers: { "content-type": "application/apply-patch+yaml" },
       body: "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: '1'\n",
@@ -82,7 +82,7 @@ describe("apply", () => {
     assert.deepEqual(answer.object.data, { a: "1" });
   });
 
-  it("refuses what is no configuration for this endpoint", async () => {
+  it("rejects a body that is not a configuration for this path", async () => {
     const cases: readonly (readonly [object, string, number, RegExp])[] = [
       [configOf({}), "", 422, /fieldManager: Required value: is required for apply patch/],
       [
@@ -104,13 +104,13 @@ describe("apply", () => {
     assert.equal((await server.get(path)).status, 404);
   });
 
-  it("a dry run says what would be and stores nothing", async () => {
+  it("a dry run returns the result and stores nothing", async () => {
     const answer = await apply("one", configOf({ a: "1" }), "&dryRun=All");
     assert.equal(answer.status, 201, answer.text);
     assert.equal((await server.get(path)).status, 404);
   });
 
-  it("nobody owns the name of the cluster, and nobody can change it", async () => {
+  it("the annotation with the name of the cluster has no owner, and cannot be changed", async () => {
     const annotations = { "kcp.io/cluster": "b", mine: "1" };
     const applied = await apply("one", configOf({}, { annotations }));
     assert.equal(applied.status, 201, applied.text);
@@ -119,7 +119,7 @@ describe("apply", () => {
     assert.deepEqual(again.object.metadata.annotations, { "kcp.io/cluster": "a", mine: "1" });
   });
 
-  it("clears the managers when a client asks for it", async () => {
+  it("clears the managedFields on request of a client", async () => {
     await apply("one", configOf({ a: "1" }));
     const cleared = await server.patch(path, "merge", { metadata: { managedFields: [{}] } });
     assert.equal(cleared.status, 200, cleared.text);

@@ -1,5 +1,6 @@
 /**
- * Server-side apply: the configuration is merged into the newest object by who owns what, and again when that changed meanwhile.
+ * Server-side apply merges the configuration into the newest object by field ownership, and merges
+ * again when the object has changed meanwhile.
  */
 import { applyConfiguration, applyResumable } from "@kcp-ts/machinery/apply";
 import {
@@ -24,7 +25,6 @@ import {
   managedFieldsInput,
   timestamp,
 } from "../registry/index.ts";
-import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import {
   checkAddress,
   checkValueCount,
@@ -33,19 +33,20 @@ import {
   isLargeBody,
   reportedErrorsMax,
 } from "./decode-object.ts";
+import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
 import type { MutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
 
 export interface ApplyRequest {
   readonly sent: RequestBody;
   readonly options: MutationOptions;
-  readonly owner: FieldManager;
+  readonly fieldManager: FieldManager;
   readonly force: boolean;
 }
 
 export async function applyBuild(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   request: ApplyRequest,
 ): Promise<BuildObject> {
   const { definition, scope } = handled;
@@ -63,9 +64,14 @@ export async function applyBuild(
     handled.warnings.length = ofTheKind;
     if (fieldValidation === "Warn") handled.warnings.push(...body.problems);
     refuseUnknownUid(handled, config, old);
-    const now = timestamp(rooms.clock.now());
+    const now = timestamp(dependencies.clock.now());
     const { kind } = definition;
-    const write = managedFieldsInput(definition, request.owner, ownable(definition, old), now);
+    const write = managedFieldsInput(
+      definition,
+      request.fieldManager,
+      ownable(definition, old),
+      now,
+    );
     const options = { ...write, config, kind, force: request.force };
     const applied = isLarge
       ? await runYielding(applyResumable(options))
@@ -86,7 +92,10 @@ export async function applyBuild(
   };
 }
 
-/** What a built-in kind tells as null is not there: nobody owned it before the first apply. */
+/**
+ * Drops null members, with which built-in kinds express absent fields: an absent field has no owner
+ * before the first apply.
+ */
 function ownable(
   { itemsCarryKind }: HandlerRequest["definition"],
   old: JsonObject | undefined,
@@ -99,11 +108,11 @@ function ownable(
 
 interface Configuration {
   readonly value: JsonObject;
-  /** What is told of members that stand twice. */
+  /** Messages about duplicate fields. */
   readonly problems: readonly string[];
 }
 
-/** JSON is sent as YAML, too, and is not translated then. */
+/** JSON may be sent as YAML, and is then not translated. */
 function* decodeConfiguration({ bytes, yaml }: RequestBody): Resumable<Configuration> {
   const { value, problems } =
     yaml === undefined ? yield* decodeJson(bytes) : yield* decodeYaml(yaml);
@@ -124,7 +133,10 @@ function* decodeYaml(yaml: TranslatedYaml) {
   return { value, problems };
 }
 
-/** In YAML's words, since JSON is read as YAML upstream; the line is known where there is only one. */
+/**
+ * The messages of YAML's parser, since upstream parses JSON as YAML; they contain the line number
+ * when there is only one line.
+ */
 function problemsOfJson(duplicates: readonly string[], text: string): string[] {
   const at = text.includes("\n") ? "" : "line 1: ";
   return duplicates
@@ -137,7 +149,7 @@ function withName(config: JsonObject, name: string): JsonObject {
   return metadata["name"] === undefined ? { ...config, metadata: { ...metadata, name } } : config;
 }
 
-/** Whoever names a uid means an object that exists. */
+/** Rejects a configuration with a uid when the object does not exist. */
 function refuseUnknownUid(
   { definition, scope }: HandlerRequest,
   config: JsonObject,
@@ -153,7 +165,9 @@ function refuseUnknownUid(
   });
 }
 
-/** Only a version that the configuration names is a wish; the one that came with the live object is not. */
+/**
+ * Only a resourceVersion in the configuration is a precondition; the one of the live object is not.
+ */
 function withRequestedVersion(draft: Draft, { resourceVersion }: JsonObject): Draft {
   const metadata = draft["metadata"] as Draft;
   if (resourceVersion === undefined) delete metadata["resourceVersion"];

@@ -1,11 +1,18 @@
-/** Objects that are nowhere stored: who computes them is asked, and the answer is shown like any other. */
+/**
+ * Handles reads of computed resources, which are not stored: the resource computes the objects, and
+ * the response has the form of any other read.
+ */
 import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { negotiate, parseIncludeObject, tableResumable } from "../content/index.ts";
 import { apiVersionOf, type ComputedResource } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
-import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+} from "./handler-context.ts";
 import { parseListOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 

@@ -1,4 +1,7 @@
-/** Goal: writes that create the same object at once all find their place, and what is charged for them is what is stored. */
+/**
+ * Goal: concurrent writes that create the same object all succeed or conflict properly, and quota
+ * is charged for the stored object only.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { MemoryStorage } from "../storage/memory/index.ts";
@@ -7,12 +10,12 @@ import { type AnyObject, FaultyStorage, TestServer } from "../testing/index.ts";
 const base = "/clusters/a/api/v1/namespaces/n";
 const masters = { user: "masters" } as const;
 
-describe("several at once", () => {
+describe("concurrent creations", () => {
   let test: TestServer;
   beforeEach(async () => {
     test = await TestServer.start();
     const body = { metadata: { name: "n" } };
-    await test.must("POST", "/clusters/a/api/v1/namespaces", { ...masters, body });
+    await test.requestOk("POST", "/clusters/a/api/v1/namespaces", { ...masters, body });
     for (const name of ["q", "also"]) await quota(test, name);
   });
   afterEach(() => test.close());
@@ -29,15 +32,15 @@ describe("several at once", () => {
     });
   const five = [1, 2, 3, 4, 5];
 
-  it("server-side applies of a new object all succeed, and quota is charged once", async () => {
+  it("concurrent applies of a new object all succeed, and quota is charged once", async () => {
     const answers = await Promise.all(five.map((n) => apply(`m${n}`, { [`k${n}`]: "v" })));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 200, 201]);
-    const { data } = await test.must("GET", `${base}/configmaps/x`, masters);
+    const { data } = await test.requestOk("GET", `${base}/configmaps/x`, masters);
     assert.deepEqual(Object.keys(data ?? {}).sort(), ["k1", "k2", "k3", "k4", "k5"]);
     assert.deepEqual(await used(test), ["1", "1"]);
   });
 
-  it("server-side applies of a new object that disagree conflict in apply's own words", async () => {
+  it("concurrent applies of a new object with different values fail with apply conflicts", async () => {
     const answers = await Promise.all(five.map((n) => apply(`m${n}`, { same: String(n) })));
     const conflicts = answers.filter(({ status }) => status === 409);
     assert.equal(conflicts.length, 4);
@@ -46,7 +49,7 @@ describe("several at once", () => {
     assert.deepEqual(await used(test), ["1", "1"]);
   });
 
-  it("server-side applies beside a create charge for one object", async () => {
+  it("applies concurrent with a create charge for one object", async () => {
     const created = test.request("POST", `${base}/configmaps`, { ...masters, body: configMap() });
     const answers = await Promise.all([...five.map((n) => apply(`m${n}`, { same: "v" })), created]);
     for (const { status, text } of answers.slice(0, 5))
@@ -54,7 +57,7 @@ describe("several at once", () => {
     assert.deepEqual(await used(test), ["1", "1"]);
   });
 
-  it("server-side applies that are dry runs all succeed, and nothing is charged", async () => {
+  it("concurrent dry runs of apply all succeed, and charge nothing", async () => {
     const answers = await Promise.all(
       five.map((n) => apply(`m${n}`, { same: "v" }, "&dryRun=All")),
     );
@@ -65,7 +68,7 @@ describe("several at once", () => {
     assert.deepEqual(await used(test), ["0", "0"]);
   });
 
-  it("updates that create a Lease make one of them, and quota is charged once", async () => {
+  it("concurrent updates that create a Lease create one object, and quota is charged once", async () => {
     await quota(test, "leases", { "count/leases.coordination.k8s.io": "9" });
     const at = "/clusters/a/apis/coordination.k8s.io/v1/namespaces/n/leases/x";
     const body = { metadata: { name: "x" }, spec: { holderIdentity: "me" } };
@@ -80,24 +83,24 @@ describe("several at once", () => {
     assert.equal(count, "1");
   });
 
-  it("applies that come to nothing use no quota up", async () => {
+  it("applies that fail release their quota", async () => {
     const wrong = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" } };
     const at = `${base}/configmaps/x?fieldManager=m`;
     const body = { ...wrong, metadata: { name: "x", labels: { "no good": "!" } } };
     assert.equal((await test.patch(at, "apply", body, masters)).status, 422);
-    await test.must("DELETE", "/clusters/a/api/v1/namespaces/n", masters);
+    await test.requestOk("DELETE", "/clusters/a/api/v1/namespaces/n", masters);
     assert.equal((await test.patch(at, "apply", wrong, masters)).status, 403);
     assert.deepEqual(await used(test), ["0", "0"]);
   });
 });
 
-describe("a store that takes quotas and not the object", () => {
+describe("a store that stores quotas and rejects the object", () => {
   for (const how of ["create", "apply"])
-    it(`has nothing charged by a ${how}`, async () => {
+    it(`leaves no quota charged by a ${how}`, async () => {
       const storage = new FaultyStorage(new MemoryStorage());
       const test = await TestServer.start({ storage });
       const body = { metadata: { name: "n" } };
-      await test.must("POST", "/clusters/a/api/v1/namespaces", { ...masters, body });
+      await test.requestOk("POST", "/clusters/a/api/v1/namespaces", { ...masters, body });
       await quota(test, "q");
       storage.refuse(/\/configmaps\//);
       const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" } };
@@ -111,16 +114,16 @@ describe("a store that takes quotas and not the object", () => {
     });
 });
 
-/** With a status, as the control loop that counts would give it. */
+/** Creates a ResourceQuota with the status that its controller would set. */
 async function quota(
   test: TestServer,
   name: string,
   hard: Record<string, string> = { configmaps: "9" },
 ): Promise<void> {
   const body = { metadata: { name }, spec: { hard } };
-  const made = await test.must("POST", `${base}/resourcequotas`, { ...masters, body });
+  const made = await test.requestOk("POST", `${base}/resourcequotas`, { ...masters, body });
   const zero = Object.fromEntries(Object.keys(hard).map((key) => [key, "0"]));
-  await test.must("PUT", `${base}/resourcequotas/${name}/status`, {
+  await test.requestOk("PUT", `${base}/resourcequotas/${name}/status`, {
     ...masters,
     body: { ...made, status: { hard, used: zero } },
   });

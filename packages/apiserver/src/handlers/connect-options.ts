@@ -1,4 +1,7 @@
-/** Options of a session as Kubernetes makes them: from the query, by the members of their kind, and a query from them again. */
+/**
+ * The options of a session, such as PodExecOptions, decoded from the query by the fields of their
+ * kind and encoded into a query again, as in Kubernetes.
+ */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { Shape } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -10,7 +13,7 @@ export function optionsFrom(kind: SubresourceKind, query: URLSearchParams): Draf
   for (const { name, shape } of kind.shape.fields.values()) {
     const texts = query.getAll(name);
     const value = texts.length === 0 ? undefined : memberFrom(shape, texts);
-    // As in Go, what is empty is left out, unless it must be there.
+    // As in Go, empty values are omitted unless the field is required.
     if (value !== undefined && value !== "" && value !== false) options[name] = value;
     else if (kind.shape.keepsEmpty.has(name)) options[name] = null;
   }

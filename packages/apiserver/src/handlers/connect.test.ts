@@ -1,4 +1,4 @@
-/** Subresources that answer by themselves, and kinds whose deletion takes time. */
+/** Subresources with their own implementation, and kinds with graceful deletion. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { int32, map, message, objectMeta, string } from "@kcp-ts/machinery/shape";
@@ -62,7 +62,7 @@ const engines: typeof plain = {
 const path = "/clusters/a/apis/example.dev/v1/namespaces/default/engines";
 const ofB = path.replace("/a/", "/b/");
 
-describe("subresources that answer by themselves", () => {
+describe("subresources with their own implementation", () => {
   let server: TestServer;
   before(async () => {
     server = await TestServer.start({ resources: [engines] });
@@ -70,25 +70,25 @@ describe("subresources that answer by themselves", () => {
       [path, "brumm"],
       [ofB, "secret"],
     ] as const)
-      await server.must("POST", at, { body: { metadata: { name: "e" }, spec: { sound } } });
+      await server.requestOk("POST", at, { body: { metadata: { name: "e" }, spec: { sound } } });
   });
   after(() => server.close());
 
-  it("get the object, the query and the user", async () => {
+  it("receive the object, the query and the user", async () => {
     const answer = await server.get(`${path}/e/sound?loud=very`, { user: "a" });
     assert.equal(answer.status, 200);
     assert.match(answer.text, /^brumm very /);
   });
 
-  it("read their own kind of body and change the object", async () => {
+  it("decode a body of their own kind and change the object", async () => {
     const body = { apiVersion: "example.dev/v1", kind: "Order", gear: 3 };
     const answer = await server.request("POST", `${path}/e/shift`, { body, user: "a" });
     assert.equal(answer.text, "shifted");
-    const changed = await server.must("GET", `${path}/e`);
+    const changed = await server.requestOk("GET", `${path}/e`);
     assert.deepEqual(changed["spec"], { sound: "gear 3" });
   });
 
-  it("refuse other kinds, other verbs, and objects that are not there", async () => {
+  it("reject other kinds, other verbs, and objects that do not exist", async () => {
     const body = { apiVersion: "v1", kind: "Pod" };
     assert.equal((await server.request("POST", `${path}/e/shift`, { body })).status, 400);
     assert.equal((await server.request("POST", `${path}/e/sound`, { body })).status, 405);
@@ -96,7 +96,7 @@ describe("subresources that answer by themselves", () => {
     assert.equal((await server.get(`${path}/e/nothing`)).status, 404);
   });
 
-  it("are behind the gates: one tenant does not reach another's", async () => {
+  it("are authorized: a tenant has no access to those of another tenant", async () => {
     for (const [method, target] of [
       ["GET", `${ofB}/e/sound`],
       ["POST", `${ofB}/e/shift`],
@@ -106,13 +106,13 @@ describe("subresources that answer by themselves", () => {
       assert.equal(answer.status, 403);
       assert.ok(!answer.text.includes("secret"));
     }
-    assert.deepEqual((await server.must("GET", `${ofB}/e`))["spec"], { sound: "secret" });
+    assert.deepEqual((await server.requestOk("GET", `${ofB}/e`))["spec"], { sound: "secret" });
     const ofAll = `${path.replace("/a/", "/*/")}/e/sound`;
     assert.equal((await server.get(ofAll, { user: "masters" })).status, 405);
   });
 });
 
-describe("deletion that takes time", () => {
+describe("graceful deletion", () => {
   let server: TestServer;
   before(async () => {
     server = await TestServer.start({ resources: [engines] });
@@ -120,40 +120,42 @@ describe("deletion that takes time", () => {
   after(() => server.close());
 
   async function created(name: string): Promise<string> {
-    await server.must("POST", path, { body: { metadata: { name } } });
+    await server.requestOk("POST", path, { body: { metadata: { name } } });
     return `${path}/${name}`;
   }
 
-  it("marks the object with the time that is left, and removes it at zero", async () => {
+  it("sets the deletionTimestamp and the grace period, and deletes the object at 0", async () => {
     const engine = await created("slow");
     const before = server.clock.now();
-    const marked = await server.must("DELETE", engine);
+    const marked = await server.requestOk("DELETE", engine);
     assert.equal(marked.metadata["deletionGracePeriodSeconds"], 30);
     assert.equal(
       Date.parse(String(marked.metadata["deletionTimestamp"])),
       Math.floor(before / 1000) * 1000 + 30_000,
     );
     assert.equal((await server.get(engine)).status, 200);
-    await server.must("DELETE", `${engine}?gracePeriodSeconds=0`);
+    await server.requestOk("DELETE", `${engine}?gracePeriodSeconds=0`);
     assert.equal((await server.get(engine)).status, 404);
   });
 
-  it("can be asked to be faster, not slower", async () => {
+  it("can be shortened, not extended", async () => {
     const engine = await created("patient");
     const ask = async (gracePeriodSeconds: number) => {
       const body = { kind: "DeleteOptions", apiVersion: "v1", gracePeriodSeconds };
-      return (await server.must("DELETE", engine, { body })).metadata["deletionGracePeriodSeconds"];
+      return (await server.requestOk("DELETE", engine, { body })).metadata[
+        "deletionGracePeriodSeconds"
+      ];
     };
     assert.equal(await ask(20), 20);
     assert.equal(await ask(60), 20);
     assert.equal(await ask(5), 5);
   });
 
-  it("with finalizers, waits for both", async () => {
+  it("of an object with finalizers waits for both", async () => {
     const metadata = { name: "held", finalizers: ["example.dev/x"] };
-    await server.must("POST", path, { body: { metadata } });
-    await server.must("DELETE", `${path}/held`);
-    await server.must("DELETE", `${path}/held?gracePeriodSeconds=0`);
+    await server.requestOk("POST", path, { body: { metadata } });
+    await server.requestOk("DELETE", `${path}/held`);
+    await server.requestOk("DELETE", `${path}/held?gracePeriodSeconds=0`);
     assert.equal((await server.get(`${path}/held`)).status, 200);
     await server.patch(`${path}/held`, "merge", { metadata: { finalizers: null } });
     assert.equal((await server.get(`${path}/held`)).status, 404);

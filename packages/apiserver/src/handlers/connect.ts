@@ -1,4 +1,7 @@
-/** Subresources that answer by themselves: the request has passed every gate and the object is there; the rest is their own affair. */
+/**
+ * Handles subresources with their own implementation: the request has passed authorization and
+ * admission and the object exists; the subresource does the rest.
+ */
 import { cloneJson, type JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
@@ -15,33 +18,33 @@ import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest, validatingAdmission } from "./admission-request.ts";
 import { admitSubresource, readKind } from "./admit-subresource.ts";
 import { queryFrom } from "./connect-options.ts";
+import { sentBody } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
   requireSingleCluster,
   uncancelled,
-} from "./context.ts";
-import { sentBody } from "./decode-object.ts";
+} from "./handler-context.ts";
 import { parseMutationOptions } from "./options.ts";
 
 export async function handleConnect(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   subresource: SubresourceStrategy,
 ): Promise<ApiResponse> {
   const { scope, user } = handled;
   const { verb } = scope;
-  const { admitted } = subresource;
+  const { admissionTarget } = subresource;
   requireSingleCluster(scope);
-  // As upstream, before anybody looks whether the object is there.
-  const asked = admitted && (await admitSubresource(handled, rooms, admitted));
-  const isConnect = admitted?.operation === "CONNECT" && asked !== undefined;
-  const entry = await find(handled, rooms);
+  // As upstream, admission runs before the object is looked up.
+  const asked = admissionTarget && (await admitSubresource(handled, dependencies, admissionTarget));
+  const isConnect = admissionTarget?.operation === "CONNECT" && asked !== undefined;
+  const entry = await find(handled, dependencies);
   const call: ConnectRequest = {
     verb,
     scope,
     headers: handled.request.headers,
-    query: isConnect ? queryFrom(admitted.kind, asked) : scope.query,
+    query: isConnect ? queryFrom(admissionTarget.kind, asked) : scope.query,
     user,
     get signal() {
       return handled.signal;
@@ -51,22 +54,22 @@ export async function handleConnect(
     },
     bytes: async () => sentBody(handled).bytes,
     body: async (kind: SubresourceKind) =>
-      asked !== undefined && admitted?.kind === kind ? asked : readKind(handled, kind),
-    update: (build) => update(handled, rooms, subresource, build),
-    admitChange: (wanted) => admitChange(handled, rooms, decodeObject(entry), wanted),
+      asked !== undefined && admissionTarget?.kind === kind ? asked : readKind(handled, kind),
+    update: (build) => update(handled, dependencies, subresource, build),
+    admitChange: (wanted) => admitChange(handled, dependencies, decodeObject(entry), wanted),
   };
   return (subresource.connect as (call: ConnectRequest) => Promise<ApiResponse>)(call);
 }
 
-async function find(handled: HandlerRequest, rooms: HandlerDependencies): Promise<Entry> {
+async function find(handled: HandlerRequest, dependencies: HandlerDependencies): Promise<Entry> {
   const { definition, scope } = handled;
   const { namespace, name } = scope;
   const address = { cluster: requireSingleCluster(scope), namespace, name };
-  const key = rooms.registry.key(definition, address);
+  const key = dependencies.registry.key(definition, address);
   const entry =
-    rooms.watchCache.peek(key) ??
+    dependencies.watchCache.peek(key) ??
     (await translateStorageErrors({ resource: definition }, () =>
-      rooms.watchCache.get(key, { kind: "latest" }, handled.signal),
+      dependencies.watchCache.get(key, { kind: "latest" }, handled.signal),
     ));
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, name);
@@ -75,27 +78,27 @@ async function find(handled: HandlerRequest, rooms: HandlerDependencies): Promis
 
 async function update(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   subresource: SubresourceStrategy,
   build: Parameters<ConnectRequest["update"]>[0],
 ): Promise<JsonObject> {
   const { definition, scope } = handled;
   const { namespace, name, query } = scope;
   const { isDryRun } = parseMutationOptions(query, "UpdateOptions");
-  const written = await rooms.registry.update(
+  const written = await dependencies.registry.update(
     definition,
     { cluster: requireSingleCluster(scope), namespace, name },
     async (present) => build(present as JsonObject),
     {
       isDryRun,
-      // Where admission has judged the request, what comes of it is not asked about again.
+      // Admission has already admitted the request; the resulting update is not admitted again.
       validate:
-        subresource.admitted === undefined
-          ? validatingAdmission(rooms, admissionRequest(handled, "UPDATE", isDryRun))
+        subresource.admissionTarget === undefined
+          ? validatingAdmission(dependencies, admissionRequest(handled, "UPDATE", isDryRun))
           : () => undefined,
       signal: uncancelled,
-      isDerived: true,
-      // As upstream, nobody comes to own what such an endpoint does.
+      isDerivedFromLive: true,
+      // As upstream, changes by such a subresource have no field owner.
       subresource,
     },
   );

@@ -1,7 +1,9 @@
 /**
- * Continue tokens: where a paged list goes on, and at which revision. Opaque to clients; the content is Kubernetes'.
+ * Continue tokens: the position of a paged list and its revision. Opaque to clients; the content is
+ * the same as in Kubernetes.
  *
- * A token comes back from strangers: the key in it is relative to the request's own prefix, so it cannot point elsewhere.
+ * Tokens come from untrusted clients: the key in a token is relative to the prefix of the request
+ * itself, so it cannot point outside.
  */
 import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, JsonSyntaxError } from "@kcp-ts/machinery/json";
@@ -9,7 +11,7 @@ import { statusError } from "@kcp-ts/machinery/status";
 import { type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 
 export interface ContinueToken {
-  /** Undefined: at whatever the newest revision is; the snapshot of the first page is gone. */
+  /** Undefined: the newest revision, because the snapshot of the first page is compacted. */
   readonly revision: Revision | undefined;
   readonly after: StorageKey;
 }

@@ -1,8 +1,9 @@
 /**
- * Watches of objects that only a webhook can turn into the version that was asked for.
+ * Watches of objects that only a webhook can convert to the requested version.
  *
- * The watch itself runs in the stored form; what comes out of it, chunk by chunk, is converted together and only then put into the
- * form that the client wants. A conversion that fails ends the watch with an ERROR event, as in Kubernetes.
+ * The watch itself delivers stored objects; each chunk of them is converted together, and then
+ * encoded in the form that the client requested. A failed conversion ends the watch with an ERROR
+ * event, as in Kubernetes.
  */
 import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { toBytes, toStatusError } from "../content/index.ts";
@@ -17,18 +18,21 @@ import {
 } from "../watch-cache/index.ts";
 
 export interface ConvertedWatch {
-  /** What the client gets. */
-  readonly form: EventEncoding;
-  /** See `SelectionResult`: what it means to a client that an object changed is known only when both states are converted. */
-  readonly ofServed: ((served: Entry) => boolean) | undefined;
+  /** The encoding of the events that the client receives. */
+  readonly encoding: EventEncoding;
+  /**
+   * See `SelectionResult`: whether a change is ADDED, MODIFIED or DELETED for a selector is only
+   * known when both states are converted.
+   */
+  readonly matchesServed: ((served: Entry) => boolean) | undefined;
 }
 
-/** The form of the watch whose events are converted. */
-export function storedEncoding(ofServed: ConvertedWatch["ofServed"]): EventEncoding {
+/** The encoding of the watch whose events are converted. */
+export function storedEncoding(ofServed: ConvertedWatch["matchesServed"]): EventEncoding {
   return ofServed === undefined ? keyed : withPrevious;
 }
 
-/** An object and its key: whose it is, is not for the webhook to say. */
+/** An object with its key: the webhook cannot change the identity of the object. */
 const keyed: EventEncoding = {
   name: "keyed",
   encode: (entry, revision) =>
@@ -40,19 +44,19 @@ const keyed: EventEncoding = {
 };
 
 const closing = Buffer.from("}");
-const withPrevious: EventEncoding = { ...keyed, name: "keyed/previous", tellsPrevious: true };
+const withPrevious: EventEncoding = { ...keyed, name: "keyed/previous", includesPrevious: true };
 
 export async function* convertedEvents(
   stored: AsyncIterable<Uint8Array>,
   definition: ResourceDefinition,
-  { form, ofServed = () => true }: ConvertedWatch,
+  { encoding, matchesServed = () => true }: ConvertedWatch,
 ): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const lines of linesOf(stored)) {
     const events = lines.map((line) => parseJson(line).value as unknown as WatchedEvent);
     let shown: readonly Entry[];
     try {
-      shown = await present(definition.form as VersionCodec, events.flatMap(objectsOf));
+      shown = await present(definition.codec as VersionCodec, events.flatMap(objectsOf));
     } catch (error) {
       yield encodeFrame("ERROR", toBytes(toStatusError(error).status as unknown as JsonObject));
       return;
@@ -65,16 +69,16 @@ export async function* convertedEvents(
       }
       const entry = shown[next++] as Entry;
       const previous = event.previous === undefined ? undefined : (shown[next++] as Entry);
-      const told = servedChangeOf(event.type, entry, previous, ofServed);
+      const told = servedChangeOf(event.type, entry, previous, matchesServed);
       if (told === undefined) continue;
-      const encoder = isFirst ? (form.first ?? form) : form;
+      const encoder = isFirst ? (encoding.first ?? encoding) : encoding;
       isFirst = false;
       yield encodeFrame(told.type, encoder.encode(told.entry, told.entry.modifiedAt));
     }
   }
 }
 
-/** What a change of the stored object means to whoever selects served ones. */
+/** The event type of a change of the stored object for a selector over served objects. */
 function servedChangeOf(
   type: string,
   entry: Entry,
@@ -111,17 +115,17 @@ function isObject(
 
 async function present(form: VersionCodec, objects: readonly Keyed[]): Promise<readonly Entry[]> {
   if (objects.length === 0) return [];
-  return form.present(objects.map(entryOf));
+  return form.toServed(objects.map(entryOf));
 }
 
-/** The entry that an event was made from, as far as presenting it needs that. */
+/** The entry of an event, as far as serving the object needs it. */
 function entryOf({ key, object }: Keyed): Entry {
   const { resourceVersion } = isJsonObject(object["metadata"]) ? object["metadata"] : {};
   const modifiedAt: Revision = toRevision(Number(resourceVersion));
   return { key, value: encodeObject(object), createdAt: modifiedAt, modifiedAt };
 }
 
-/** Whole lines; a chunk holds at least one. */
+/** Yields complete lines; each result has at least one. */
 async function* linesOf(stored: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   let rest = "";
   for await (const chunk of stored) {

@@ -16,7 +16,7 @@ describe("create", () => {
   const create = (object: unknown, path = configmaps) =>
     server.request("POST", path, { body: object as object });
 
-  it("answers 201 with the whole object, system fields set by the server", async () => {
+  it("responds 201 with the complete object, with system fields set by the server", async () => {
     const { status, object } = await create({
       apiVersion: "v1",
       kind: "ConfigMap",
@@ -57,14 +57,14 @@ describe("create", () => {
     );
   });
 
-  it("takes kind and apiVersion from the endpoint when the body has none", async () => {
+  it("takes kind and apiVersion from the path when the body has none", async () => {
     const { status, object } = await create({ metadata: { name: "kindless" } });
     assert.equal(status, 201);
     assert.equal(object.kind, "ConfigMap");
     assert.equal(object.apiVersion, "v1");
   });
 
-  it("makes the default namespace with the first write, and no other", async () => {
+  it("creates the default namespace with the first write, and no other namespace", async () => {
     const first = await server.get("/clusters/fresh/api/v1/namespaces");
     assert.deepEqual(first.names, []);
     const made = await create(
@@ -83,7 +83,7 @@ describe("create", () => {
     assert.deepEqual(missing.object.details, { name: "other", kind: "namespaces" });
   });
 
-  it("many first writes at once make one default namespace and all succeed", async () => {
+  it("concurrent first writes create one default namespace and all succeed", async () => {
     const path = "/clusters/crowded/api/v1/namespaces/default/configmaps";
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => create({ metadata: { name: `x${i}` } }, path)),
@@ -91,9 +91,9 @@ describe("create", () => {
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
   });
 
-  it("refuses content in a namespace that is being terminated, with the cause that helm looks for", async () => {
-    await server.must("POST", `${base}/namespaces`, { body: { metadata: { name: "going" } } });
-    await server.must("DELETE", `${base}/namespaces/going`);
+  it("rejects content in a terminating namespace, with the cause that helm looks for", async () => {
+    await server.requestOk("POST", `${base}/namespaces`, { body: { metadata: { name: "going" } } });
+    await server.requestOk("DELETE", `${base}/namespaces/going`);
     const { status, object } = await create(
       { metadata: { name: "late" } },
       `${base}/namespaces/going/configmaps`,
@@ -117,14 +117,14 @@ describe("create", () => {
     });
   });
 
-  it("says that a name is taken, and whether its holder is on the way out", async () => {
+  it("responds AlreadyExists, and says whether the existing object is being deleted", async () => {
     await create({ metadata: { name: "taken", finalizers: ["example.com/x"] } });
     const again = await create({ metadata: { name: "taken" } });
     assert.equal(again.status, 409);
     assert.equal(again.object.reason, "AlreadyExists");
     assert.equal(again.object.message, 'configmaps "taken" already exists');
     assert.deepEqual(again.object.details, { name: "taken", kind: "configmaps" });
-    await server.must("DELETE", `${configmaps}/taken`);
+    await server.requestOk("DELETE", `${configmaps}/taken`);
     const going = await create({ metadata: { name: "taken" } });
     assert.equal(going.status, 409);
     assert.equal(
@@ -198,7 +198,7 @@ describe("create", () => {
     ],
   ];
   for (const [title, object, code, message] of refusals) {
-    it(`refuses ${title}`, async () => {
+    it(`rejects ${title}`, async () => {
       const answer = await create(object);
       assert.equal(answer.status, code, answer.text);
       assert.equal(answer.object.code, code);
@@ -207,7 +207,7 @@ describe("create", () => {
     });
   }
 
-  it("accepts annotations of 256 KiB together and refuses one byte more", async () => {
+  it("accepts annotations of 256 KiB in total and rejects one byte more", async () => {
     const bytesMax = 262144;
     const annotated = (bytes: number) => ({
       metadata: { name: `annotated-${bytes}`, annotations: { k: "x".repeat(bytes - 1) } },
@@ -222,7 +222,7 @@ describe("create", () => {
     );
   });
 
-  it("owners that are named twice are named once, with a warning", async () => {
+  it("removes duplicate ownerReferences with a warning", async () => {
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "u1" };
     const answer = await create({
       metadata: { name: "owned", ownerReferences: [owner, { ...owner }, { ...owner, uid: "u2" }] },
@@ -236,7 +236,7 @@ describe("create", () => {
     );
   });
 
-  it("POST to a name is not allowed", async () => {
+  it("rejects a POST to a name", async () => {
     const answer = await create({ metadata: { name: "x" } }, `${configmaps}/x`);
     assert.equal(answer.status, 405);
     assert.equal(
@@ -245,12 +245,12 @@ describe("create", () => {
     );
   });
 
-  it("POST without a namespace is not allowed", async () => {
+  it("rejects a POST of a namespaced object without a namespace", async () => {
     const answer = await create({ metadata: { name: "x" } }, `${base}/configmaps`);
     assert.equal(answer.status, 405);
   });
 
-  it("keys like __proto__ and constructor are data like any other", async () => {
+  it("stores keys like __proto__ and constructor as data", async () => {
     const body = '{"metadata":{"name":"proto"},"data":{"__proto__":"p","constructor":"c"}}';
     const created = await server.request("POST", configmaps, { body });
     assert.equal(created.status, 201, created.text);
@@ -263,7 +263,7 @@ describe("create", () => {
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);
   });
 
-  it("stores an object of nearly 3 MiB of request as long as the kind allows it", async () => {
+  it("stores an object from a body of almost 3 MiB if the kind permits it", async () => {
     const data = { k: "x".repeat(1 << 20) };
     assert.equal((await create({ metadata: { name: "big" }, data })).status, 201);
     const over = await create({ metadata: { name: "bigger" }, data: { k: `${data.k}x` } });
@@ -273,7 +273,7 @@ describe("create", () => {
 });
 
 describe("generateName", () => {
-  it("adds five characters to the prefix and keeps it", async () => {
+  it("appends five characters to the prefix and keeps the prefix", async () => {
     const server = await TestServer.start();
     const { status, object } = await server.request("POST", configmaps, {
       body: { metadata: { generateName: "gen-" } },
@@ -292,7 +292,7 @@ describe("generateName", () => {
     await server.close();
   });
 
-  it("tries eight names, then says that none was free", async () => {
+  it("tries eight names, then responds that none was available", async () => {
     const stuck = { next: () => 0 };
     const server = await TestServer.start({ random: stuck });
     const body = { metadata: { generateName: "gen-" } };
@@ -310,13 +310,13 @@ describe("generateName", () => {
     await server.close();
   });
 
-  it("goes on to the next name when one is taken", async () => {
+  it("continues with the next name when one exists", async () => {
     let calls = 0;
     // The first two names are the same.
     const server = await TestServer.start({ random: { next: () => (calls++ < 10 ? 0 : 0.5) } });
     const body = { metadata: { generateName: "gen-" } };
     const names: AnyObject[] = [];
-    for (let i = 0; i < 2; i++) names.push(await server.must("POST", configmaps, { body }));
+    for (let i = 0; i < 2; i++) names.push(await server.requestOk("POST", configmaps, { body }));
     assert.notEqual(names[0]?.metadata.name, names[1]?.metadata.name);
     await server.close();
   });

@@ -1,4 +1,4 @@
-/** POST of a new object: decoded, admitted, and created by the registry. */
+/** POST decodes, admits and stores a new object. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
@@ -8,19 +8,19 @@ import {
   storeAdmitted,
   validatingAdmission,
 } from "./admission-request.ts";
+import { checkAddress, checkCreationAllowed, readObject } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
   requireSingleCluster,
   uncancelled,
-} from "./context.ts";
-import { checkAddress, checkCreationAllowed, readObject } from "./decode-object.ts";
+} from "./handler-context.ts";
 import { fieldOwner, parseMutationOptions } from "./options.ts";
 import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
 export async function handleCreate(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope, definition } = handled;
   const cluster = requireSingleCluster(scope);
@@ -34,15 +34,15 @@ export async function handleCreate(
   checkAddress(handled, draft, "create");
   const address = addressOf(handled, draft);
   const admitted = admissionRequest(handled, "CREATE", options.isDryRun, { address });
-  const admission = rooms.admission.admit(admitted);
+  const admission = dependencies.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const mutation = rooms.admission.mutate(admitted, draft, undefined);
+  const mutation = dependencies.admission.mutate(admitted, draft, undefined);
   if (mutation !== undefined) await mutation;
   const target = { cluster, namespace: scope.namespace, name: "" };
-  const validate = validatingAdmission(rooms, admitted);
+  const validate = validatingAdmission(dependencies, admitted);
   let stored: JsonObject = {};
-  const written = await storeAdmitted(rooms, admitted, () =>
-    rooms.registry.create(definition, target, draft, {
+  const written = await storeAdmitted(dependencies, admitted, () =>
+    dependencies.registry.create(definition, target, draft, {
       isDryRun: options.isDryRun,
       isLarge,
       user: handled.user,
@@ -51,11 +51,11 @@ export async function handleCreate(
         return validate(object, old);
       },
       signal: uncancelled,
-      owner: fieldOwner(handled, options, "update"),
+      fieldManager: fieldOwner(handled, options, "update"),
       asSent: admitted,
     }),
   );
-  handled.noteObject(stored);
-  const answered = await finishWrite(written, handled, rooms);
-  return renderWriteResult(201, answered, form, handled, rooms);
+  handled.recordAuditObject(stored);
+  const answered = await finishWrite(written, handled, dependencies);
+  return renderWriteResult(201, answered, form, handled, dependencies);
 }

@@ -1,4 +1,7 @@
-/** A write's body as an object of the resource's kind: decoded, checked against the endpoint, unknown fields dealt with. */
+/**
+ * Decodes the body of a write into an object of the resource's kind, checks it against the path,
+ * and handles unknown fields.
+ */
 import {
   type Resumable,
   runSync,
@@ -32,12 +35,12 @@ import {
 } from "../content/index.ts";
 import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
-import type { HandlerRequest } from "./context.ts";
+import type { HandlerRequest } from "./handler-context.ts";
 import type { MutationOptions } from "./options.ts";
 
 export interface DecodedObject {
   readonly draft: Draft;
-  /** Worth resting between the steps of its write. */
+  /** Whether the write yields to the event loop between its steps. */
   readonly isLarge: boolean;
 }
 
@@ -54,11 +57,11 @@ export async function readObject(
   if (protobufShape !== undefined && isProtobuf(sent.contentType)) {
     body = await decodeForeign(sent, { kind, apiVersion, shape: await protobufShape() });
   } else {
-    // Other custom kinds have no protobuf form.
+    // Other custom kinds have no protobuf encoding.
     const expected = { kind, apiVersion, shape: definition.itemsCarryKind ? undefined : shape };
     body = await decodeSent(sent, expected);
   }
-  if (isJsonObject(body.value["metadata"])) handled.noteObject(body.value["metadata"]);
+  if (isJsonObject(body.value["metadata"])) handled.recordAuditObject(body.value["metadata"]);
   checkKind(definition, body.value);
   if (!isLargeBody(sent))
     return { draft: decodeDraft(definition, body, options, warnings), isLarge: false };
@@ -71,7 +74,11 @@ export async function readObject(
   return { draft, isLarge: true };
 }
 
-/** Protobuf of a kind that a definition stands in for: Go clients write zeros that JSON leaves out, and the definition's schema need not allow them. Empty lists, which it may require, it cannot say. */
+/**
+ * Decodes protobuf of a built-in Kubernetes kind that a CustomResourceDefinition serves here: Go
+ * clients write zero values that JSON omits, and the schema of the definition may not permit them.
+ * Protobuf cannot express empty lists, which the schema may require.
+ */
 async function decodeForeign(sent: RequestBody, expected: BodyKind): Promise<DecodedBody> {
   const body = await decodeSent(sent, expected);
   return expected.shape === undefined
@@ -80,8 +87,9 @@ async function decodeForeign(sent: RequestBody, expected: BodyKind): Promise<Dec
 }
 
 /**
- * Values of an object (objects, arrays and what is in them), its managedFields aside. Every step of a write looks at each of them in one turn of the event
- * loop; the largest real objects, definitions with long schemas, have some 50,000.
+ * The maximum number of values of an object (objects, arrays and their members) without its
+ * managedFields. Every step of a write visits each of them in one turn of the event loop; the
+ * largest real objects, definitions with long schemas, have some 50,000.
  */
 export const objectValuesMax = 80_000;
 
@@ -90,7 +98,10 @@ export function checkValueCount(object: JsonObject): void {
   if (exceeded !== undefined) throw statusError.tooLarge(exceeded);
 }
 
-/** Whether the steps of its write rest; looks at no more than is needed to tell. */
+/**
+ * Whether the write of the object yields to the event loop between its steps; visits no more values
+ * than needed.
+ */
 export function isLargeObject(value: JsonValue): boolean {
   return exceededLimit(value, manyValues) !== undefined;
 }
@@ -106,13 +117,16 @@ function withoutManagers(object: JsonObject): JsonObject {
   return { ...object, metadata: rest };
 }
 
-/** How a body that cannot be taken is refused: `why` is what is wrong with it. */
+/** Creates the error for a body that is rejected, from the reason. */
 export type RejectBody = (why: string) => StatusError;
 
-/** Problems that are told of; a body can have hundreds of thousands. */
+/** The maximum number of reported errors; a body can have hundreds of thousands. */
 export const reportedErrorsMax = 100;
 
-/** Shapes the value; what the shape does not know is refused, warned of or dropped, as the client wishes. */
+/**
+ * Decodes the value by the shape of its kind; unknown fields are rejected, reported as warnings or
+ * dropped, as the fieldValidation of the request says.
+ */
 export function decodeDraft(
   definition: ResourceDefinition,
   body: DecodedBody,
@@ -121,30 +135,42 @@ export function decodeDraft(
   refuse: RejectBody = refusalOf(definition),
 ): Draft {
   const decoded = translatingShapes(refuse, () => shapeOf(definition, body.value));
-  return draftOf(decoded, body, options, warnings, refuse);
+  return runSync(draftOf(decoded, body, options, warnings, refuse));
 }
 
-/** The same, begun in a turn of its own and with rests where the kind has them. */
-export async function decodeLargeDraft(
+/**
+ * decodeDraft in a turn of its own, which yields to the event loop where the kind's decoder can.
+ */
+export function decodeLargeDraft(
   definition: ResourceDefinition,
   body: DecodedBody,
   options: MutationOptions,
   warnings: string[],
   refuse: RejectBody = refusalOf(definition),
 ): Promise<Draft> {
-  const pieces = shapeResumable(definition, body.value, refuse);
-  return draftOf(await runYielding(pieces), body, options, warnings, refuse);
+  return runYielding(largeDraftResumable(definition, body, options, warnings, refuse));
 }
 
-function draftOf(
+function* largeDraftResumable(
+  definition: ResourceDefinition,
+  body: DecodedBody,
+  options: MutationOptions,
+  warnings: string[],
+  refuse: RejectBody,
+): Resumable<Draft> {
+  const decoded = yield* shapeResumable(definition, body.value, refuse);
+  return yield* draftOf(decoded, body, options, warnings, refuse);
+}
+
+function* draftOf(
   decoded: Decoded,
   { duplicates, yamlDuplicates = [] }: DecodedBody,
   { fieldValidation }: MutationOptions,
   warnings: string[],
   refuse: RejectBody,
-): Draft {
+): Resumable<Draft> {
   const draft = decoded.value as Draft;
-  dropRepeatedOwners(draft, warnings);
+  yield* dropRepeatedOwners(draft, warnings);
   const isClean = decoded.unknownFields.length === 0 && duplicates.length === 0;
   if (isClean && yamlDuplicates.length === 0) return draft;
   const problems = [
@@ -161,11 +187,11 @@ function draftOf(
   return draft;
 }
 
-function dropRepeatedOwners(draft: Draft, warnings: string[]): void {
+function* dropRepeatedOwners(draft: Draft, warnings: string[]): Resumable<void> {
   const metadata = draft["metadata"] as Draft | undefined;
   const sent = metadata?.["ownerReferences"] as OwnerReference[] | undefined;
   if (metadata === undefined || sent === undefined) return;
-  const { ownerReferences, warning } = deduplicateOwnerReferences(sent);
+  const { ownerReferences, warning } = yield* deduplicateOwnerReferences(sent);
   if (warning === undefined) return;
   metadata["ownerReferences"] = ownerReferences;
   warnings.push(warning);
@@ -181,10 +207,10 @@ function* shapeResumable(
   value: JsonObject,
   refuse: RejectBody,
 ): Resumable<Decoded> {
-  const { decodeInPieces, decode, shape } = definition.strategy;
-  if (decodeInPieces === undefined && decode !== undefined)
+  const { decodeResumable, decode, shape } = definition.strategy;
+  if (decodeResumable === undefined && decode !== undefined)
     return translatingShapes(refuse, () => decode(value));
-  const work = decodeInPieces?.(value) ?? decodeShapeResumable(shape, value);
+  const work = decodeResumable?.(value) ?? decodeShapeResumable(shape, value);
   for (;;) {
     const { done, value: decoded } = translatingShapes(refuse, () => work.next());
     if (done === true) return decoded;
@@ -224,7 +250,10 @@ export function checkKind(definition: ResourceDefinition, value: JsonObject): vo
   }
 }
 
-/** A custom resource of another kind is invalid, where a built-in one cannot be read. */
+/**
+ * Rejects a custom resource of another kind as invalid (422); a built-in kind fails to decode
+ * (400).
+ */
 function refuseOtherKind({ group, kind: expected }: ResourceDefinition, value: JsonObject): void {
   const { kind = "", metadata } = value;
   if (kind === expected || kind === "" || typeof kind !== "string") return;
@@ -234,7 +263,7 @@ function refuseOtherKind({ group, kind: expected }: ResourceDefinition, value: J
   ]);
 }
 
-/** The name and namespace in the body must not contradict the path. */
+/** Rejects a body whose name or namespace contradicts the path. */
 export function checkAddress(
   handled: HandlerRequest,
   draft: Draft,
@@ -270,7 +299,7 @@ export function namespaceMismatchError(): StatusError {
   );
 }
 
-/** A kind that is on its way out takes no new objects. */
+/** Rejects creations of a kind whose definition is being deleted. */
 export function checkCreationAllowed(definition: ResourceDefinition, draft: Draft): void {
   if (definition.creationForbidden === undefined) return;
   const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
@@ -278,7 +307,7 @@ export function checkCreationAllowed(definition: ResourceDefinition, draft: Draf
   throw statusError.forbidden(definition, shown, definition.creationForbidden);
 }
 
-// The body of a request as handlers see it: the one door to it, whatever it came as.
+// The body of a request as handlers read it: the only accessor, for every content type.
 
 export function sentBody({ request, body, yaml }: HandlerRequest): RequestBody {
   return { bytes: body ?? noBytes, contentType: header(request.headers, "content-type"), yaml };
@@ -286,7 +315,10 @@ export function sentBody({ request, body, yaml }: HandlerRequest): RequestBody {
 
 const noBytes = new Uint8Array();
 
-/** Parsing, shaping and validating larger bodies takes some milliseconds each: others have their turn in between. */
+/**
+ * Parsing, decoding and validating larger bodies takes some milliseconds each: the handler yields
+ * to the event loop in between.
+ */
 const largeBodyBytes = 32 << 10;
 
 export function isLargeBody({ bytes, yaml }: RequestBody): boolean {

@@ -1,18 +1,18 @@
-/** DeleteOptions: from the body or, without one, from the query. */
+/** DeleteOptions, from the body or, without a body, from the query. */
 import { isJsonObject, type JsonObject, type JsonValue, shallowCopy } from "@kcp-ts/machinery/json";
 import { decodeShape, deleteOptions, ShapeError } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
 import type { RequestBody } from "../content/index.ts";
 import type { DeleteRequest } from "../registry/index.ts";
-import type { HandlerRequest } from "./context.ts";
 import { decodeSent, sentBody } from "./decode-object.ts";
+import type { HandlerRequest } from "./handler-context.ts";
 import { dryRunErrors, integer } from "./options.ts";
 
 export interface DeleteOptions extends DeleteRequest {
   readonly isDryRun: boolean;
-  /** orphanDependents=false in so many words: the answer is 202 then. */
+  /** Whether orphanDependents=false is explicit: the response is 202 then. */
   readonly isOrphaningRefused: boolean;
-  /** As admission shows them. */
+  /** The options as admission sees them. */
   readonly sent: JsonObject;
 }
 

@@ -13,11 +13,11 @@ describe("delete", () => {
   afterEach(() => server.close());
 
   const create = (name: string, metadata: object = {}): Promise<AnyObject> =>
-    server.must("POST", configmaps, { body: { metadata: { name, ...metadata } } });
+    server.requestOk("POST", configmaps, { body: { metadata: { name, ...metadata } } });
   const remove = (name: string, body?: object, query = "") =>
     server.request("DELETE", `${configmaps}/${name}${query}`, { body });
 
-  it("removes at once and answers with a Status that carries the uid", async () => {
+  it("deletes at once and responds with a Status that contains the uid", async () => {
     const { metadata } = await create("x");
     const { status, object } = await remove("x");
     assert.equal(status, 200);
@@ -33,7 +33,7 @@ describe("delete", () => {
     assert.equal(gone.object.message, 'configmaps "x" not found');
   });
 
-  it("with finalizers it marks, and a second time changes nothing", async () => {
+  it("sets the deletionTimestamp of an object with finalizers, and changes nothing the second time", async () => {
     const created = await create("x", { finalizers: ["example.com/hold"] });
     const first = await remove("x");
     assert.equal(first.status, 200);
@@ -84,12 +84,12 @@ describe("delete", () => {
     });
   }
 
-  it("a mark answers 202 when orphaning was refused in so many words", async () => {
+  it("responds 202 to a deletion with explicit orphanDependents=false that finalizers delay", async () => {
     await create("x", { finalizers: ["example.com/hold"] });
     assert.equal((await remove("x", { orphanDependents: false })).status, 202);
   });
 
-  it("both garbage collection finalizers at once are refused", async () => {
+  it("rejects both finalizers of garbage collection together", async () => {
     await create("x", { finalizers: ["orphan"] });
     await server.patch(`${configmaps}/x`, "merge", {
       metadata: { finalizers: ["orphan", "foregroundDeletion"] },
@@ -102,7 +102,7 @@ describe("delete", () => {
     );
   });
 
-  it("preconditions that do not hold are conflicts", async () => {
+  it("responds with a conflict when preconditions do not hold", async () => {
     const { metadata } = await create("x");
     const uid = await remove("x", { preconditions: { uid: "other" } });
     assert.equal(uid.status, 409);
@@ -138,7 +138,7 @@ describe("delete", () => {
     [{ preconditions: "x" }, 400, /cannot unmarshal string/],
   ];
   for (const [body, code, message] of refusals) {
-    it(`refuses ${JSON.stringify(body)}`, async () => {
+    it(`rejects ${JSON.stringify(body)}`, async () => {
       await create("x");
       const { status, object } = await remove("x", body);
       assert.equal(status, code, JSON.stringify(object));
@@ -147,7 +147,7 @@ describe("delete", () => {
     });
   }
 
-  it("takes options of any version, without a kind, and with a grace period", async () => {
+  it("accepts options of any version, without a kind, and with a grace period", async () => {
     for (const body of [
       { kind: "DeleteOptions", apiVersion: "v1" },
       { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1" },
@@ -162,7 +162,7 @@ describe("delete", () => {
     }
   });
 
-  it("the DELETED event shows the last state at the version of the deletion", async () => {
+  it("sends a DELETED event with the last state and the resourceVersion of the deletion", async () => {
     const created = await create("x");
     const watch = await server.watch(
       `${configmaps}?watch=1&resourceVersion=${created.metadata.resourceVersion}`,
@@ -186,9 +186,11 @@ describe("deletecollection", () => {
   beforeEach(async () => {
     server = await TestServer.start();
     for (const namespace of ["one", "two"]) {
-      await server.must("POST", `${base}/namespaces`, { body: { metadata: { name: namespace } } });
+      await server.requestOk("POST", `${base}/namespaces`, {
+        body: { metadata: { name: namespace } },
+      });
       for (let i = 0; i < 4; i++) {
-        await server.must("POST", `${base}/namespaces/${namespace}/configmaps`, {
+        await server.requestOk("POST", `${base}/namespaces/${namespace}/configmaps`, {
           body: { metadata: { name: `x${i}`, labels: { parity: i % 2 === 0 ? "even" : "odd" } } },
         });
       }
@@ -201,7 +203,7 @@ describe("deletecollection", () => {
   const left = async (namespace: string) =>
     (await server.get(`${base}/namespaces/${namespace}/configmaps`)).names;
 
-  it("deletes what the selectors choose, in its namespace, and lists it", async () => {
+  it("deletes the objects that the selectors match in the namespace, and lists them", async () => {
     const { status, object, names } = await remove("?labelSelector=parity%3Deven");
     assert.equal(status, 200);
     assert.equal(object.kind, "ConfigMapList");
@@ -221,7 +223,7 @@ describe("deletecollection", () => {
     assert.deepEqual(await left("one"), ["x3"]);
   });
 
-  it("marks what has finalizers", async () => {
+  it("sets the deletionTimestamp of objects with finalizers", async () => {
     await server.patch(`${base}/namespaces/one/configmaps/x1`, "merge", {
       metadata: { finalizers: ["example.com/x"] },
     });
@@ -229,7 +231,7 @@ describe("deletecollection", () => {
     assert.deepEqual(await left("one"), ["x1"]);
   });
 
-  it("refuses selectors that it cannot parse rather than delete everything", async () => {
+  it("rejects invalid selectors instead of deleting all objects", async () => {
     for (const query of [
       "?labelSelector=a%20b%20c",
       "?fieldSelector=spec.x%3D1",
@@ -242,9 +244,9 @@ describe("deletecollection", () => {
     assert.equal((await left("one")).length, 4);
   });
 
-  it("hundreds of objects go in one request", async () => {
+  it("deletes hundreds of objects in one request", async () => {
     for (let i = 0; i < 700; i++) {
-      await server.must("POST", `${base}/namespaces/one/configmaps`, {
+      await server.requestOk("POST", `${base}/namespaces/one/configmaps`, {
         body: { metadata: { name: `many-${i}` } },
       });
     }
@@ -253,7 +255,7 @@ describe("deletecollection", () => {
     assert.deepEqual(await left("one"), []);
   });
 
-  it("namespaces have none", async () => {
+  it("is not supported for namespaces", async () => {
     const answer = await server.request("DELETE", `${base}/namespaces`);
     assert.equal(answer.status, 405);
     assert.equal(

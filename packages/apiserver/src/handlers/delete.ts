@@ -1,27 +1,30 @@
-/** Deletes one object, at once or, when something holds it back, by marking it. */
+/**
+ * DELETE of one object deletes it at once or, when finalizers or a grace period delay the deletion,
+ * sets its deletionTimestamp.
+ */
 import { jsonResponse, successResponse } from "../content/index.ts";
 import type { WriteResult } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { admissionRequest, validatingAdmission } from "./admission-request.ts";
+import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
   requireSingleCluster,
   uncancelled,
-} from "./context.ts";
-import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+} from "./handler-context.ts";
 import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
 export async function handleDelete(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope } = handled;
   const form = negotiateObject(handled);
   const options = await readDeleteOptions(handled);
   const written = await deleteOne(
     handled,
-    rooms,
+    dependencies,
     { namespace: scope.namespace, name: scope.name },
     options,
   );
@@ -31,16 +34,16 @@ export async function handleDelete(
   const status = written.outcome === "marked" && options.isOrphaningRefused ? 202 : 200;
   return renderWriteResult(
     status,
-    await finishWrite(written, handled, rooms),
+    await finishWrite(written, handled, dependencies),
     form,
     handled,
-    rooms,
+    dependencies,
   );
 }
 
 export async function deleteOne(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   address: { readonly namespace: string; readonly name: string },
   options: DeleteOptions,
 ): Promise<WriteResult> {
@@ -49,20 +52,20 @@ export async function deleteOne(
     address,
     options: options.sent,
   });
-  const admission = rooms.admission.admit(admitted);
+  const admission = dependencies.admission.admit(admitted);
   if (admission !== undefined) await admission;
   const at = { cluster: requireSingleCluster(scope), ...address };
-  const written = await rooms.registry.delete(definition, at, options, {
+  const written = await dependencies.registry.delete(definition, at, options, {
     isDryRun: options.isDryRun,
-    validate: validatingAdmission(rooms, admitted),
+    validate: validatingAdmission(dependencies, admitted),
     signal: uncancelled,
   });
-  if (definition.isSeenOnAnswer === true && !options.isDryRun)
-    await rooms.watchCache.hub.seen(written.entry.modifiedAt, uncancelled);
+  if (definition.waitsForOwnWrite === true && !options.isDryRun)
+    await dependencies.watchCache.hub.waitUntilSeen(written.entry.modifiedAt, uncancelled);
   return written;
 }
 
-/** kubectl waits for exactly this uid to be gone. */
+/** kubectl waits until the object with exactly this uid is deleted. */
 function detailsOf({ definition }: HandlerRequest, { uid }: WriteResult, name: string) {
   const { group, resource } = definition;
   return {

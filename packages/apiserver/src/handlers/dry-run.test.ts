@@ -1,4 +1,6 @@
-/** A dry run says what would happen, and nothing happens: the store keeps its revision. */
+/**
+ * A dry run responds with the result of the write and stores nothing: the store keeps its revision.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type AnyObject, TestServer } from "../testing/index.ts";
@@ -13,7 +15,7 @@ describe("dryRun=All", () => {
   const { signal } = new AbortController();
   beforeEach(async () => {
     server = await TestServer.start();
-    created = await server.must("POST", configmaps, {
+    created = await server.requestOk("POST", configmaps, {
       body: { metadata: { name: "x" }, data: { k: "v" } },
     });
     revision = await server.storage.currentRevision({ signal });
@@ -27,7 +29,7 @@ describe("dryRun=All", () => {
     await server.close();
   });
 
-  it("create answers 201 with a uid and without a version", async () => {
+  it("create responds 201 with a uid and without a resourceVersion", async () => {
     const { status, object } = await server.request("POST", `${configmaps}?dryRun=All`, {
       body: { metadata: { name: "y" } },
     });
@@ -37,14 +39,14 @@ describe("dryRun=All", () => {
     assert.equal((await server.get(`${configmaps}/y`)).status, 404);
   });
 
-  it("create in a cluster without a default namespace makes none", async () => {
+  it("create in a cluster without a default namespace creates none", async () => {
     const path = "/clusters/fresh/api/v1/namespaces/default/configmaps?dryRun=All";
     const answer = await server.request("POST", path, { body: { metadata: { name: "y" } } });
     assert.equal(answer.status, 201);
     assert.deepEqual((await server.get("/clusters/fresh/api/v1/namespaces")).names, []);
   });
 
-  it("create runs the checks", async () => {
+  it("create validates the object", async () => {
     for (const [body, code] of [
       [{ metadata: { name: "x" } }, 409],
       [{ metadata: { name: "Y" } }, 422],
@@ -57,7 +59,7 @@ describe("dryRun=All", () => {
     }
   });
 
-  it("update answers with the result at the present version", async () => {
+  it("update responds with the result at the current resourceVersion", async () => {
     const { status, object } = await server.request("PUT", `${configmaps}/x?dryRun=All`, {
       body: { metadata: { name: "x" }, data: { k: "new" } },
     });
@@ -70,13 +72,13 @@ describe("dryRun=All", () => {
     assert.equal(stale.status, 409);
   });
 
-  it("patch answers with the result", async () => {
+  it("patch responds with the result", async () => {
     const answer = await server.patch(`${configmaps}/x?dryRun=All`, "merge", { data: { n: "1" } });
     assert.deepEqual(answer.object.data, { k: "v", n: "1" });
     assert.deepEqual((await server.get(`${configmaps}/x`)).object, created);
   });
 
-  it("delete answers as if done, by query or by body", async () => {
+  it("delete responds as if the object were deleted, by query or by body", async () => {
     const byQuery = await server.request("DELETE", `${configmaps}/x?dryRun=All`);
     const byBody = await server.request("DELETE", `${configmaps}/x`, { body: { dryRun: ["All"] } });
     const byBoth = await server.request("DELETE", `${configmaps}/x?dryRun=All`, { body: {} });
@@ -91,15 +93,15 @@ describe("dryRun=All", () => {
     assert.deepEqual((await server.get(`${configmaps}/x`)).object, created);
   });
 
-  it("deletecollection lists what would go", async () => {
+  it("deletecollection lists the objects that it would delete", async () => {
     const answer = await server.request("DELETE", `${configmaps}?dryRun=All`);
     assert.deepEqual(answer.names, ["x"]);
     assert.deepEqual((await server.get(configmaps)).names, ["x"]);
   });
 
-  it("namespaces: delete, status and finalize change nothing", async () => {
+  it("delete, status and finalize of namespaces change nothing", async () => {
     const ns = `${base}/namespaces/default`;
-    const namespace = await server.must("GET", ns);
+    const namespace = await server.requestOk("GET", ns);
     for (const part of ["status", "finalize"]) {
       const answer = await server.request("PUT", `${ns}/${part}?dryRun=All`, {
         body: {
@@ -110,10 +112,10 @@ describe("dryRun=All", () => {
       });
       assert.equal(answer.status, 200, answer.text);
     }
-    assert.deepEqual(await server.must("GET", ns), namespace);
+    assert.deepEqual(await server.requestOk("GET", ns), namespace);
   });
 
-  it("other values are refused on every verb", async () => {
+  it("every verb rejects other values", async () => {
     for (const [method, target, kind] of [
       ["POST", configmaps, "CreateOptions"],
       ["PUT", `${configmaps}/x`, "UpdateOptions"],

@@ -18,7 +18,7 @@ describe("fieldValidation", () => {
     return server.request("POST", `${configmaps}${query}`, { body });
   };
 
-  it("Warn is the default: one header for each problem, the last duplicate wins", async () => {
+  it("Warn is the default: one header for each problem, and the last duplicate wins", async () => {
     for (const [name, validation] of [
       ["default", undefined],
       ["empty", ""],
@@ -36,13 +36,13 @@ describe("fieldValidation", () => {
     }
   });
 
-  it("Ignore says nothing", async () => {
+  it("Ignore sends no warnings", async () => {
     const answer = await create("ignore", "Ignore");
     assert.equal(answer.status, 201);
     assert.deepEqual(answer.warnings, []);
   });
 
-  it("Strict refuses, unknown fields first", async () => {
+  it("Strict rejects the body, and lists unknown fields first", async () => {
     const answer = await create("strict", "Strict");
     assert.equal(answer.status, 400);
     assert.equal(
@@ -57,7 +57,7 @@ describe("fieldValidation", () => {
     assert.equal(update.status, 400);
   });
 
-  it("YAML is held to the same", async () => {
+  it("applies to YAML in the same way", async () => {
     const headers = { "content-type": "application/yaml" };
     const body = (name: string) =>
       `metadata:\n  name: ${name}\ndata:\n  a: first\n  a: last\nfoo: 1\n`;
@@ -78,7 +78,7 @@ describe("fieldValidation", () => {
     );
   });
 
-  it("another value is refused", async () => {
+  it("other values are rejected", async () => {
     const answer = await create("x", "Maybe");
     assert.equal(answer.status, 422);
     assert.equal(
@@ -87,7 +87,7 @@ describe("fieldValidation", () => {
     );
   });
 
-  it("nineteen thousand problems make a hundred short warnings or one short refusal", async () => {
+  it("limits nineteen thousand problems to a hundred short warnings or one short error", async () => {
     const members = Array.from({ length: 19_000 }, (_, i) => `"field-${i}-${"x".repeat(8)}":1`);
     const body = `{"metadata":{"name":"many"},${members.join(",")}}`;
     const warned = await create("many", "Warn", body);
@@ -98,7 +98,7 @@ describe("fieldValidation", () => {
     assert.ok(strict.text.length < 20_000, `${strict.text.length} bytes`);
   });
 
-  it("long warnings are cut, and odd characters become bytes that a header can carry", async () => {
+  it("truncates long warnings, and encodes special characters for a header", async () => {
     const long = "y".repeat(5000);
     const body = JSON.stringify({ metadata: { name: "odd" }, [long]: 1, 'é"\n\u0000': 2 });
     const answer = await create("odd", "Warn", body);
@@ -109,7 +109,7 @@ describe("fieldValidation", () => {
     assert.match(Buffer.from(second, "latin1").toString("utf8"), /é/);
   });
 
-  it("fieldManager has at most 128 characters", async () => {
+  it("limits fieldManager to 128 characters", async () => {
     const body = '{"metadata":{"name":"manager"}}';
     const target = (length: number) => `${configmaps}?fieldManager=${"m".repeat(length)}`;
     assert.equal((await server.request("POST", target(128), { body })).status, 201);

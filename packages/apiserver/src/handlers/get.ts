@@ -4,51 +4,54 @@ import { toServed, translateStorageErrors } from "../registry/index.ts";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { StorageKey } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
-import { clusterToRead, type HandlerDependencies, type HandlerRequest } from "./context.ts";
+import { clusterToRead, type HandlerDependencies, type HandlerRequest } from "./handler-context.ts";
 import { parseResourceVersion } from "./options.ts";
 import { negotiateObject, renderObject } from "./render.ts";
 
-/** What is at hand is answered at once: this is the path that every client takes most. */
+/**
+ * GET of one object responds synchronously when the object is cached: clients send this request
+ * most often.
+ */
 export function handleGet(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): MaybePromise<ApiResponse> {
   const { definition, scope } = handled;
   const form = negotiateObject(handled);
   const { namespace, name } = scope;
-  const key = rooms.registry.key(definition, {
+  const key = dependencies.registry.key(definition, {
     cluster: clusterToRead(definition, scope),
     namespace,
     name,
   });
   const askedVersion = scope.query.get("resourceVersion") ?? "";
   if (askedVersion === "" || askedVersion === "0") {
-    const entry = rooms.watchCache.peek(key);
+    const entry = dependencies.watchCache.peek(key);
     if (entry !== undefined) {
       if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
       const shown = toServed(definition, entry);
       return shown instanceof Promise
-        ? shown.then((each) => renderObject(200, each, form, handled, rooms))
-        : renderObject(200, shown, form, handled, rooms);
+        ? shown.then((each) => renderObject(200, each, form, handled, dependencies))
+        : renderObject(200, shown, form, handled, dependencies);
     }
   }
-  return getStored(handled, rooms, key, askedVersion, form);
+  return getStored(handled, dependencies, key, askedVersion, form);
 }
 
 async function getStored(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   key: StorageKey,
   askedVersion: string,
   form: ResponseFormat,
 ): Promise<ApiResponse> {
   const { definition, scope, signal } = handled;
   const entry = await translateStorageErrors({ resource: definition, askedVersion }, () =>
-    rooms.watchCache.get(key, freshnessOf(askedVersion), signal),
+    dependencies.watchCache.get(key, freshnessOf(askedVersion), signal),
   );
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, scope.name);
-  return renderObject(200, await toServed(definition, entry), form, handled, rooms);
+  return renderObject(200, await toServed(definition, entry), form, handled, dependencies);
 }
 
 function freshnessOf(askedVersion: string): Freshness {

@@ -1,14 +1,14 @@
-/** One verb per file; this is the table of them. */
+/** The table of the handlers; each verb has a file of its own. */
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { Verb } from "../request/request-scope.ts";
 import { handleComputed } from "./computed.ts";
 import { handleConnect } from "./connect.ts";
-import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import { handleCreate } from "./create.ts";
 import { handleDelete } from "./delete.ts";
 import { handleDeleteCollection } from "./delete-collection.ts";
 import { handleGet } from "./get.ts";
+import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
 import { handleList } from "./list.ts";
 import { handlePatch } from "./patch.ts";
 import { handleReview } from "./review.ts";
@@ -23,7 +23,7 @@ export {
   bodyBytesMax,
   type HandlerDependencies,
   type HandlerRequest,
-} from "./context.ts";
+} from "./handler-context.ts";
 export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
 export { timeoutDefaultMinMs } from "./watch.ts";
@@ -44,7 +44,7 @@ const handlers: Readonly<Record<Verb, Handler>> = {
 /** Every verb that has a handler. */
 export const servedVerbs = Object.keys(handlers) as readonly Verb[];
 
-/** The handler of a request, or why there is none: known before a body is received. */
+/** Returns the handler of a request, or throws when there is none, before the body is received. */
 export function handlerOf(handled: HandlerRequest, rooms: HandlerDependencies): Handler {
   const { scope, definition } = handled;
   if (!definition.isNamespaced && scope.namespace !== "" && !isNamespaceItself(handled)) {
@@ -53,7 +53,7 @@ export function handlerOf(handled: HandlerRequest, rooms: HandlerDependencies): 
   if (scope.subresource !== "") {
     const subresource =
       definition.subresources.get(scope.subresource) ??
-      rooms.furtherSubresource?.(definition, scope);
+      rooms.additionalSubresource?.(definition, scope);
     if (subresource === undefined) {
       throw definition.itemsCarryKind
         ? statusError.notFound(definition, scope.name)
@@ -79,18 +79,18 @@ export function handlerOf(handled: HandlerRequest, rooms: HandlerDependencies): 
   return handlers[scope.verb];
 }
 
-/** Across all namespaces one can look, not touch. */
+/** Only reads may span all namespaces. */
 function needsNamespace({ scope: { verb } }: HandlerRequest): boolean {
   return verb !== "list" && verb !== "watch";
 }
 
-/** One creates in a collection, and changes what is in it. */
+/** A create names a collection; updates and patches name an object. */
 function isRightForm({ scope: { verb, name } }: HandlerRequest): boolean {
   if (verb === "create") return name === "";
   return (verb !== "update" && verb !== "patch") || name !== "";
 }
 
-/** `namespaces/a`: its own name is the namespace it is in. */
+/** `namespaces/a`: the name of a Namespace is also the namespace of the request. */
 function isNamespaceItself({ scope, definition }: HandlerRequest): boolean {
   const { resource, group } = definition;
   return resource === "namespaces" && group === "" && scope.name === scope.namespace;

@@ -1,5 +1,4 @@
-/** Lists of whole objects: stored bytes, copied into chunks. */
-
+/** Lists of complete objects: stored bytes, copied into chunks. */
 import { jsonBytes } from "../content/index.ts";
 import {
   type ApiResponse,
@@ -10,13 +9,16 @@ import type { Entry } from "../storage/index.ts";
 import { itemBytesMax, writeListItem } from "../stored-object/index.ts";
 import type { ListResult } from "../watch-cache/index.ts";
 
-/** Items are copied into chunks of this size, in some ten microseconds; one that is larger has a chunk of its own. */
+/**
+ * Items are copied into chunks of this size, which takes some ten microseconds; a larger item has a
+ * chunk of its own.
+ */
 const chunkBytes = 64 << 10;
-/** Lists up to this size are answered whole. */
+/** Lists up to this size are one chunk and not streamed. */
 const wholeBytesMax = 64 << 10;
 const closing = Buffer.from("]}");
 
-/** `opening` is everything before the first item. */
+/** `opening` contains all bytes before the first item. */
 export function itemList(
   opening: Buffer,
   entries: ListResult["entries"],
@@ -62,7 +64,7 @@ class ItemList implements BufferReusingBody {
     return this.#stream(Buffer.allocUnsafe);
   }
 
-  lend(): AsyncIterable<Uint8Array> {
+  reusingBuffer(): AsyncIterable<Uint8Array> {
     return this.#stream(reused());
   }
 
@@ -104,7 +106,7 @@ class ItemList implements BufferReusingBody {
   }
 }
 
-/** The same chunk every time; what is larger than a chunk is allocated. */
+/** Returns the same chunk every time; larger items get a new buffer. */
 function reused(): NewChunk {
   let chunk: Buffer | undefined;
   return (bytes) => {

@@ -8,7 +8,7 @@ const configmaps = `${base}/namespaces/default/configmaps`;
 const { signal } = new AbortController();
 
 async function create(server: TestServer, name: string, labels = {}, path = configmaps) {
-  return server.must("POST", path, { body: { metadata: { name, labels } } });
+  return server.requestOk("POST", path, { body: { metadata: { name, labels } } });
 }
 
 describe("list", () => {
@@ -16,7 +16,9 @@ describe("list", () => {
   before(async () => {
     server = await TestServer.start();
     for (const namespace of ["zz", "aa", "mm"]) {
-      await server.must("POST", `${base}/namespaces`, { body: { metadata: { name: namespace } } });
+      await server.requestOk("POST", `${base}/namespaces`, {
+        body: { metadata: { name: namespace } },
+      });
       for (const name of ["b", "a-1", "a", "c.d"]) {
         const labels = { letter: name[0], place: namespace };
         await create(server, name, labels, `${base}/namespaces/${namespace}/configmaps`);
@@ -36,7 +38,7 @@ describe("list", () => {
     );
   });
 
-  it("has the kind of the list, its version, and items without kinds", async () => {
+  it("has the kind of the list, its resourceVersion, and items without kinds", async () => {
     const { object, headers } = await server.get(`${base}/namespaces/aa/configmaps`);
     assert.equal(headers["content-type"], "application/json");
     const revision = await server.storage.currentRevision({ signal });
@@ -50,12 +52,12 @@ describe("list", () => {
       },
     );
     assert.deepEqual(Object.keys(object.items?.[0] ?? {}), ["metadata"]);
-    const one = await server.must("GET", `${base}/namespaces/aa/configmaps/a`);
+    const one = await server.requestOk("GET", `${base}/namespaces/aa/configmaps/a`);
     const { kind: _, apiVersion: __, ...bare } = one;
     assert.deepEqual(object.items?.[0], bare);
   });
 
-  it("of nothing has an empty list of items", async () => {
+  it("of an empty collection has an empty list of items", async () => {
     for (const path of ["/clusters/empty/api/v1/secrets", `${base}/namespaces/none/secrets`]) {
       const answer = await server.get(path);
       assert.equal(answer.status, 200);
@@ -79,7 +81,7 @@ describe("list", () => {
       assert.deepEqual(placed(await server.get(`${base}/configmaps?${query}`)), expected);
       const [first] = expected;
       if (first === undefined) return;
-      // With a limit it keeps looking until it has as many.
+      // With a limit, the list reads on until it has as many matches.
       const seen: string[] = [];
       let token = "";
       do {
@@ -144,7 +146,7 @@ describe("list", () => {
     });
   }
 
-  it("unknown parameters are ignored, and odd limits mean none", async () => {
+  it("ignores unknown parameters, and treats invalid limits as none", async () => {
     for (const query of [
       "whatever=1",
       "limit=0",
@@ -161,7 +163,7 @@ describe("list", () => {
     assert.equal(absurd.items.length, 12);
   });
 
-  it("all clusters are listed in order of cluster, each object marked", async () => {
+  it("over all clusters is ordered by cluster, and names the cluster of each object", async () => {
     await create(server, "other", {}, "/clusters/zzz/api/v1/namespaces/default/configmaps");
     const { items } = await server.get("/clusters/*/api/v1/configmaps", { user: "masters" });
     assert.equal(items.length, 13);
@@ -178,7 +180,7 @@ describe("a chain of pages", () => {
   });
   afterEach(() => server.close());
 
-  it("shows one revision while writes go on", async () => {
+  it("shows one revision during concurrent writes", async () => {
     const seen: string[] = [];
     let token = "";
     const revisions = new Set<string | undefined>();
@@ -192,22 +194,22 @@ describe("a chain of pages", () => {
       assert.equal(metadata.remainingItemCount, token === "" ? undefined : 10 - seen.length);
       await create(server, `x0-new-${page}`);
       await create(server, `x9-new-${page}`);
-      await server.must("DELETE", `${configmaps}/x${9 - page}`);
+      await server.requestOk("DELETE", `${configmaps}/x${9 - page}`);
     }
     assert.deepEqual(seen, ["x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9"]);
     assert.equal(revisions.size, 1);
   });
 
-  it("goes on behind a key that was deleted meanwhile", async () => {
+  it("continues after a key that has been deleted meanwhile", async () => {
     const first = await server.get(`${configmaps}?limit=3`);
-    await server.must("DELETE", `${configmaps}/x2`);
+    await server.requestOk("DELETE", `${configmaps}/x2`);
     const second = await server.get(
       `${configmaps}?limit=3&continue=${first.object.metadata.continue}`,
     );
     assert.deepEqual(second.names, ["x3", "x4", "x5"]);
   });
 
-  it("expires with its revision, and the Status has a token to go on at the newest", async () => {
+  it("expires with its revision, and the Status has a token to continue at the newest revision", async () => {
     const first = await server.get(`${configmaps}?limit=4`);
     await create(server, "x3-late");
     await create(server, "x5-late");
@@ -236,7 +238,7 @@ describe("a chain of pages", () => {
     assert.equal(third.object.metadata.resourceVersion, resourceVersion);
   });
 
-  it("does not take a resourceVersion", async () => {
+  it("rejects a resourceVersion", async () => {
     const first = await server.get(`${configmaps}?limit=4`);
     const token = first.object.metadata.continue;
     const answer = await server.get(`${configmaps}?limit=4&continue=${token}&resourceVersion=5`);
@@ -249,7 +251,7 @@ describe("a chain of pages", () => {
     assert.deepEqual(zero.names, ["x4", "x5", "x6", "x7"]);
   });
 
-  it("a token of the future is waited for, and then told", async () => {
+  it("waits for the revision of a token from the future, and then fails", async () => {
     const token = { v: "meta.k8s.io/v1", rv: 9999, start: "x3\0" };
     const text = Buffer.from(JSON.stringify(token)).toString("base64url");
     const answering = server.get(`${configmaps}?limit=4&continue=${text}`);
@@ -260,7 +262,7 @@ describe("a chain of pages", () => {
     assert.match(object.message ?? "", /^Timeout: Too large resource version: 9999, current: \d+$/);
   });
 
-  it("a token names its place as Kubernetes does", async () => {
+  it("has tokens in the format of Kubernetes", async () => {
     const { metadata } = (await server.get(`${configmaps}?limit=4`)).object;
     const text = Buffer.from(metadata.continue ?? "", "base64url").toString("utf8");
     assert.deepEqual(JSON.parse(text), {
@@ -289,7 +291,7 @@ describe("resourceVersion of a list", () => {
     return [names.join(), object.metadata.resourceVersion];
   };
 
-  it("an older one is a lower bound, and exact with a limit or when asked", async () => {
+  it("an older resourceVersion is a lower bound, and exact with a limit or resourceVersionMatch=Exact", async () => {
     const [, second, newest] = versions;
     assert.deepEqual(await namesAt(`resourceVersion=${second}`), ["x0,x1,x2", newest]);
     assert.deepEqual(
@@ -308,7 +310,7 @@ describe("resourceVersion of a list", () => {
     ]);
   });
 
-  it("a forgotten one is gone", async () => {
+  it("a compacted resourceVersion is expired", async () => {
     await server.storage.compact(Number(versions[2]) as Revision, { signal });
     const answer = await server.get(
       `${configmaps}?resourceVersion=${versions[0]}&resourceVersionMatch=Exact`,
@@ -318,7 +320,7 @@ describe("resourceVersion of a list", () => {
     assert.equal(answer.object.message, "The resourceVersion for the provided list is too old.");
   });
 
-  it("one of the future is waited for, three seconds", async () => {
+  it("a list waits three seconds for a resourceVersion from the future", async () => {
     const future = Number(versions[2]) + 10;
     for (const target of [
       `${configmaps}?resourceVersion=${future}`,
@@ -350,7 +352,7 @@ describe("resourceVersion of a list", () => {
 });
 
 describe("get", () => {
-  it("takes a resourceVersion as a lower bound", async () => {
+  it("uses a resourceVersion as a lower bound", async () => {
     const server = await TestServer.start();
     const { metadata } = await create(server, "x");
     for (const version of ["", "0", "1", metadata.resourceVersion]) {
@@ -375,7 +377,7 @@ describe("get", () => {
   });
 });
 
-/** Lets what can go on without time go on. */
+/** Runs all work that does not wait for the clock. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

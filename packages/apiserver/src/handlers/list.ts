@@ -1,4 +1,7 @@
-/** Lists: pages at one revision, written to the client in slices so that no list holds up the others. */
+/**
+ * LIST serves pages at one revision, written to the client in slices, so that no list blocks other
+ * requests.
+ */
 import { runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -32,8 +35,8 @@ import {
 } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { ListResult } from "../watch-cache/index.ts";
-import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
+import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
 import { itemList } from "./item-list.ts";
 import { type ListOptions, listFreshness, parseListOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
@@ -42,7 +45,7 @@ import { sliceBytes, slicedList, sliceItems } from "./sliced-list.ts";
 
 export async function handleList(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, scope } = handled;
   const form = negotiate(header(request.headers, "accept"), {
@@ -50,8 +53,8 @@ export async function handleList(
     partial: "PartialObjectMetadataList",
   });
   checkFormat(handled.definition, form);
-  const listed = await listObjects(handled, rooms, parseListOptions(scope.query, false));
-  return renderList(listed, form, handled, rooms);
+  const listed = await listObjects(handled, dependencies, parseListOptions(scope.query, false));
+  return renderList(listed, form, handled, dependencies);
 }
 
 export interface ListPage {
@@ -59,7 +62,7 @@ export interface ListPage {
   readonly continueToken: string | undefined;
 }
 
-/** What the path of a collection covers, as a storage prefix. */
+/** The storage prefix of a collection's path. */
 export function prefixOf(
   definition: ResourceDefinition,
   scope: ResourceScope,
@@ -67,34 +70,47 @@ export function prefixOf(
 ): StorageKey {
   const { isNamespaced } = definition;
   const base = collectionKeyOf(definition);
-  if (definition.isAnyOwners === true) return wildcardPartialMetadataPrefix(base);
+  if (definition.isWildcardPartialMetadata === true) return wildcardPartialMetadataPrefix(base);
   if (scope.cluster === "*") return resourcePrefix(base);
-  const inCluster = { ...base, cluster: definition.servedFrom ?? scope.cluster };
+  const inCluster = { ...base, cluster: definition.sourceCluster ?? scope.cluster };
   if (isNamespaced && scope.namespace === "") return clusterPrefix(inCluster);
   const namespace = isNamespaced ? scope.namespace : "";
-  // A selector may ask for a name that no object can have; it then finds nothing in the collection.
+  // A field selector may name an object that cannot exist; it then selects nothing of the
+  // collection.
   return name === undefined || name === "" || name.includes("/")
     ? namespacePrefix({ ...inCluster, namespace })
     : objectKey({ ...inCluster, namespace, name });
 }
 
-/** Keys go on with the owner's identity: before it, all owners' are under one prefix. */
+/**
+ * The next segment of the keys is the owner's identity: without it, the prefix covers the objects
+ * of all owners.
+ */
 function wildcardPartialMetadataPrefix(base: Parameters<typeof resourcePrefix>[0]): StorageKey {
   return resourcePrefix({ ...base, identity: "" }).slice(0, -1) as StorageKey;
 }
 
-/** Different owners' objects have nothing in common but metadata. */
-export function checkFormat({ isAnyOwners }: ResourceDefinition, form: ResponseFormat): void {
-  if (isAnyOwners === true && form.as !== "partial") throw statusError.pathNotFound();
+/**
+ * Rejects other forms than metadata for lists over several owners, whose objects only have metadata
+ * in common.
+ */
+export function checkFormat(
+  { isWildcardPartialMetadata }: ResourceDefinition,
+  form: ResponseFormat,
+): void {
+  if (isWildcardPartialMetadata === true && form.as !== "partial") throw statusError.pathNotFound();
 }
 
-/** The unit that is held in memory; a wildcard list is read from storage instead. */
+/**
+ * The collection that the watch cache holds in memory; a wildcard list is read from storage
+ * instead.
+ */
 export function collectionOf(
   definition: ResourceDefinition,
   scope: ResourceScope,
 ): StorageKey | undefined {
   if (scope.cluster === "*") return undefined;
-  const cluster = definition.servedFrom ?? scope.cluster;
+  const cluster = definition.sourceCluster ?? scope.cluster;
   return clusterPrefix({ ...collectionKeyOf(definition), cluster });
 }
 
@@ -105,7 +121,7 @@ export async function listObjects(
 ): Promise<ListPage> {
   const selected: SelectionResult = selectionOf(definition, { ...options, name: "" });
   const prefix = prefixOf(definition, scope, selected.name);
-  // Tokens are relative to the whole collection, also when a selector narrows the range.
+  // Tokens are relative to the collection, also when a selector narrows the range.
   const base = prefixOf(definition, scope, undefined);
   if (
     options.continueToken !== "" &&
@@ -153,16 +169,21 @@ export async function listObjects(
   }
 }
 
-/** A page may have fewer objects than were asked for: clients go by the token. */
+/**
+ * The visible objects of a page. A page may have fewer objects than its limit: clients rely on the
+ * token.
+ */
 function visibleListResult(
   listing: ListResult,
   entries: ListResult["entries"],
-  { ofServed }: SelectionResult,
+  { matchesServed }: SelectionResult,
 ): ListResult {
-  if (ofServed === undefined)
+  if (matchesServed === undefined)
     return entries === listing.entries ? listing : { ...listing, entries };
   const selected =
-    Symbol.asyncIterator in entries ? selectedBatches(entries, ofServed) : entries.filter(ofServed);
+    Symbol.asyncIterator in entries
+      ? selectedBatches(entries, matchesServed)
+      : entries.filter(matchesServed);
   return { ...listing, entries: selected, remaining: undefined };
 }
 
@@ -222,7 +243,10 @@ function listHead(
     : { kind: definition.listKind, apiVersion: apiVersionOf(definition), metadata };
 }
 
-/** What is made in one slice is answered whole. Columns that a tenant wrote may take long for the smallest of objects. */
+/**
+ * A list that is made in one slice is not streamed. Columns that a tenant defines may take long
+ * even for small objects.
+ */
 function isShort({ entries }: ListResult): boolean {
   if (Symbol.asyncIterator in entries || entries.length > sliceItems) return false;
   let bytes = 0;
@@ -264,7 +288,7 @@ function listMetadata(listing: ListResult, continueToken: string | undefined): J
   };
 }
 
-/** Built-in kinds are not named again in the items of their lists. */
+/** Items of lists of built-in kinds have no kind and apiVersion. */
 export function listItem(definition: ResourceDefinition, object: JsonObject): JsonObject {
   const { kind, apiVersion, ...rest } = object as { [member: string]: JsonValue };
   return definition.itemsCarryKind ? ({ kind, apiVersion, ...rest } as JsonObject) : rest;
@@ -275,7 +299,7 @@ async function* batchesOf(listing: ListResult): AsyncGenerator<readonly Entry[]>
   else yield listing.entries;
 }
 
-/** Stored bytes, as a list. */
+/** Renders stored bytes as a list. */
 export function renderItems(
   definition: ResourceDefinition,
   entries: ListResult["entries"],

@@ -1,4 +1,7 @@
-/** How many values a client may send, at the limit and one beyond, whatever way they come. */
+/**
+ * The number of values that a client may send, at the limit and one beyond, in each way to send
+ * them.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { bodyMembersMax, bodyValuesMax } from "../content/index.ts";
@@ -17,20 +20,20 @@ describe("the size of an object", () => {
   const members = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
   const create = (body: object) => server.request("POST", path, { body });
-  /** Unknown fields count as others do. */
+  /** Unknown fields count like known ones. */
   const ofValues = (name: string, count: number) => {
     const metadata = { name };
     return { metadata, unknown: Array.from({ length: count - 4 }, () => 1) };
   };
 
-  it(`may be ${objectValuesMax} values, and not one more`, async () => {
+  it(`is at most ${objectValuesMax} values, and not one more`, async () => {
     assert.equal((await create(ofValues("most", objectValuesMax))).status, 201);
     const refused = await create(ofValues("more", objectValuesMax + 1));
     assert.equal(refused.status, 413);
     assert.match(refused.text, /Request entity too large: limit is 80000 values/);
   });
 
-  it(`may be ${bodyMembersMax} members of one object, and not one more`, async () => {
+  it(`is at most ${bodyMembersMax} members of one object, and not one more`, async () => {
     const data = members(bodyMembersMax);
     assert.equal((await create({ metadata: { name: "wide" }, data })).status, 201);
     const refused = await create({ metadata: { name: "wider" }, data: { ...data, one: "v" } });
@@ -38,7 +41,7 @@ describe("the size of an object", () => {
     assert.match(refused.text, /limit is 20000 members of one object/);
   });
 
-  it("does not grow beyond that by patches, nor by applies", async () => {
+  it("does not exceed the limit by patches or applies", async () => {
     await create({ metadata: { name: "growing" }, data: members(bodyMembersMax - 1) });
     const grow = (type: "merge" | "json" | "apply", body: unknown) =>
       server.patch(`${path}/growing?fieldManager=m`, type, body as object);

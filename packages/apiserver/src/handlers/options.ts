@@ -1,4 +1,4 @@
-/** Query parameters of reads and writes, with the refusals that Kubernetes gives for bad ones. */
+/** The query parameters of reads and writes, with Kubernetes' errors for invalid ones. */
 import { fieldManagerOf } from "@kcp-ts/machinery/apply";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
 import type { FieldManager } from "../registry/index.ts";
@@ -6,7 +6,7 @@ import { header } from "../request/api-request.ts";
 import { isTrue } from "../request/query.ts";
 import { type Revision, toRevision } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
-import type { HandlerRequest } from "./context.ts";
+import type { HandlerRequest } from "./handler-context.ts";
 
 export interface ListOptions {
   readonly labelSelector: string;
@@ -19,10 +19,11 @@ export interface ListOptions {
   readonly allowWatchBookmarks: boolean;
   readonly timeoutSeconds: number | undefined;
   /**
-   * `kcpSelection=ownership`, which Kubernetes does not have: only objects that have owners or wait for their dependents; a watch tells the
-   * removal of all others, too. For the garbage collector, which would otherwise be told of every write to everything.
+   * `kcpSelection=ownership`, which Kubernetes does not have, selects objects that have owners or
+   * wait for their dependents; a watch also delivers the deletions of all other objects. The
+   * garbage collector uses it, and would otherwise receive every write to every object.
    */
-  readonly isOwnership: boolean;
+  readonly selectsOwnership: boolean;
 }
 
 const noQuery: ListOptions = {
@@ -35,7 +36,7 @@ const noQuery: ListOptions = {
   sendInitialEvents: undefined,
   allowWatchBookmarks: false,
   timeoutSeconds: undefined,
-  isOwnership: false,
+  selectsOwnership: false,
 };
 
 export function parseListOptions(query: URLSearchParams, isWatch: boolean): ListOptions {
@@ -52,7 +53,7 @@ export function parseListOptions(query: URLSearchParams, isWatch: boolean): List
       : undefined,
     allowWatchBookmarks: isTrue(query.get("allowWatchBookmarks")),
     timeoutSeconds: integer(query, "timeoutSeconds"),
-    isOwnership: query.has("kcpSelection") && isOwnershipSelection(query.get("kcpSelection")),
+    selectsOwnership: query.has("kcpSelection") && isOwnershipSelection(query.get("kcpSelection")),
   };
   const errors = isWatch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) {
@@ -158,7 +159,7 @@ function watchErrors(options: ListOptions): FieldError[] {
   ];
 }
 
-/** A resourceVersion that a client sent, as a revision. Empty means none. */
+/** A client's resourceVersion as a revision. An empty one is undefined. */
 export function parseResourceVersion(text: string): Revision | undefined {
   if (text === "") return undefined;
   const value = Number(text);
@@ -171,14 +172,14 @@ export function parseResourceVersion(text: string): Revision | undefined {
   return toRevision(value);
 }
 
-/** The only kind of dry run is of everything. */
+/** All is the only valid value of dryRun. */
 export function dryRunErrors(dryRun: readonly string[]): FieldError[] {
   if (dryRun.every((value) => value === "All")) return [];
   const body = `Unsupported value: ${JSON.stringify(dryRun)}: supported values: "All"`;
   return [{ type: "FieldValueNotSupported", field: "dryRun", body }];
 }
 
-/** What is wrong with the first character that does not print. */
+/** The error about the first character that is not printable. */
 function unprintableIn(text: string): string | undefined {
   const found = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u.exec(text);
   if (found === null) return undefined;
@@ -186,7 +187,9 @@ function unprintableIn(text: string): string | undefined {
   return `invalid character U+${code} (at position ${found.index})`;
 }
 
-/** How fresh a list must be: Kubernetes' table of resourceVersion, match and limit. */
+/**
+ * The freshness of a list: Kubernetes' table of resourceVersion, resourceVersionMatch and limit.
+ */
 export function listFreshness(options: ListOptions): Freshness {
   const revision = parseResourceVersion(options.resourceVersion);
   if (revision === undefined) return { kind: "latest" };
@@ -235,7 +238,7 @@ export function parseMutationOptions(query: URLSearchParams, kind: string): Muta
   };
 }
 
-// Who comes to own the fields of a write: the `fieldManager` of the query, or the program that sends it.
+// The field manager of a write: the `fieldManager` of the query, or the name of the client program.
 
 export function fieldOwner(
   { request, scope }: HandlerRequest,
@@ -253,7 +256,10 @@ const remembered = new Map<string, string>();
 const rememberedMax = 1000;
 const rememberedLengthMax = 256;
 
-/** Clients send the same few texts with every write, and taking one apart costs as much as a tenth of a create. */
+/**
+ * Caches the parsed User-Agent: clients send the same few with every write, and parsing one costs a
+ * tenth of a create.
+ */
 function programOf(userAgent = ""): string {
   let manager = remembered.get(userAgent);
   if (manager === undefined) {

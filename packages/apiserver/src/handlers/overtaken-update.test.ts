@@ -1,4 +1,4 @@
-/** An update that another write overtakes, between its look at the object and its own write. */
+/** Updates with a concurrent write between their read of the object and their own write. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { CallOptions, Revision, Write } from "../storage/index.ts";
@@ -7,7 +7,7 @@ import { TestServer } from "../testing/index.ts";
 
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
 
-/** Lets something happen just before a commit. */
+/** A storage that runs a callback just before a commit. */
 class OvertakenStorage extends MemoryStorage {
   overtake: (() => Promise<unknown>) | undefined;
 
@@ -19,7 +19,7 @@ class OvertakenStorage extends MemoryStorage {
   }
 }
 
-describe("an overtaken update", () => {
+describe("an update with a concurrent write", () => {
   let storage: OvertakenStorage;
   let server: TestServer;
   beforeEach(async () => {
@@ -28,10 +28,10 @@ describe("an overtaken update", () => {
   });
   afterEach(() => server.close());
 
-  const create = () => server.must("POST", configmaps, { body: { metadata: { name: "x" } } });
-  const remove = () => server.must("DELETE", `${configmaps}/x`);
+  const create = () => server.requestOk("POST", configmaps, { body: { metadata: { name: "x" } } });
+  const remove = () => server.requestOk("DELETE", `${configmaps}/x`);
 
-  it("with a resourceVersion of an object that is deleted meanwhile is a 404", async () => {
+  it("and a resourceVersion is a 404 when the object is deleted meanwhile", async () => {
     const object = await create();
     storage.overtake = remove;
     const answer = await server.request("PUT", `${configmaps}/x`, {
@@ -41,7 +41,7 @@ describe("an overtaken update", () => {
     assert.equal(answer.object.message, 'configmaps "x" not found');
   });
 
-  it("with a resourceVersion of an object that is created anew meanwhile is a 409", async () => {
+  it("and a resourceVersion is a 409 when the object is deleted and created again meanwhile", async () => {
     const object = await create();
     storage.overtake = async () => {
       await remove();
@@ -53,7 +53,7 @@ describe("an overtaken update", () => {
     assert.equal(answer.status, 409, answer.text);
   });
 
-  it("with a resourceVersion of an object that is changed meanwhile is a 409 in Kubernetes' words", async () => {
+  it("and a resourceVersion is a 409 with Kubernetes' message when the object is changed meanwhile", async () => {
     const object = await create();
     storage.overtake = () => server.patch(`${configmaps}/x`, "merge", { data: { k: "other" } });
     const answer = await server.request("PUT", `${configmaps}/x`, {
@@ -66,7 +66,7 @@ describe("an overtaken update", () => {
     );
   });
 
-  it("without a resourceVersion of an object that is deleted meanwhile is a 404", async () => {
+  it("but without a resourceVersion is a 404 when the object is deleted meanwhile", async () => {
     await create();
     storage.overtake = remove;
     const answer = await server.patch(`${configmaps}/x`, "merge", { data: { k: "v" } });

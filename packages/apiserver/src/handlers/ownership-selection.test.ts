@@ -1,4 +1,7 @@
-/** Goal: `kcpSelection=ownership` finds every object that garbage collection is about, tells every removal, and stays within its cluster. */
+/**
+ * Goal: `kcpSelection=ownership` finds every object that garbage collection needs, delivers every
+ * deletion, and stays within its cluster.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { summarizeEvent, TestServer, type WatchReader } from "../testing/index.ts";
@@ -20,7 +23,7 @@ describe("the ownership selection", () => {
   });
 
   const create = (name: string, metadata: object = {}, path = configmaps) =>
-    server.must("POST", path, { body: { metadata: { name, ...metadata } } });
+    server.requestOk("POST", path, { body: { metadata: { name, ...metadata } } });
   const owned = { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "u" }] };
   const watch = async (path: string): Promise<WatchReader> => {
     const reader = await server.watch(`${path}?watch=1&${selection}`);
@@ -33,7 +36,7 @@ describe("the ownership selection", () => {
     await create("owned", owned);
     await create("held", { finalizers: ["example.com/x"] });
     await create("waiting", { finalizers: ["example.com/x"] });
-    await server.must("DELETE", `${configmaps}/waiting`, {
+    await server.requestOk("DELETE", `${configmaps}/waiting`, {
       body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Foreground" },
     });
     await create("orphaning", { finalizers: ["orphan"] });
@@ -41,7 +44,7 @@ describe("the ownership selection", () => {
     assert.deepEqual(names, ["orphaning", "owned", "waiting"]);
   });
 
-  it("a watch tells of these, of those that become or cease to be such, and of every removal", async () => {
+  it("delivers these objects to a watch, changes into and out of the selection, and every deletion", async () => {
     const reader = await watch(configmaps);
     await create("plain");
     await create("owned", owned);
@@ -49,7 +52,7 @@ describe("the ownership selection", () => {
     await server.patch(`${configmaps}/plain`, "merge", { metadata: owned });
     await server.patch(`${configmaps}/owned`, "merge", { metadata: { ownerReferences: null } });
     await create("stranger");
-    await server.must("DELETE", `${configmaps}/stranger`);
+    await server.requestOk("DELETE", `${configmaps}/stranger`);
     assert.deepEqual((await reader.take(4)).map(summarizeEvent), [
       "ADDED owned",
       "ADDED plain",
@@ -58,10 +61,10 @@ describe("the ownership selection", () => {
     ]);
   });
 
-  it("shows nothing of another cluster, and of all clusters only by the wildcard", async () => {
+  it("shows no object of another cluster, and objects of all clusters only to the wildcard", async () => {
     const reader = await watch(configmaps);
     await create("theirs", owned, pathIn("b"));
-    await server.must("DELETE", `${pathIn("b")}/theirs`);
+    await server.requestOk("DELETE", `${pathIn("b")}/theirs`);
     await create("ours", owned);
     assert.equal(summarizeEvent(await reader.next()), "ADDED ours");
     assert.deepEqual((await server.get(`${configmaps}?${selection}`)).names, ["ours"]);
@@ -70,14 +73,14 @@ describe("the ownership selection", () => {
     assert.deepEqual(all.names, ["ours", "theirs"]);
   });
 
-  it("refuses other values, and other selectors beside it", async () => {
+  it("rejects other values, and other selectors beside it", async () => {
     for (const query of ["kcpSelection=all", `${selection}&labelSelector=a%3Db`]) {
       assert.equal((await server.request("GET", `${configmaps}?${query}`)).status, 400);
     }
   });
 });
 
-describe("selections that are told from key or bytes", () => {
+describe("selections by key or bytes", () => {
   let server: TestServer;
   beforeEach(async () => {
     server = await TestServer.start();
@@ -85,10 +88,10 @@ describe("selections that are told from key or bytes", () => {
   afterEach(() => server.close());
   const asMasters = (path: string) => server.get(path, { user: "masters" });
 
-  it("a name selects by the whole name, in all clusters", async () => {
+  it("a name matches the complete name, in all clusters", async () => {
     for (const cluster of ["a", "b"]) {
       for (const name of ["one", "and.one"]) {
-        await server.must("POST", pathIn(cluster), { body: { metadata: { name } } });
+        await server.requestOk("POST", pathIn(cluster), { body: { metadata: { name } } });
       }
     }
     const query = (text: string) => `/clusters/*/api/v1/configmaps?fieldSelector=${text}`;
@@ -99,14 +102,14 @@ describe("selections that are told from key or bytes", () => {
     assert.deepEqual((await asMasters(not)).names, ["and.one", "and.one"]);
   });
 
-  it("the phase of a namespace selects by the phase, whatever else mentions it", async () => {
+  it("the phase of a namespace matches the phase only, wherever else the value occurs", async () => {
     const namespaces = "/clusters/a/api/v1/namespaces";
     const annotations = { note: "Terminating", other: '"Terminating"' };
-    await server.must("POST", namespaces, {
+    await server.requestOk("POST", namespaces, {
       body: { metadata: { name: "mentions", annotations } },
     });
-    await server.must("POST", namespaces, { body: { metadata: { name: "going" } } });
-    await server.must("DELETE", `${namespaces}/going`);
+    await server.requestOk("POST", namespaces, { body: { metadata: { name: "going" } } });
+    await server.requestOk("DELETE", `${namespaces}/going`);
     const query = (value: string) =>
       `/clusters/*/api/v1/namespaces?fieldSelector=status.phase${value}`;
     assert.deepEqual((await asMasters(query("%3DTerminating"))).names, ["going"]);

@@ -1,4 +1,4 @@
-/** The body of a patch as JSON, or a 400. */
+/** Parses the body of a patch as JSON; throws a 400 when it is not JSON. */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { JsonSyntaxError, type ParsedJson } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";

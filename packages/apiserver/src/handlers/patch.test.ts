@@ -10,13 +10,13 @@ describe("patch", () => {
   let created: AnyObject;
   beforeEach(async () => {
     server = await TestServer.start();
-    created = await server.must("POST", `${base}/namespaces/default/configmaps`, {
+    created = await server.requestOk("POST", `${base}/namespaces/default/configmaps`, {
       body: { metadata: { name: "x", labels: { l: "1" } }, data: { a: "1", b: "2" } },
     });
   });
   afterEach(() => server.close());
 
-  it("each type changes what it names and nothing else", async () => {
+  it("each type changes the fields that it names and nothing else", async () => {
     const merge = await server.patch(path, "merge", { data: { a: null, c: "3" } });
     assert.equal(merge.status, 200, merge.text);
     assert.deepEqual(merge.object.data, { b: "2", c: "3" });
@@ -36,7 +36,7 @@ describe("patch", () => {
     assert.deepEqual(json.object.metadata.labels, { l: "1" });
   });
 
-  it("an empty patch returns the object at its version", async () => {
+  it("an empty patch returns the object with an unchanged resourceVersion", async () => {
     for (const type of ["merge", "strategic"] as const) {
       const answer = await server.patch(path, type, {});
       assert.equal(answer.status, 200);
@@ -45,7 +45,7 @@ describe("patch", () => {
     assert.deepEqual((await server.patch(path, "json", [])).object, created);
   });
 
-  it("a version in the patch is a lock", async () => {
+  it("a resourceVersion in the patch is a precondition", async () => {
     const stale = created.metadata.resourceVersion;
     const fresh = await server.patch(path, "merge", {
       metadata: { resourceVersion: stale },
@@ -67,7 +67,7 @@ describe("patch", () => {
     assert.equal(replaced.status, 409, replaced.text);
   });
 
-  it("a JSON patch can test the version", async () => {
+  it("a JSON patch can test the resourceVersion", async () => {
     const version = created.metadata.resourceVersion;
     const operations = [
       { op: "test", path: "/metadata/resourceVersion", value: version },
@@ -77,7 +77,7 @@ describe("patch", () => {
     assert.equal((await server.patch(path, "json", operations)).status, 422);
   });
 
-  it("many patches at once all get through, each on top of the others", async () => {
+  it("concurrent patches all succeed, each on top of the others", async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, i) =>
         server.patch(path, "merge", { data: { [`k${i}`]: String(i) } }),
@@ -88,7 +88,7 @@ describe("patch", () => {
     assert.equal(Object.keys(data ?? {}).length, 32);
   });
 
-  it("of many patches with the same version one gets through", async () => {
+  it("of concurrent patches with the same resourceVersion, one succeeds", async () => {
     const { resourceVersion } = created.metadata;
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, i) =>
@@ -151,9 +151,9 @@ describe("patch", () => {
     );
   });
 
-  it("a result of the wrong type that is a Secret is refused without its contents", async () => {
+  it("a Secret of the wrong type is rejected without its contents in the message", async () => {
     const secrets = `${base}/namespaces/default/secrets`;
-    await server.must("POST", secrets, {
+    await server.requestOk("POST", secrets, {
       body: { metadata: { name: "s" }, stringData: { stored: "hunter2" } },
     });
     for (const type of ["merge", "strategic"] as const) {
@@ -165,7 +165,7 @@ describe("patch", () => {
     }
   });
 
-  it("strict validation refuses unknown and duplicate fields of a patch with a 422", async () => {
+  it("strict validation rejects unknown and duplicate fields of a patch with a 422", async () => {
     const strict = `${path}?fieldValidation=Strict`;
     const unknown = await server.patch(strict, "merge", { foo: 1, metadata: { bar: 2 } });
     assert.equal(unknown.status, 422, unknown.text);
@@ -188,7 +188,7 @@ describe("patch", () => {
     assert.match(operation.object.message ?? "", /json patch unknown field/);
   });
 
-  it("warns of unknown fields by default and keeps quiet when asked to", async () => {
+  it("warns of unknown fields by default, and not with fieldValidation=Ignore", async () => {
     const warned = await server.patch(path, "merge", { foo: 1 });
     assert.equal(warned.status, 200);
     assert.deepEqual(warned.warnings, ['299 - "unknown field \\"foo\\""']);
@@ -197,7 +197,7 @@ describe("patch", () => {
     assert.equal(ignored.object.metadata.resourceVersion, created.metadata.resourceVersion);
   });
 
-  it("needs a patch type, and names those it takes", async () => {
+  it("requires a supported patch type, and names the supported types", async () => {
     for (const type of ["application/json", "text/plain", "application/merge-patch"]) {
       const headers = { "content-type": type };
       const answer = await server.request("PATCH", path, { headers, body: {} });
@@ -211,7 +211,7 @@ describe("patch", () => {
     assert.equal((await server.request("PATCH", path, { headers, body: {} })).status, 200);
   });
 
-  it("force is for apply", async () => {
+  it("force is only valid for apply", async () => {
     const answer = await server.patch(`${path}?force=true`, "merge", {});
     assert.equal(answer.status, 422);
     assert.match(
@@ -220,7 +220,7 @@ describe("patch", () => {
     );
   });
 
-  it("ten thousand operations are taken and one more is not", async () => {
+  it("accepts ten thousand operations and rejects one more", async () => {
     const operations = (count: number) =>
       Array.from({ length: count }, () => ({ op: "test", path: "/data/a", value: "1" }));
     assert.equal((await server.patch(path, "json", operations(10_000))).status, 200);
@@ -232,7 +232,7 @@ describe("patch", () => {
     );
   });
 
-  it("copies that multiply are stopped", async () => {
+  it("rejects copy operations that multiply the object's size", async () => {
     const big = await server.patch(path, "merge", { data: { big: "x".repeat(500_000) } });
     assert.equal(big.status, 200);
     const copies = Array.from({ length: 9000 }, (_, i) => ({
@@ -244,9 +244,9 @@ describe("patch", () => {
     assert.ok([413, 422].includes(answer.status), answer.text.slice(0, 200));
   });
 
-  it("a finalizer taken away by a patch lets a deleted object go", async () => {
+  it("removing the last finalizer of a deleted object deletes the object", async () => {
     await server.patch(path, "merge", { metadata: { finalizers: ["example.com/x"] } });
-    await server.must("DELETE", path);
+    await server.requestOk("DELETE", path);
     const answer = await server.patch(path, "json", [
       { op: "remove", path: "/metadata/finalizers" },
     ]);

@@ -1,4 +1,7 @@
-/** PATCH: the patch is applied to the newest object, and again when that changed meanwhile, so a plain patch never conflicts. */
+/**
+ * PATCH applies the patch to the newest object, and again when the object has changed meanwhile, so
+ * a patch without a resourceVersion never conflicts.
+ */
 import { patchOptionsError } from "@kcp-ts/machinery/apply";
 import { type Resumable, runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
@@ -27,12 +30,6 @@ import {
 } from "./admission-request.ts";
 import { applyBuild } from "./apply.ts";
 import {
-  type HandlerDependencies,
-  type HandlerRequest,
-  requireSingleCluster,
-  uncancelled,
-} from "./context.ts";
-import {
   checkAddress,
   checkKind,
   checkValueCount,
@@ -44,21 +41,27 @@ import {
   reportedErrorsMax,
   sentBody,
 } from "./decode-object.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+  uncancelled,
+} from "./handler-context.ts";
 import { fieldOwner, type MutationOptions, parseMutationOptions } from "./options.ts";
 import { parseJsonPatchBody } from "./patch-body.ts";
 import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
-/** A patch that has been read: from the present object to the wanted one. */
+/** A parsed patch: maps the current object to the desired one. */
 export interface ParsedPatch {
   apply(old: JsonObject): Resumable<JsonObject>;
-  /** What strict validation objects to in the patch itself. */
+  /** The errors of strict validation in the patch itself. */
   readonly strictErrors: readonly string[];
   readonly duplicates: readonly string[];
 }
 
 export async function handlePatch(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, scope, definition } = handled;
   const cluster = requireSingleCluster(scope);
@@ -74,55 +77,60 @@ export async function handlePatch(
     force,
   });
   if (refused !== undefined) throw refused;
-  const owner = fieldOwner(handled, options, isApply ? "apply" : "update");
+  const fieldManager = fieldOwner(handled, options, isApply ? "apply" : "update");
   const sent = sentBody(handled);
   const isLarge = isLargeBody(sent);
   const build = isApply
-    ? await applyBuild(handled, rooms, { sent, options, owner, force: force === true })
+    ? await applyBuild(handled, dependencies, {
+        sent,
+        options,
+        fieldManager,
+        force: force === true,
+      })
     : patchBuild(handled, await parsePatch(sent.bytes, type, definition), options);
   if (isLarge) await yieldToEventLoop();
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-  const admission = rooms.admission.admit(admitted);
+  const admission = dependencies.admission.admit(admitted);
   if (admission !== undefined) await admission;
   const mutated = withMutatingAdmission(
-    rooms,
+    dependencies,
     admitted,
-    isApply ? admittingCreation(handled, rooms, options, build) : build,
+    isApply ? admittingCreation(handled, dependencies, options, build) : build,
   );
-  const written = await storeAdmitted(rooms, admitted, () =>
-    rooms.registry.update(definition, { cluster, namespace, name }, mutated, {
+  const written = await storeAdmitted(dependencies, admitted, () =>
+    dependencies.registry.update(definition, { cluster, namespace, name }, mutated, {
       isDryRun: options.isDryRun,
       isLarge,
       user: handled.user,
-      validate: validatingAdmission(rooms, admitted),
+      validate: validatingAdmission(dependencies, admitted),
       signal: uncancelled,
       subresource: definition.subresources.get(scope.subresource),
       mayCreate: isApply && scope.subresource === "",
-      isDerived: true,
-      owner,
+      isDerivedFromLive: true,
+      fieldManager,
       asSent: admitted,
     }),
   );
   const status = written.outcome === "created" ? 201 : 200;
   return renderWriteResult(
     status,
-    await finishWrite(written, handled, rooms),
+    await finishWrite(written, handled, dependencies),
     form,
     handled,
-    rooms,
+    dependencies,
   );
 }
 
-/** An apply that makes an object is a create to those who decide where objects may be. */
+/** An apply that creates its object is also admitted as a CREATE. */
 function admittingCreation(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   { isDryRun }: MutationOptions,
   build: BuildObject,
 ): BuildObject {
   return async (old) => {
     if (old === undefined) {
-      await rooms.admission.admit(admissionRequest(handled, "CREATE", isDryRun));
+      await dependencies.admission.admit(admissionRequest(handled, "CREATE", isDryRun));
     }
     return build(old);
   };
@@ -142,7 +150,10 @@ export function patchType(
   throw statusError.unsupportedMediaType(accepted);
 }
 
-/** Called again when another write came first: what it warned of before does not count. */
+/**
+ * The build function of a patch. It runs again when another write came first, and then drops the
+ * warnings of the previous attempt.
+ */
 function patchBuild(
   handled: HandlerRequest,
   patch: ParsedPatch,
@@ -190,8 +201,9 @@ async function patched(
 }
 
 /**
- * A version that the patch did not touch is no wish of the client's: when another write comes first, the patch is applied again.
- * One that the patch set to the present version is: applied again it differs, and conflicts.
+ * Drops a resourceVersion that the patch did not set: it is no precondition, and the patch is
+ * applied again when another write comes first. If the patch set the current version, it differs in
+ * the next attempt and conflicts.
  */
 function dropOwnVersion(draft: Draft, old: JsonObject): void {
   const metadata = draft["metadata"] as Draft;
@@ -199,12 +211,13 @@ function dropOwnVersion(draft: Draft, old: JsonObject): void {
   if (metadata["resourceVersion"] === resourceVersion) delete metadata["resourceVersion"];
 }
 
-/** Shown of a result that cannot be taken. */
+/** The maximum length of a rejected result in an error message. */
 const shownLengthMax = 10_000;
 
 function refusalOf(value: JsonObject, definition: ResourceDefinition): RejectBody {
   return (why) => {
-    // The object as it is stored is part of it: who may patch a Secret may not read it for that, nor may who reads the audit log.
+    // The result contains the stored object: the permission to patch a Secret, or to read the audit
+    // log, does not permit reading the Secret.
     const shown = containsSecrets(definition)
       ? "<secret contents redacted>"
       : stringifyJson(value).slice(0, shownLengthMax);
@@ -259,7 +272,7 @@ function runSynchronously(apply: (old: JsonObject) => JsonObject): ParsedPatch["
   };
 }
 
-/** What a patch makes of an object; waits only for a patch that takes long. */
+/** The result of a patch on an object; only a patch that takes long is asynchronous. */
 export async function applyPatch(patch: ParsedPatch, old: JsonObject): Promise<JsonObject> {
   try {
     return await runSyncFirst(patch.apply(old));

@@ -1,5 +1,5 @@
-/** From stored entries to the bytes of an answer, in the form that the client asked for. */
-import { yieldToEventLoop } from "@kcp-ts/machinery/base";
+/** Renders stored entries as the bytes of a response, in the form that the client requested. */
+import { runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   encodeValue,
@@ -19,7 +19,7 @@ import { toServed, type WriteResult } from "../registry/index.ts";
 import { type ApiResponse, header, responseHeaders } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
 import { decodeObject, decodeObjectResumable, servedBytes } from "../stored-object/index.ts";
-import { type HandlerDependencies, type HandlerRequest, uncancelled } from "./context.ts";
+import { type HandlerDependencies, type HandlerRequest, uncancelled } from "./handler-context.ts";
 
 export function negotiateObject({ request }: HandlerRequest): ResponseFormat {
   return negotiate(header(request.headers, "accept"), {
@@ -52,7 +52,7 @@ function* largeObject(
   yield* encodeValue(show(object), mediaType);
 }
 
-/** Made while it is sent. */
+/** Encodes the response while it is sent. */
 function renderTexts(
   status: number,
   texts: ValueChunks,
@@ -62,25 +62,25 @@ function renderTexts(
   return { status, headers, body: streamText(texts), microsPerByte: generatedMicrosPerByte };
 }
 
-/** A written object; a dry run of a create has no resourceVersion to show. */
+/** The response to a write; a dry run of a create has no resourceVersion. */
 export function renderWriteResult(
   status: number,
   { entry, isStored }: WriteResult,
   form: ResponseFormat,
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): ApiResponse {
-  if (isStored) return renderObject(status, entry, form, handled, rooms);
+  if (isStored) return renderObject(status, entry, form, handled, dependencies);
   const show = (object: JsonObject) => {
     const { resourceVersion: _, ...metadata } = object["metadata"] as JsonObject;
-    return transform({ ...object, metadata }, form, handled, rooms.clock.now());
+    return transform({ ...object, metadata }, form, handled, dependencies.clock.now());
   };
   if (entry.value.length <= shortObjectBytes)
     return renderValue(status, show(decodeObject(entry)), form);
   return renderTexts(status, largeObject(entry, show, form), form);
 }
 
-/** For values that are small, or were made here. */
+/** For values that are small, or that this server created. */
 export function renderValue(status: number, value: JsonObject, form: ResponseFormat): ApiResponse {
   return form.mediaType === "application/yaml"
     ? jsonBytes(status, Buffer.from(toYaml(value)), "application/yaml")
@@ -112,9 +112,10 @@ function transform(
   }
 }
 
-// A write on its way to being answered: as a client of the definition sees it, and seen by this server itself where that matters.
+// finishWrite converts the result of a write to the requested version, adds warnings, and waits
+// until the watch cache has seen the write where the kind requires it.
 
-/** Looking into larger objects takes some milliseconds: others have their turn before. */
+/** Reading larger objects takes some milliseconds: the handler yields to the event loop before. */
 const largeBytes = 32 << 10;
 
 export async function finishWrite(
@@ -125,18 +126,20 @@ export async function finishWrite(
   const { isStored, outcome } = written;
   const entry = await toServed(definition, written.entry);
   if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
+    const object = await runSyncFirst(decodeObjectResumable(entry));
     if (entry.value.length > largeBytes) await yieldToEventLoop();
-    warnings.push(...definition.strategy.warnings(decodeObject(entry)));
+    warnings.push(...definition.strategy.warnings(object));
   }
   if (definition.warnings !== undefined) warnings.push(...definition.warnings);
-  if (definition.isSeenOnAnswer === true && isStored)
-    await watchCache.hub.seen(entry.modifiedAt, uncancelled);
+  if (definition.waitsForOwnWrite === true && isStored)
+    await watchCache.hub.waitUntilSeen(entry.modifiedAt, uncancelled);
   return entry === written.entry ? written : { ...written, entry };
 }
 
-// The object in an entry, for an answer that is made while it is sent: of a large one, reading it rests.
+// The object of an entry, for a response that is encoded while it is sent: parsing a large one
+// yields to the event loop.
 
-/** Bytes that are read at once, in part of a millisecond. */
+/** The bytes that are parsed synchronously, in a fraction of a millisecond. */
 export const shortObjectBytes = 64 << 10;
 
 export function* decodeInRests(entry: Entry): Generator<undefined, JsonObject, void> {

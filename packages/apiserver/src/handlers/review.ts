@@ -1,4 +1,7 @@
-/** A question that is posted as an object: read, checked, answered. Nothing is stored, so nothing of it can be listed or watched. */
+/**
+ * Handles reviews, such as SubjectAccessReview: a POST that is decoded, validated and answered.
+ * Reviews are not stored, so they can be neither listed nor watched.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -6,11 +9,15 @@ import { negotiate } from "../content/index.ts";
 import { apiVersionOf, type Draft, runValidation } from "../registry/index.ts";
 import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
 import type { DecisionRecorder } from "../request/attributes.ts";
-import { decisionRecorder } from "../request/decision-notes.ts";
+import { decisionRecorder } from "../request/decision-recorder.ts";
 import { isSystemMaster, type UserInfo } from "../request/user.ts";
 import { admissionRequest } from "./admission-request.ts";
-import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+} from "./handler-context.ts";
 import { parseMutationOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 
@@ -18,31 +25,34 @@ export interface ReviewRequest {
   readonly cluster: ClusterName;
   /** Empty for cluster-scoped kinds. */
   readonly namespace: string;
-  /** Who asks. */
+  /** The user of the request. */
   readonly user: UserInfo;
   readonly object: JsonObject;
-  /** Aborts when the client goes away, or the request has taken too long. */
+  /** Aborts when the client disconnects or the request exceeds its timeout. */
   readonly signal: AbortSignal;
-  /** Only what roles say is asked, not who may enter nor what providers allow: for members of system:masters, who ask for others. */
+  /**
+   * Evaluates RBAC only, without access to the logical cluster and without restrictions by
+   * providers; for members of system:masters, who review the access of other users.
+   */
   readonly isDeep: boolean;
-  /** Where the steps of an answer are written down. */
-  readonly note?: DecisionRecorder | undefined;
+  /** Records the steps of the decision. */
+  readonly recordDecision?: DecisionRecorder | undefined;
 }
 
-/** Answers with the members that the review gets: its status. */
+/** Returns the members that the reviewer adds to the review: its status. */
 export type Reviewer = (review: ReviewRequest) => MaybePromise<JsonObject>;
 
-/** By group and resource: `authorization.k8s.io/subjectaccessreviews`. */
+/** Reviewers by group and resource: `authorization.k8s.io/subjectaccessreviews`. */
 export type Reviewers = ReadonlyMap<string, Reviewer>;
 
 export async function handleReview(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, scope, definition, user, signal } = handled;
   const cluster = requireSingleCluster(scope);
   const { namespace } = scope;
-  const reviewer = rooms.reviewers.get(`${definition.group}/${definition.resource}`);
+  const reviewer = dependencies.reviewers.get(`${definition.group}/${definition.resource}`);
   if (scope.name !== "" || reviewer === undefined)
     throw statusError.methodNotAllowed(definition, "create");
   const form = negotiate(header(request.headers, "accept"), {});
@@ -54,10 +64,10 @@ export async function handleReview(
     ...(definition.isNamespaced ? { namespace } : {}),
   };
   const errors = runValidation(definition.strategy.validate(draft));
-  // Without the kind: so does Kubernetes.
+  // Without the kind, as in Kubernetes.
   const { group } = definition;
   if (errors.length > 0) throw statusError.invalid({ group, kind: "" }, "", errors);
-  await admit(handled, rooms, draft, options.isDryRun);
+  await admit(handled, dependencies, draft, options.isDryRun);
   const { kind: _kind, apiVersion: _version, metadata, ...rest } = draft;
   const isSubjectAccess = definition.resource === "subjectaccessreviews";
   const note = decisionRecorder((key, value) => handled.annotate(key, value), "sar.auth.kcp.io");
@@ -65,7 +75,7 @@ export async function handleReview(
     ...{ cluster, namespace, user, object: draft, signal },
     isDeep:
       isSubjectAccess && isSystemMaster(user) && header(request.headers, deepHeader) === "true",
-    note: isSubjectAccess ? note : undefined,
+    recordDecision: isSubjectAccess ? note : undefined,
   });
   const reviewed: JsonObject = {
     kind: definition.kind,
@@ -79,7 +89,7 @@ export async function handleReview(
 
 const deepHeader = "x-kcp-internal-deep-subjectaccessreview";
 
-/** Protobuf clients send what is not set, too. */
+/** Drops zero values, which protobuf clients send for unset fields. */
 function withoutZeros(metadata: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(metadata).filter(
@@ -88,7 +98,7 @@ function withoutZeros(metadata: JsonObject): JsonObject {
   );
 }
 
-/** As for any object, but for where it would live: a question does not need its namespace to exist. */
+/** Admits the review like any object, except that its namespace need not exist. */
 async function admit(
   handled: HandlerRequest,
   { admission }: HandlerDependencies,

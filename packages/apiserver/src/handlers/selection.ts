@@ -1,8 +1,8 @@
 /**
- * From selector texts to a Selection over stored entries.
+ * Compiles label and field selectors into a Selection over stored entries.
  *
- * A watch over all logical clusters has its selection asked of every write to its resource: what can be told from the key, or from the bytes
- * without parsing them, is told from these.
+ * The selection of a watch over all logical clusters is matched against every write to its
+ * resource: matches that the key, or the unparsed bytes, decide are decided by these.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
@@ -31,35 +31,39 @@ export interface Selectors {
   /** The name in the path of a single-object watch, or empty. */
   readonly name: string;
   /** See `ListOptions`. */
-  readonly isOwnership?: boolean | undefined;
+  readonly selectsOwnership?: boolean | undefined;
 }
 
 export interface SelectionResult {
-  /** Undefined selects everything. */
+  /** Undefined selects all objects. */
   readonly selection: Selection | undefined;
-  /** The one name that can match, when a field selector says so. */
+  /** The only name that can match, if a field selector determines it. */
   readonly name: string | undefined;
-  /** To be asked besides of each object as it is served, where only a webhook can tell from the stored one what that has in its fields. */
-  readonly ofServed?: ((served: Entry) => boolean) | undefined;
+  /**
+   * Also to be matched against each served object, when only a webhook can convert the stored
+   * object to the version with the selected fields.
+   */
+  readonly matchesServed?: ((served: Entry) => boolean) | undefined;
 }
 
 export function selectionOf(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
   const asked = requestedSelection(definition, selectors);
-  const { isVisible, wasVisible, entersModified } = definition;
+  const { isVisible, wasVisible, entersAsModified } = definition;
   if (isVisible === undefined) return asked;
   const { selection, name } = asked;
   const within = (isShown: (entry: Entry) => boolean) => (entry: Entry) =>
     isShown(entry) && (selection === undefined || selection.matches(entry));
   const matches = within(isVisible);
-  const matched = wasVisible === undefined ? matches : within(wasVisible);
-  return { selection: { matches, matched, entersModified }, name };
+  const matchedBefore = wasVisible === undefined ? matches : within(wasVisible);
+  return { selection: { matches, matchedBefore, entersAsModified }, name };
 }
 
 function requestedSelection(definition: ResourceDefinition, selectors: Selectors): SelectionResult {
-  const { labelSelector, fieldSelector, name, isOwnership } = selectors;
+  const { labelSelector, fieldSelector, name, selectsOwnership } = selectors;
   const isAll = labelSelector === "" && fieldSelector === "" && name === "";
-  if (isAll) return { selection: isOwnership ? ownership : undefined, name: undefined };
-  if (isOwnership) throw statusError.badRequest("kcpSelection takes no other selector beside it");
+  if (isAll) return { selection: selectsOwnership ? ownership : undefined, name: undefined };
+  if (selectsOwnership)
+    throw statusError.badRequest("kcpSelection takes no other selector beside it");
   try {
     return build(definition, selectors);
   } catch (error) {
@@ -99,14 +103,21 @@ function build(
         (labels.isEmpty || hasLabels(entry)) &&
         (name === "" || parseObjectKey(entry.key).name === name) &&
         (storedFields.length === 0 || meets(storedFields, fieldReader(definition, entry)))));
-  return { selection: { matches }, name: onlyName, ofServed: servedMatcher(definition, fields) };
+  return {
+    selection: { matches },
+    name: onlyName,
+    matchesServed: servedMatcher(definition, fields),
+  };
 }
 
-/** Fields that a version declares are those of that version: they are looked at when the webhook has answered. */
+/**
+ * Selectable fields that a version declares are fields of that version: they are matched after the
+ * webhook's conversion.
+ */
 function servedMatcher(
   definition: ResourceDefinition,
   fields: FieldSelector,
-): SelectionResult["ofServed"] {
+): SelectionResult["matchesServed"] {
   if (!isServedLater(definition)) return undefined;
   const declared = fields.requirements.filter((one) => !isMetadata(one));
   if (declared.length === 0) return undefined;
@@ -129,23 +140,23 @@ function meets(
   );
 }
 
-function isServedLater({ form }: ResourceDefinition): boolean {
-  return form !== undefined && form.presentNow === undefined;
+function isServedLater({ codec }: ResourceDefinition): boolean {
+  return codec !== undefined && codec.toServedSync === undefined;
 }
 
 function declaredField(definition: ResourceDefinition, field: string, object: JsonObject): string {
   return definition.strategy.selectableFields.get(field)?.(object) ?? "";
 }
 
-/** What stands in a key as it is; see `storage/key.ts`. */
+/** Names that keys contain unescaped; see `storage/key.ts`. */
 const plainName = /^[A-Za-z0-9.:_-]+$/;
 
-/** Byte sequences without which an object cannot match. */
+/** Byte sequences that every matching object contains. */
 function verbatimWords(
-  { strategy, form }: ResourceDefinition,
+  { strategy, codec }: ResourceDefinition,
   requirements: readonly FieldRequirement[],
 ): readonly Buffer[] {
-  if (form !== undefined) return [];
+  if (codec !== undefined) return [];
   return requirements
     .filter(({ field, operator, value }) => {
       const isExact = operator === "=" && plainName.test(value);
@@ -154,7 +165,10 @@ function verbatimWords(
     .map(({ value }) => Buffer.from(`"${value}"`));
 }
 
-/** Whoever is to have a label mentions its key: looking for that is far cheaper than reading labels, but not than knowing them. */
+/**
+ * Matches labels. An object with a label contains its key: searching the bytes for the key is far
+ * cheaper than parsing the labels, though not than cached labels.
+ */
 function labelMatcher(
   definition: ResourceDefinition,
   labels: LabelSelector,
@@ -166,10 +180,10 @@ function labelMatcher(
 }
 
 function requiredLabels(
-  { form }: ResourceDefinition,
+  { codec }: ResourceDefinition,
   { requirements }: LabelSelector,
 ): readonly Buffer[] {
-  if (form !== undefined) return [];
+  if (codec !== undefined) return [];
   return requirements
     .filter(({ operator }) => demandsKey.has(operator))
     .map(({ key }) => Buffer.from(`"${key}"`));
@@ -177,7 +191,7 @@ function requiredLabels(
 
 const demandsKey: ReadonlySet<LabelOperator> = new Set(["=", "==", "in", "exists"]);
 
-const ownership: Selection = { matches: hasOwnershipMetadata, tellsEveryDeletion: true };
+const ownership: Selection = { matches: hasOwnershipMetadata, reportsEveryDeletion: true };
 
 function checkField(definition: ResourceDefinition, field: string): void {
   const { selectableFields } = definition.strategy;
@@ -191,14 +205,14 @@ function checkField(definition: ResourceDefinition, field: string): void {
   );
 }
 
-/** Name and namespace come from the key; other fields parse the object, once. */
+/** Reads name and namespace from the key; other fields parse the object, once. */
 function fieldReader(definition: ResourceDefinition, entry: Entry): (field: string) => string {
   const { name, namespace } = parseObjectKey(entry.key);
   let object: JsonObject | undefined;
   return (field) => {
     if (field === "metadata.name") return name;
     if (field === "metadata.namespace") return namespace;
-    object ??= decodeObject(definition.form?.presentNow?.(entry) ?? entry);
+    object ??= decodeObject(definition.codec?.toServedSync?.(entry) ?? entry);
     return declaredField(definition, field, object);
   };
 }

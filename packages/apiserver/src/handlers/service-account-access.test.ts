@@ -1,4 +1,7 @@
-/** Goal: what roles give a service account it has in its own logical cluster, and in another only under its full name. */
+/**
+ * Goal: a service account has the permissions of its roles in its own logical cluster, and in
+ * another cluster only under its full name.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startWithServiceAccounts } from "../testing/index.ts";
@@ -10,7 +13,7 @@ describe("a service account with roles", () => {
   let token: string;
   const subject = { kind: "ServiceAccount", name: "robot", namespace: "default" };
   const bind = (cluster: string, name: string, subjects: object[]) =>
-    server.must(
+    server.requestOk(
       "POST",
       `/clusters/${cluster}/apis/rbac.authorization.k8s.io/v1/clusterrolebindings`,
       {
@@ -35,22 +38,22 @@ describe("a service account with roles", () => {
     server = await startWithServiceAccounts();
     for (const cluster of ["a", "b"]) {
       const base = `/clusters/${cluster}/api/v1/namespaces/default/serviceaccounts`;
-      await server.must("POST", base, { body: { metadata: { name: "robot" } } });
+      await server.requestOk("POST", base, { body: { metadata: { name: "robot" } } });
       await bind(cluster, "robots", [subject]);
     }
     const path = "/clusters/a/api/v1/namespaces/default/serviceaccounts/robot/token";
-    const { status } = await server.must("POST", path, { body: {} });
+    const { status } = await server.requestOk("POST", path, { body: {} });
     token = (status as { token: string }).token;
   });
   after(() => server.close());
 
-  it("may in its own cluster what roles say, and is nobody to the roles of another's namesake", async () => {
+  it("has the permissions of its roles in its own cluster, and none of an account of the same name in another cluster", async () => {
     assert.equal((await get("a")).status, 200);
     assert.equal((await get("b")).status, 403);
     assert.equal((await get("*")).status, 403);
   });
 
-  it("may elsewhere what is given to its full name", async () => {
+  it("has permissions in another cluster that are granted to its full name", async () => {
     await bind("b", "guest", [
       {
         apiGroup: "rbac.authorization.k8s.io",
@@ -61,15 +64,15 @@ describe("a service account with roles", () => {
     assert.equal((await get("b")).status, 200);
   });
 
-  it("takes nobody's name beyond its cluster", async () => {
+  it("cannot impersonate users of other clusters", async () => {
     const as = { "impersonate-user": "system:serviceaccount:default:robot" };
     assert.equal((await get("a", as)).status, 200);
     const admin = { "impersonate-user": "x", "impersonate-group": "system:kcp:admin" };
     assert.equal((await get("a", admin)).status, 403);
   });
 
-  it("is told by a review in whichever cluster it is asked", async () => {
-    const review = await server.must(
+  it("is authenticated by a TokenReview in every cluster", async () => {
+    const review = await server.requestOk(
       "POST",
       "/clusters/b/apis/authentication.k8s.io/v1/tokenreviews",
       {

@@ -1,4 +1,7 @@
-/** Lists in forms that are made object by object, such as tables or YAML: written while they are sent, a little in each turn. */
+/**
+ * Lists in forms that are encoded object by object, such as Tables or YAML: encoded while they are
+ * sent, one slice in each turn.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   generatedMicrosPerByte,
@@ -12,12 +15,15 @@ import { type ApiResponse, responseHeaders } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
 import { decodeInRests } from "./render.ts";
 
-/** Objects, and UTF-8 bytes of objects, that are written at once: a row of a table takes some twenty microseconds to make. */
+/**
+ * The objects, and UTF-8 bytes of objects, of one slice: encoding a row of a Table takes some
+ * twenty microseconds.
+ */
 export const sliceItems = 20;
 export const sliceBytes = 64 << 10;
 
 export interface SlicedList {
-  /** Everything but the items. */
+  /** The list without its items. */
   readonly head: JsonObject;
   readonly member: "rows" | "items";
   readonly item: (object: JsonObject) => JsonObject;

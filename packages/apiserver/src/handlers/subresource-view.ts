@@ -1,4 +1,7 @@
-/** Subresources that are a kind of their own, such as Scale: read from the object, written back into it. */
+/**
+ * Handles subresources that are a kind of their own, such as Scale: derived from the object, and
+ * written back into it.
+ */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf, decodeShape, ShapeError } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -15,42 +18,44 @@ import {
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
+import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
   requireSingleCluster,
   uncancelled,
-} from "./context.ts";
-import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
+} from "./handler-context.ts";
 import { fieldOwner, parseMutationOptions } from "./options.ts";
 import { applyPatch, parsePatch, patchType } from "./patch.ts";
 import { finishWrite, renderValue } from "./render.ts";
 
 export async function handleView(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   view: SubresourceView,
 ): Promise<ApiResponse> {
   const { request, scope } = handled;
   const form = negotiate(header(request.headers, "accept"), {});
   const shown =
-    scope.verb === "get" ? readView(handled, rooms, view) : writeView(handled, rooms, view);
+    scope.verb === "get"
+      ? readView(handled, dependencies, view)
+      : writeView(handled, dependencies, view);
   return renderValue(200, await shown, form);
 }
 
 async function readView(
   { definition, scope, signal }: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   view: SubresourceView,
 ): Promise<JsonObject> {
   const { namespace, name } = scope;
-  const key = rooms.registry.key(definition, {
+  const key = dependencies.registry.key(definition, {
     cluster: requireSingleCluster(scope),
     namespace,
     name,
   });
   const entry = await translateStorageErrors({ resource: definition }, () =>
-    rooms.watchCache.get(key, { kind: "latest" }, signal),
+    dependencies.watchCache.get(key, { kind: "latest" }, signal),
   );
   if (entry === undefined || definition.isVisible?.(entry) === false)
     throw statusError.notFound(definition, name);
@@ -59,7 +64,7 @@ async function readView(
 
 async function writeView(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   view: SubresourceView,
 ): Promise<JsonObject> {
   const { scope, definition } = handled;
@@ -69,53 +74,57 @@ async function writeView(
   const options = parseMutationOptions(scope.query, isPatch ? "PatchOptions" : "UpdateOptions");
   const change = await readChange(handled, view);
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun, { view: viewKind(view) });
-  const admission = rooms.admission.admit(admitted);
+  const admission = dependencies.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const written = await rooms.registry.update(
+  const written = await dependencies.registry.update(
     definition,
     { cluster, namespace, name },
     async (old) => {
       const present = old as JsonObject;
       const shown = view.read(present, "change");
       const wanted = await change(shown);
-      if (rooms.admission.mutates(admitted)) await rooms.admission.mutate(admitted, wanted, shown);
+      if (dependencies.admission.mutates(admitted))
+        await dependencies.admission.mutate(admitted, wanted, shown);
       checkAddress(handled, wanted, "update");
       return withVersion(view.write(present, wanted), wanted, present);
     },
     {
       isDryRun: options.isDryRun,
       validate: (object, old) =>
-        rooms.admission.validate(
+        dependencies.admission.validate(
           admitted,
           view.read(object),
           view.read(old as JsonObject, "change"),
         ),
       signal: uncancelled,
-      isDerived: true,
-      owner: fieldOwner(handled, options, "update"),
+      isDerivedFromLive: true,
+      fieldManager: fieldOwner(handled, options, "update"),
     },
   );
-  const { entry } = await finishWrite(written, handled, rooms);
+  const { entry } = await finishWrite(written, handled, dependencies);
   return view.read(decodeObject(entry));
 }
 
-/** The kind that admission is asked about. */
+/** The kind of the admission request. */
 function viewKind(view: SubresourceView) {
   const { group, version, kind, shape } = view;
-  const form = {
+  const codec = {
     decode: (value: JsonObject) => decodeView(view, value),
     applyType: applyTypeOf(shape),
   };
-  return { group, version, kind, form };
+  return { group, version, kind, codec };
 }
 
-/** Such kinds are small: merging them is enough. */
+/** The patch type for such a kind: its objects are small, and JSON merge patch is sufficient. */
 function viewPatchType(contentType: string | undefined, definition: ResourceDefinition): string {
   const type = patchType(contentType, definition);
   return type.includes("json-patch") ? type : "application/merge-patch+json";
 }
 
-/** From what the subresource shows to what it is to show. */
+/**
+ * Decodes the body into a function that maps the current object of the subresource to the desired
+ * one.
+ */
 async function readChange(
   handled: HandlerRequest,
   view: SubresourceView,
@@ -156,7 +165,10 @@ export function decodeView(
   }
 }
 
-/** A version that the sender names is a condition; the one that was there anyway is not. */
+/**
+ * A resourceVersion in the request is a precondition; the unchanged one of the current object is
+ * not.
+ */
 function withVersion(object: JsonObject, wanted: JsonObject, present: JsonObject): Draft {
   const { resourceVersion: asked } = (wanted["metadata"] ?? {}) as JsonObject;
   const { resourceVersion: _, ...metadata } = object["metadata"] as JsonObject;

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Authorizer, bootstrapAuthorizer, unionAuthorizer } from "../authorization/index.ts";
 import { ownCluster, startWithServiceAccounts, testIssuer } from "../testing/index.ts";
-
 import { audienceLengthMax, audiencesMax } from "./token-request.ts";
 
 type Server = Awaited<ReturnType<typeof startWithServiceAccounts>>;
 
-/** What roles will say: the account may read in its own cluster. */
+/** Stands for RBAC: the account may read in its own cluster. */
 const accountsRead: Authorizer = {
   authorize: ({ user, cluster, verb }) => ({
     allowed:
@@ -28,9 +27,9 @@ describe("a token request", () => {
     for (const cluster of ["a", "b"]) {
       const base = `/clusters/${cluster}/api/v1/namespaces/default`;
       const metadata = { name: "robot" };
-      await server.must("POST", `${base}/serviceaccounts`, { body: { metadata } });
-      await server.must("POST", `${base}/secrets`, { body: { metadata: { name: "s" } } });
-      await server.must("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });
+      await server.requestOk("POST", `${base}/serviceaccounts`, { body: { metadata } });
+      await server.requestOk("POST", `${base}/secrets`, { body: { metadata: { name: "s" } } });
+      await server.requestOk("POST", `${base}/configmaps`, { body: { metadata: { name: "c" } } });
     }
   });
   after(() => server.close());
@@ -50,7 +49,7 @@ describe("a token request", () => {
   const read = (cluster: string, token: string) =>
     server.get(`/clusters/${cluster}/api/v1/namespaces/default/configmaps/c`, withToken(token));
 
-  it("answers with the token, its end and the defaults filled in", async () => {
+  it("returns the token, its expiration and the defaulted fields", async () => {
     const answer = await ask({});
     assert.equal(answer.status, 201);
     const { kind, apiVersion, metadata, spec, status } = answer.object;
@@ -66,7 +65,7 @@ describe("a token request", () => {
     assert.equal(Date.parse(String(expirationTimestamp)), server.clock.now() + 3600_000);
   });
 
-  it("gives tokens that let in, in their own logical cluster and in no other", async () => {
+  it("returns tokens that authenticate in their own logical cluster and in no other", async () => {
     const token = await tokenOf({});
     assert.equal((await read("a", token)).status, 200);
     const elsewhere = await read("b", token);
@@ -77,14 +76,14 @@ describe("a token request", () => {
     ]) {
       assert.equal((await server.get(target, withToken(token))).status, 403, target);
     }
-    // Who names no cluster means its own.
+    // A request without a cluster is for the service account's own cluster.
     const unnamed = "/api/v1/namespaces/default/configmaps/c";
     const { status, object } = await server.get(unnamed, withToken(token));
     assert.equal(status, 200);
     assert.equal(object.metadata.uid, (await read("a", token)).object.metadata.uid);
   });
 
-  it("is for those who may: not for strangers, other tenants, or for clusters at once", async () => {
+  it("is denied to unauthenticated clients, to other tenants, and over several clusters", async () => {
     const body = { spec: {} };
     assert.equal((await server.request("POST", path("a"), { body, user: "b" })).status, 403);
     assert.equal((await server.request("POST", path("a"), { body, user: "nobody" })).status, 403);
@@ -96,20 +95,22 @@ describe("a token request", () => {
     assert.ok((await server.request("POST", path("*"), { body })).status >= 400);
   });
 
-  it("ends with the account, at once, and does not hold for another of the same name", async () => {
+  it("returns a token that is invalid once the account is deleted, also for a new account of the same name", async () => {
     const base = "/clusters/a/api/v1/namespaces/default/serviceaccounts";
     const body = { metadata: { name: "short" } };
-    await server.must("POST", base, { body });
-    const { status } = await server.must("POST", `${base}/short/token`, { body: { spec: {} } });
+    await server.requestOk("POST", base, { body });
+    const { status } = await server.requestOk("POST", `${base}/short/token`, {
+      body: { spec: {} },
+    });
     const { token } = status as { token: string };
     assert.equal((await read("a", token)).status, 200);
-    await server.must("DELETE", `${base}/short`);
+    await server.requestOk("DELETE", `${base}/short`);
     assert.equal((await read("a", token)).status, 401);
-    await server.must("POST", base, { body });
+    await server.requestOk("POST", base, { body });
     assert.equal((await read("a", token)).status, 401);
   });
 
-  it("binds to a secret of its own namespace and cluster, and to nothing else", async () => {
+  it("binds to a secret of its own namespace and cluster, and to no other object", async () => {
     const bound = (reference: object) => ask({ boundObjectRef: reference });
     const secret = { kind: "Secret", apiVersion: "v1", name: "s" };
     const answer = await bound(secret);
@@ -122,11 +123,11 @@ describe("a token request", () => {
     const pod = await bound({ kind: "Pod", apiVersion: "v1", name: "p" });
     assert.equal(pod.status, 400);
     assert.equal(pod.object.message, "cannot bind token to object of type /v1, Kind=Pod");
-    await server.must("DELETE", "/clusters/a/api/v1/namespaces/default/secrets/s");
+    await server.requestOk("DELETE", "/clusters/a/api/v1/namespaces/default/secrets/s");
     assert.equal((await read("a", token)).status, 401);
   });
 
-  it("is refused beyond its limits, in the words of Kubernetes", async () => {
+  it("is rejected beyond its limits, with the messages of Kubernetes", async () => {
     const shorter = await ask({ expirationSeconds: 599 });
     assert.equal(shorter.status, 422);
     assert.equal(
@@ -143,7 +144,7 @@ describe("a token request", () => {
     assert.equal((await ask({ audiences: ["x".repeat(audienceLengthMax + 1)] })).status, 422);
   });
 
-  it("must not contradict its path, and is of the right kind", async () => {
+  it("is rejected when it contradicts its path or has the wrong kind", async () => {
     assert.match(
       (await ask({}, { metadata: { name: "x" } })).text,
       /must match the service account name/,
@@ -160,7 +161,7 @@ describe("a token request", () => {
     assert.equal((await server.get(path("a"))).status, 405);
   });
 
-  it("is for the account of that identity, if it says one", async () => {
+  it("with a uid is rejected when the account has another uid", async () => {
     const { uid = "" } = (await ask({})).object.metadata;
     assert.equal((await ask({}, { metadata: { uid } })).status, 201);
     const other = await ask({}, { metadata: { uid: "other" } });
@@ -171,11 +172,11 @@ describe("a token request", () => {
     );
   });
 
-  it("is told by a review for others whom it is meant for", async () => {
+  it("returns a token that a TokenReview rejects for other audiences, naming the token's own", async () => {
     const token = await tokenOf({ audiences: ["vault", "x"] });
     const review = async (spec: object) =>
       (
-        await server.must("POST", "/clusters/b/apis/authentication.k8s.io/v1/tokenreviews", {
+        await server.requestOk("POST", "/clusters/b/apis/authentication.k8s.io/v1/tokenreviews", {
           body: { spec },
         })
       )["status"];
@@ -209,7 +210,7 @@ describe("a token request", () => {
 });
 
 describe("the issuer's documents", () => {
-  it("tell others how to verify tokens, the same from every logical cluster", async () => {
+  it("describe how to verify tokens, and are the same in every logical cluster", async () => {
     const server = await startWithServiceAccounts();
     try {
       const [root, tenant] = [

@@ -1,4 +1,4 @@
-/** POST …/serviceaccounts/<name>/token: a token for a service account. Nothing is stored. */
+/** POST …/serviceaccounts/<name>/token issues a token for a service account. Nothing is stored. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
 import { negotiate } from "../content/index.ts";
@@ -13,8 +13,12 @@ import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import { admissionRequest } from "./admission-request.ts";
 import { admissionKindOf, mutateDraft, readKind } from "./admit-subresource.ts";
-import { type HandlerDependencies, type HandlerRequest, requireSingleCluster } from "./context.ts";
 import { namespaceMismatchError } from "./decode-object.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+} from "./handler-context.ts";
 import { parseMutationOptions } from "./options.ts";
 import { renderValue } from "./render.ts";
 
@@ -22,38 +26,41 @@ const expirationSecondsDefault = 3600;
 const expirationSecondsMin = 600;
 const expirationSecondsMax = 2 ** 32;
 
-/** Whom one token is meant for; each ends up in the token, which is a header of later requests. */
+/**
+ * The maximum number of audiences of one token: each is part of the token, which is a header of
+ * later requests.
+ */
 export const audiencesMax = 64;
 export const audienceLengthMax = 512;
 
 export async function handleTokenRequest(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope } = handled;
   const cluster = requireSingleCluster(scope);
   const { namespace, name } = scope;
-  const { tokens } = rooms;
+  const { tokens } = dependencies;
   if (tokens === undefined) throw statusError.pathNotFound();
   const form = negotiate(header(handled.request.headers, "accept"), {});
   const options = parseMutationOptions(scope.query, "CreateOptions");
   const action = handled.definition.subresources.get(scope.subresource)?.action as SubresourceKind;
   const asked = await readRequest(handled, action);
   checkAddress(asked, namespace, name);
-  const account = await find(handled, rooms, handled.definition, name);
+  const account = await find(handled, dependencies, handled.definition, name);
   const view = admissionKindOf(action);
   const request = admissionRequest(handled, "CREATE", options.isDryRun, { view });
-  await mutateDraft(rooms, request, asked);
+  await mutateDraft(dependencies, request, asked);
   const uid = uidOf(account);
   checkUid(asked, name, uid);
   const spec = tokenParametersOf(asked, tokens.audiences);
-  const nowMs = rooms.clock.now();
+  const nowMs = dependencies.clock.now();
   const metadata = { name, namespace, uid, creationTimestamp: timestamp(nowMs) };
   const { kind, apiVersion } = asked;
   const wanted: JsonObject = { kind, apiVersion, metadata, spec } as JsonObject;
-  const validation = rooms.admission.validate(request, wanted, undefined);
+  const validation = dependencies.admission.validate(request, wanted, undefined);
   if (validation !== undefined) await validation;
-  const secret = await boundSecret(handled, rooms, spec["boundObjectRef"]);
+  const secret = await boundSecret(handled, dependencies, spec["boundObjectRef"]);
   const issued = tokens.issue({
     account: { cluster, namespace, name, uid },
     secret,
@@ -64,7 +71,10 @@ export async function handleTokenRequest(
   return renderValue(201, { ...wanted, status }, form);
 }
 
-/** With the defaults that admission sees: audiences are not among them, since nobody has chosen any. */
+/**
+ * Decodes the request with the defaults that admission sees: no default audiences, since the client
+ * has chosen none.
+ */
 async function readRequest(handled: HandlerRequest, action: SubresourceKind): Promise<Draft> {
   const { status: _, ...asked } = await readKind(handled, action);
   const spec = isJsonObject(asked["spec"]) ? asked["spec"] : {};
@@ -86,7 +96,7 @@ function checkAddress(asked: JsonObject, namespace: string, name: string): void 
   refuseInvalid([fieldError.invalid("metadata.name", givenName, why)], name);
 }
 
-/** An account of the same name that came later is another one. */
+/** Rejects a uid of another account that had the same name. */
 function checkUid(asked: JsonObject, name: string, uid: string): void {
   const { uid: given = "" } = isJsonObject(asked["metadata"]) ? asked["metadata"] : {};
   if (given === "" || given === uid) return;
@@ -133,7 +143,7 @@ function refuseInvalid(errors: readonly FieldError[], name: string): void {
 
 async function boundSecret(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
   reference: unknown,
 ): Promise<{ readonly name: string; readonly uid: string } | undefined> {
   if (!isJsonObject(reference as JsonObject | null)) return undefined;
@@ -144,7 +154,7 @@ async function boundSecret(
       `cannot bind token to object of type ${group}/${version}, Kind=${kind}`,
     );
   }
-  const found = uidOf(await find(handled, rooms, secrets, name));
+  const found = uidOf(await find(handled, dependencies, secrets, name));
   if (uid === "" || uid === found) return { name, uid: found };
   throw statusError.conflict(
     { group: "", resource: kind },

@@ -1,8 +1,8 @@
-/** Who makes the tokens of service accounts, as the handler needs it. */
+/** TokenSource issues the tokens of service accounts, as the handler needs it. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 
 export interface TokenSource {
-  /** Of this server. */
+  /** The audiences of this server. */
   readonly audiences: readonly string[];
   issue(wish: {
     readonly account: {

@@ -10,7 +10,7 @@ describe("update", () => {
   let created: AnyObject;
   beforeEach(async () => {
     server = await TestServer.start();
-    created = await server.must("POST", configmaps, {
+    created = await server.requestOk("POST", configmaps, {
       body: { metadata: { name: "x", labels: { l: "1" } }, data: { k: "v" } },
     });
   });
@@ -23,7 +23,7 @@ describe("update", () => {
     data,
   });
 
-  it("answers 200 with the new object at a larger version", async () => {
+  it("responds 200 with the new object and a larger resourceVersion", async () => {
     const { status, object } = await put({ ...created, data: { k: "new" } });
     assert.equal(status, 200);
     assert.deepEqual(object.data, { k: "new" });
@@ -32,7 +32,7 @@ describe("update", () => {
     assert.deepEqual((await server.get(`${configmaps}/x`)).object, object);
   });
 
-  it("refuses a stale version with the text that clients look for", async () => {
+  it("rejects a stale resourceVersion with the text that clients look for", async () => {
     await put(changed({}));
     const { status, object } = await put({ ...created, data: { k: "mine" } });
     assert.equal(status, 409);
@@ -44,21 +44,21 @@ describe("update", () => {
     assert.deepEqual(object.details, { name: "x", kind: "configmaps" });
   });
 
-  it("without a version the last write wins", async () => {
+  it("without a resourceVersion, the last write wins", async () => {
     await put(changed({}));
     assert.equal((await put(changed({}, { k: "last" }))).status, 200);
     assert.equal((await put(changed({ resourceVersion: "0" }, { k: "zero" }))).status, 200);
     assert.deepEqual((await server.get(`${configmaps}/x`)).object.data, { k: "zero" });
   });
 
-  it("many writers without a version all get through", async () => {
+  it("concurrent updates without a resourceVersion all succeed", async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, i) => put(changed({}, { k: `v${i}` }))),
     );
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
   });
 
-  it("of many writers with the same version one gets through", async () => {
+  it("of concurrent updates with the same resourceVersion, one succeeds", async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => put({ ...created, data: { k: `v${i}` } })),
     );
@@ -66,7 +66,7 @@ describe("update", () => {
     assert.deepEqual(codes, [200, ...Array.from({ length: 9 }, () => 409)]);
   });
 
-  it("that changes nothing keeps the version and tells no watcher", async () => {
+  it("without a change keeps the resourceVersion and sends no event to watches", async () => {
     const { resourceVersion } = created.metadata;
     const watch = await server.watch(`${configmaps}?watch=1&resourceVersion=${resourceVersion}`);
     for (const same of [created, changed({ labels: { l: "1" } }, { k: "v" })]) {
@@ -82,7 +82,7 @@ describe("update", () => {
     await watch.leave();
   });
 
-  it("with the same bytes in another order is one or none, as its values are", async () => {
+  it("with the same bytes in another order counts as a change only if its values differ", async () => {
     const first = await put(changed({}, { k: "ab", l: "cd" }));
     const { resourceVersion } = first.object.metadata;
     const reordered = await put(changed({}, { l: "cd", k: "ab" }));
@@ -98,7 +98,7 @@ describe("update", () => {
     }
   });
 
-  it("takes a uid as a precondition", async () => {
+  it("uses a uid as a precondition", async () => {
     const { status, object } = await put(changed({ uid: "other" }));
     assert.equal(status, 409);
     assert.match(
@@ -108,7 +108,7 @@ describe("update", () => {
     assert.equal((await put(changed({ uid: created.metadata.uid }))).status, 200);
   });
 
-  it("keeps what clients may not change", async () => {
+  it("keeps the fields that clients may not change", async () => {
     const { status, object } = await put(
       changed({
         creationTimestamp: "2001-01-01T00:00:00Z",
@@ -151,7 +151,7 @@ describe("update", () => {
     ["bad labels", { metadata: { name: "x", labels: { "a b": "" } } }, 422, /metadata.labels/],
   ];
   for (const [title, object, code, message] of refusals) {
-    it(`refuses ${title}`, async () => {
+    it(`rejects ${title}`, async () => {
       const answer = await put(object);
       assert.equal(answer.status, code, answer.text);
       if (typeof message === "string") assert.equal(answer.object.message, message);
@@ -170,11 +170,11 @@ describe("update", () => {
     assert.equal(answer.status, 405);
   });
 
-  it("that takes the last finalizer of a deleted object removes it: one DELETED event", async () => {
-    const held = await server.must("POST", configmaps, {
+  it("that removes the last finalizer of a deleted object deletes it: one DELETED event", async () => {
+    const held = await server.requestOk("POST", configmaps, {
       body: { metadata: { name: "held", finalizers: ["example.com/a", "example.com/b"] } },
     });
-    const marked = await server.must("DELETE", `${configmaps}/held`);
+    const marked = await server.requestOk("DELETE", `${configmaps}/held`);
     assert.equal(marked.metadata["deletionTimestamp"], "2026-11-15T00:00:00Z");
     assert.equal(marked.metadata["deletionGracePeriodSeconds"], 0);
     const watch = await server.watch(

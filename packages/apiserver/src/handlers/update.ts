@@ -1,4 +1,4 @@
-/** PUT of an object or of its subresource; an object that does not exist is created where its kind allows it. */
+/** PUT of an object or of its status replaces the stored object with the one that is sent. */
 import { shallowCopy } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
@@ -8,19 +8,19 @@ import {
   validatingAdmission,
   withMutatingAdmission,
 } from "./admission-request.ts";
+import { checkAddress, readObject } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
   requireSingleCluster,
   uncancelled,
-} from "./context.ts";
-import { checkAddress, readObject } from "./decode-object.ts";
+} from "./handler-context.ts";
 import { fieldOwner, parseMutationOptions } from "./options.ts";
 import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
 export async function handleUpdate(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { scope, definition } = handled;
   const cluster = requireSingleCluster(scope);
@@ -31,20 +31,20 @@ export async function handleUpdate(
   const { draft, isLarge } = await readObject(handled, options);
   checkAddress(handled, draft, "update");
   const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-  const admission = rooms.admission.admit(admitted);
+  const admission = dependencies.admission.admit(admitted);
   if (admission !== undefined) await admission;
-  const written = await storeAdmitted(rooms, admitted, () =>
-    rooms.registry.update(
+  const written = await storeAdmitted(dependencies, admitted, () =>
+    dependencies.registry.update(
       definition,
       { cluster, namespace, name },
-      withMutatingAdmission(rooms, admitted, async () => shallowCopy(draft)),
+      withMutatingAdmission(dependencies, admitted, async () => shallowCopy(draft)),
       {
         isDryRun: options.isDryRun,
         isLarge,
         user: handled.user,
-        validate: validatingAdmission(rooms, admitted),
+        validate: validatingAdmission(dependencies, admitted),
         signal: uncancelled,
-        owner: fieldOwner(handled, options, "update"),
+        fieldManager: fieldOwner(handled, options, "update"),
         asSent: admitted,
         subresource: definition.subresources.get(scope.subresource),
         mayCreate: definition.strategy.allowsCreateOnUpdate && scope.subresource === "",
@@ -53,9 +53,9 @@ export async function handleUpdate(
   );
   return renderWriteResult(
     written.outcome === "created" ? 201 : 200,
-    await finishWrite(written, handled, rooms),
+    await finishWrite(written, handled, dependencies),
     form,
     handled,
-    rooms,
+    dependencies,
   );
 }

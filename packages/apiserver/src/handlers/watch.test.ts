@@ -26,7 +26,7 @@ describe("watch", () => {
   });
 
   const create = (name: string, labels: object = {}): Promise<AnyObject> =>
-    server.must("POST", configmaps, { body: { metadata: { name, labels } } });
+    server.requestOk("POST", configmaps, { body: { metadata: { name, labels } } });
   const label = (name: string, labels: object) =>
     server.patch(`${configmaps}/${name}`, "merge", { metadata: { labels } });
   const watch = async (query: string, options = {}, path = configmaps): Promise<WatchReader> => {
@@ -36,7 +36,7 @@ describe("watch", () => {
   };
   const revision = async () => String(await server.storage.currentRevision({ signal }));
 
-  it("without a version begins with what is there, and goes on", async () => {
+  it("without a resourceVersion starts with the current objects, and continues", async () => {
     for (const query of ["", "resourceVersion=0"]) {
       await create(`b${query.length}`);
       const { names } = await server.get(configmaps);
@@ -50,11 +50,11 @@ describe("watch", () => {
     }
   });
 
-  it("from a version shows what came after it, whole objects with their kind", async () => {
+  it("from a resourceVersion delivers the later changes, as complete objects with their kind", async () => {
     const first = await create("a");
     const second = await create("b");
     await label("a", { l: "1" });
-    await server.must("DELETE", `${configmaps}/a`);
+    await server.requestOk("DELETE", `${configmaps}/a`);
     const reader = await watch(`resourceVersion=${first.metadata.resourceVersion}`);
     const events = await reader.take(3);
     assert.deepEqual(events.map(summarizeEvent), ["ADDED b", "MODIFIED a", "DELETED a"]);
@@ -70,7 +70,7 @@ describe("watch", () => {
     );
   });
 
-  it("a server that just started shows history from the store", async () => {
+  it("of a server that has just started delivers history from the store", async () => {
     const first = await create("a");
     for (let i = 0; i < 20; i++) await label("a", { l: String(i) });
     const other = await TestServer.start({ storage: server.storage });
@@ -88,7 +88,7 @@ describe("watch", () => {
     await other.server.close();
   });
 
-  it("a history of many thousand events arrives whole, however far behind the watcher begins", async () => {
+  it("delivers a history of many thousand events completely, however far behind it starts", async () => {
     const first = await create("a");
     const count = 6000;
     for (let i = 0; i < count; i++) await label("a", { l: String(i) });
@@ -99,17 +99,17 @@ describe("watch", () => {
     assert.equal((await reader.next())?.object.metadata.labels?.["l"], "live");
   });
 
-  it("a change in or out of the selection is ADDED or DELETED", async () => {
+  it("delivers changes into or out of the selection as ADDED or DELETED", async () => {
     await create("in", { l: "yes" });
     await create("out", { l: "no" });
     const reader = await watch(`labelSelector=l%3Dyes&resourceVersion=${await revision()}`);
     await label("out", { l: "yes" });
     await label("in", { l: "yes", more: "1" });
-    const before = await server.must("GET", `${configmaps}/in`);
+    const before = await server.requestOk("GET", `${configmaps}/in`);
     const left = await label("in", { l: "no" });
     await label("in", { l: "never" });
-    await server.must("DELETE", `${configmaps}/in`);
-    await server.must("DELETE", `${configmaps}/out`);
+    await server.requestOk("DELETE", `${configmaps}/in`);
+    await server.requestOk("DELETE", `${configmaps}/out`);
     const events = await reader.take(4);
     assert.deepEqual(events.map(summarizeEvent), [
       "ADDED out",
@@ -117,7 +117,7 @@ describe("watch", () => {
       "DELETED in",
       "DELETED out",
     ]);
-    // As it last matched, at the version of the change.
+    // The object as it last matched, with the resourceVersion of the change.
     const { metadata } = before;
     assert.deepEqual(events[2]?.object, {
       ...before,
@@ -125,18 +125,18 @@ describe("watch", () => {
     });
   });
 
-  it("field selectors see transitions, too", async () => {
+  it("applies field selectors to both states of a change, too", async () => {
     const path = `${base}/namespaces`;
-    await server.must("POST", path, { body: { metadata: { name: "n" } } });
+    await server.requestOk("POST", path, { body: { metadata: { name: "n" } } });
     const query = `fieldSelector=status.phase%3DActive&resourceVersion=${await revision()}`;
     const reader = await watch(query, {}, path);
-    await server.must("DELETE", `${path}/n`);
+    await server.requestOk("DELETE", `${path}/n`);
     const event = await reader.next();
     assert.equal(summarizeEvent(event), "DELETED n");
     assert.deepEqual(event?.object["status"], { phase: "Active" });
   });
 
-  it("of one object shows only that one, by selector or by the old path", async () => {
+  it("of one object delivers only that object, by selector or by the old path", async () => {
     await create("x");
     await create("x2");
     const readers = [
@@ -147,7 +147,7 @@ describe("watch", () => {
     await label("x2", { l: "1" });
     await label("x", { l: "1" });
     await create("x3");
-    await server.must("DELETE", `${configmaps}/x`);
+    await server.requestOk("DELETE", `${configmaps}/x`);
     for (const reader of readers) {
       assert.deepEqual((await reader.take(3)).map(summarizeEvent), [
         "ADDED x",
@@ -164,14 +164,14 @@ describe("watch", () => {
     );
   });
 
-  it("bookmarks come every minute to those who asked, with nothing but a version", async () => {
+  it("delivers a bookmark every minute on request, which contains only a resourceVersion", async () => {
     await create("x");
     const asked = await watch(`allowWatchBookmarks=true&resourceVersion=${await revision()}`);
     const plain = await watch(`resourceVersion=${await revision()}`);
     const [bookmark, none] = [asked.next(), plain.next()];
     await settle();
-    // A change elsewhere moves the bookmark on.
-    await server.must("POST", "/clusters/b/api/v1/namespaces", {
+    // A change in another cluster advances the bookmark.
+    await server.requestOk("POST", "/clusters/b/api/v1/namespaces", {
       body: { metadata: { name: "n" } },
     });
     server.clock.advance(60_000);
@@ -187,7 +187,7 @@ describe("watch", () => {
     assert.equal(summarizeEvent(await none), "ADDED y");
   });
 
-  it("sendInitialEvents ends its first part with a marked bookmark", async () => {
+  it("with sendInitialEvents ends the initial events with an annotated bookmark", async () => {
     await create("x");
     const version = await revision();
     const query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
@@ -203,14 +203,14 @@ describe("watch", () => {
     assert.equal((await empty.next())?.type, "BOOKMARK");
   });
 
-  it("a plain watch of the present marks its end for those who allow bookmarks", async () => {
+  it("from the current state annotates the end of the initial events if bookmarks are allowed", async () => {
     await create("x");
     const reader = await watch("allowWatchBookmarks=true");
     const [, end] = await reader.take(2);
     assert.deepEqual(end?.object.metadata.annotations, { "k8s.io/initial-events-end": "true" });
   });
 
-  it("sendInitialEvents=false begins now, whatever the version", async () => {
+  it("with sendInitialEvents=false starts now, with any resourceVersion", async () => {
     await create("old");
     const query = "sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
     for (const version of ["", "0"]) {
@@ -247,7 +247,7 @@ describe("watch", () => {
     });
   }
 
-  it("timeoutSeconds ends the stream without an error, after a last bookmark", async () => {
+  it("with timeoutSeconds ends without an error, after a last bookmark", async () => {
     await create("x");
     const plain = await watch("timeoutSeconds=5");
     const marked = await watch("timeoutSeconds=5&allowWatchBookmarks=true");
@@ -261,7 +261,7 @@ describe("watch", () => {
     assert.deepEqual(second?.map(summarizeEvent), ["ADDED x", "BOOKMARK", "ADDED y", "BOOKMARK"]);
   });
 
-  it("a forgotten version is an ERROR event with a 410, and the end", async () => {
+  it("from a compacted resourceVersion sends an ERROR event with a 410, and ends", async () => {
     await create("x");
     await create("y");
     await server.storage.compact(Number(await revision()) as Revision, { signal });
@@ -277,7 +277,7 @@ describe("watch", () => {
     await other.server.close();
   });
 
-  it("a client that goes away leaves nothing behind", async () => {
+  it("of a client that disconnects leaves nothing behind", async () => {
     await create("x");
     const timers = server.clock.pending;
     const reader = await server.watch(`${configmaps}?watch=1`);
@@ -288,7 +288,7 @@ describe("watch", () => {
     assert.equal(server.clock.pending, timers);
   });
 
-  it("an answer that is never read leaves nothing behind", async () => {
+  it("whose response is never read leaves nothing behind", async () => {
     const timers = server.clock.pending;
     const headers = { authorization: "Bearer token-of-admin" };
     for (const method of ["HEAD", "GET"]) {
@@ -307,7 +307,7 @@ describe("watch", () => {
     assert.equal(server.clock.pending, timers);
   });
 
-  it("all watchers see the same order", async () => {
+  it("delivers events in the same order to all clients", async () => {
     const readers = await Promise.all(Array.from({ length: 20 }, () => watch("")));
     await Promise.all(Array.from({ length: 50 }, (_, i) => create(`x${i}`)));
     const orders = await Promise.all(
@@ -316,7 +316,7 @@ describe("watch", () => {
     assert.equal(new Set(orders).size, 1);
   });
 
-  it("as a table sends columns with the first event only", async () => {
+  it("as a Table sends columns with the first event only", async () => {
     await create("x");
     const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
     const reader = await watch("allowWatchBookmarks=1", { headers: { accept } });
@@ -348,7 +348,7 @@ describe("watch", () => {
     const accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
     const reader = await watch("allowWatchBookmarks=1", { headers: { accept } });
     assert.equal((await reader.next())?.object.kind, "PartialObjectMetadata");
-    const created = await server.must("POST", configmaps, {
+    const created = await server.requestOk("POST", configmaps, {
       body: { metadata: { name: "x" }, data: { k: "v" } },
     });
     const event = await reader.next();
@@ -360,7 +360,7 @@ describe("watch", () => {
   });
 });
 
-/** Lets what can go on without time go on. */
+/** Runs all work that does not wait for the clock. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,14 +1,13 @@
-/** Watches: a stream of events from a revision, or from the present state on. */
-
-import type { Random } from "@kcp-ts/machinery/base";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+/** WATCH serves a stream of events from a revision, or from the current state on. */
+import { type Random, runSync } from "@kcp-ts/machinery/base";
+import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   negotiate,
   parseIncludeObject,
   partialMetadataOf,
   type ResponseFormat,
-  tableOf,
+  tableResumable,
   toBytes,
   toStatusError,
 } from "../content/index.ts";
@@ -25,7 +24,7 @@ import {
   responseHeaders,
 } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObject, partialBytesAt } from "../stored-object/index.ts";
+import { decodeObjectResumable, partialBytesAt } from "../stored-object/index.ts";
 import {
   type EventEncoding,
   type Freshness,
@@ -33,20 +32,23 @@ import {
   type ListResult,
   type Watcher,
 } from "../watch-cache/index.ts";
-import type { HandlerDependencies, HandlerRequest } from "./context.ts";
 import { convertedEvents, storedEncoding } from "./converted-watch.ts";
+import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
 import { checkFormat, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
 import { selectionOf } from "./selection.ts";
 
-/** Without a timeout of its own a watch ends after this long and up to as much again, as in Kubernetes: not all end at once. */
+/**
+ * A watch without a timeout ends after this time plus a random part of the same time, as in
+ * Kubernetes, so that not all watches end at once.
+ */
 export const timeoutDefaultMinMs = 1_800_000;
 const timeoutMaxMs = 24 * 3_600_000;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
 export async function handleWatch(
   handled: HandlerRequest,
-  rooms: HandlerDependencies,
+  dependencies: HandlerDependencies,
 ): Promise<ApiResponse> {
   const { request, definition, scope } = handled;
   const form = negotiate(header(request.headers, "accept"), {
@@ -56,8 +58,11 @@ export async function handleWatch(
   checkFormat(definition, form);
   if (form.mediaType !== "application/json") throw statusError.notAcceptable(["application/json"]);
   const options = parseListOptions(scope.query, true);
-  // The name may come from the path or from the selector; a path's name holds whatever the selector says.
-  const { selection, name, ofServed } = selectionOf(definition, { ...options, name: scope.name });
+  // The name is in the path or in the field selector; the name in the path takes precedence.
+  const { selection, name, matchesServed } = selectionOf(definition, {
+    ...options,
+    name: scope.name,
+  });
   const prefix = prefixOf(definition, scope, name);
   const start = startOf(options);
   const failed = { resource: definition, askedVersion: options.resourceVersion };
@@ -69,11 +74,11 @@ export async function handleWatch(
           start.kind === "now"
             ? { kind: "latest" }
             : { kind: "notOlder", revision: start.revision };
-        await rooms.watchCache.catchUp(freshness, handled.signal);
+        await dependencies.watchCache.waitUntilFresh(freshness, handled.signal);
         return undefined;
       }
       const collection = collectionOf(definition, scope);
-      return rooms.watchCache.list({
+      return dependencies.watchCache.list({
         prefix,
         collection,
         selection,
@@ -83,57 +88,70 @@ export async function handleWatch(
       });
     },
   );
-  const eventForm = servedEncoding(definition, eventEncodingOf(form, handled, rooms));
-  const needsConversion = definition.form !== undefined && definition.form.presentNow === undefined;
-  const unread = rooms.watchCache.unread.account(unreadTenantOf(handled));
-  const events = rooms.watchCache.watch({
+  const eventForm = servedEncoding(definition, eventEncodingOf(form, handled, dependencies));
+  const needsConversion =
+    definition.codec !== undefined && definition.codec.toServedSync === undefined;
+  const unread = dependencies.watchCache.unread.account(unreadTenantOf(handled));
+  const events = dependencies.watchCache.watch({
     prefix,
     selection,
-    form: needsConversion ? storedEncoding(ofServed) : eventForm,
+    encoding: needsConversion ? storedEncoding(matchesServed) : eventForm,
     initial,
-    afterRevision: start.kind === "after" ? start.revision : rooms.watchCache.hub.revision,
+    afterRevision: start.kind === "after" ? start.revision : dependencies.watchCache.hub.revision,
     bookmark: options.allowWatchBookmarks ? bookmarkMaker(definition, form) : undefined,
     errorObject: (error) =>
       toBytes(toStatusError(fromStorageError(error, failed)).status as unknown as JsonObject),
-    timeoutMs: timeoutOf(options, rooms.random),
+    timeoutMs: timeoutOf(options, dependencies.random),
     signal: handled.signal,
     unread,
   });
   endWhenRetired(events, definition);
   const shown = needsConversion
-    ? withObservers(convertedEvents(events, definition, { form: eventForm, ofServed }), events)
+    ? withObservers(
+        convertedEvents(events, definition, { encoding: eventForm, matchesServed }),
+        events,
+      )
     : events;
   const headers = responseHeaders("application/json");
   return { status: 200, headers, body: shown, isWatch: true, unread };
 }
 
-/** Whose memory it is: the logical cluster's, or of who watches many of them. */
+/**
+ * The tenant that the unread bytes count for: the logical cluster, or the user of a watch over
+ * several clusters.
+ */
 function unreadTenantOf({ scope, user }: HandlerRequest): string {
   return scope.cluster === "*" || scope.service !== undefined
     ? `* ${user.username}`
     : scope.cluster;
 }
 
-/** What is made of a stream begins and ends with it, also when nobody reads it: a generator that was not begun knows nothing of its source. */
+/**
+ * Ties the generator to its source, so that both start and end together, even if the generator is
+ * never read: a generator that has not started cannot end its source.
+ */
 function withObservers(made: AsyncGenerator<Uint8Array>, source: Watcher): ObservableBody {
   const iterator: AsyncIterator<Uint8Array> = {
     next: () => made.next(),
     return: async () => {
-      await source.leave();
+      await source.cancel();
       return made.return(undefined);
     },
   };
   return {
     [Symbol.asyncIterator]: () => iterator,
-    note: (notes) => source.note(notes),
+    observe: (notes) => source.observe(notes),
   };
 }
 
-/** Whoever watches objects of a definition that is replaced starts anew, with the new one. Nobody is told of a watch that is never read. */
+/**
+ * Ends the watch when the definition of its resource is replaced, so that the client watches again
+ * with the new one. A watch that is never read does not register.
+ */
 function endWhenRetired(events: Watcher, { onRetired }: ResourceDefinition): void {
   if (onRetired === undefined) return;
   let stop = () => {};
-  events.note({
+  events.observe({
     onBegin: () => {
       stop = onRetired(() => events.end());
     },
@@ -141,14 +159,18 @@ function endWhenRetired(events: Watcher, { onRetired }: ResourceDefinition): voi
   });
 }
 
-/** Events show objects as reads do. */
-function servedEncoding({ form: stored }: ResourceDefinition, form: EventEncoding): EventEncoding {
-  const presentNow = stored?.presentNow;
-  if (stored === undefined || presentNow === undefined) return form;
-  const turned = (base: EventEncoding): EventEncoding => ({
-    name: `${base.name}@${stored.name}`,
-    encode: (entry, revision) => base.encode(presentNow(entry), revision),
-  });
+/** Events contain objects in the form in which reads serve them. */
+function servedEncoding({ codec: stored }: ResourceDefinition, form: EventEncoding): EventEncoding {
+  const toServedSync = stored?.toServedSync;
+  if (stored === undefined || toServedSync === undefined) return form;
+  const turned = ({ name: base, encode, encodeResumable }: EventEncoding): EventEncoding => {
+    const name = `${base}@${stored.name}`;
+    if (encodeResumable !== undefined)
+      return resumableEncoding(name, (entry, revision) =>
+        encodeResumable(toServedSync(entry), revision),
+      );
+    return { name, encode: (entry, revision) => encode(toServedSync(entry), revision) };
+  };
   return form.first === undefined ? turned(form) : { ...turned(form), first: turned(form.first) };
 }
 
@@ -157,7 +179,7 @@ type Start =
   | { readonly kind: "now" }
   | { readonly kind: "initial"; readonly freshness: Freshness };
 
-/** Without a resourceVersion, or with 0, a watch begins with the present objects. */
+/** A watch without a resourceVersion, or with 0, starts with the current objects. */
 function startOf({ resourceVersion, sendInitialEvents }: ListOptions): Start {
   const revision = parseResourceVersion(resourceVersion);
   if (sendInitialEvents === true || (sendInitialEvents === undefined && (revision ?? 0) === 0)) {
@@ -190,31 +212,30 @@ function eventEncodingOf(
       };
     case "table": {
       const includeObject = parseIncludeObject(scope.query);
-      const encode = (withColumns: boolean) => (entry: Entry, revision: Revision) => {
-        const table = { version: form.version, includeObject, nowMs: clock.now(), withColumns };
-        return toBytes(
-          tableOf(
-            definition,
-            [objectAt(entry, revision)],
-            { resourceVersion: String(revision) },
-            table,
-          ),
-        );
-      };
-      const name = `table/${form.version}/${includeObject}`;
-      return {
-        name,
-        encode: encode(false),
-        first: { name: `${name}/columns`, encode: encode(true) },
-      };
+      const { version } = form;
+      const encoding = (name: string, withColumns: boolean): EventEncoding =>
+        resumableEncoding(name, function* (entry, revision) {
+          const object = yield* decodeObjectResumable({ ...entry, modifiedAt: revision });
+          yield;
+          const options = { version, includeObject, nowMs: clock.now(), withColumns };
+          const metadata = { resourceVersion: String(revision) };
+          const table = yield* tableResumable(definition, [object], metadata, options);
+          return Buffer.from(yield* stringifyResumable(table));
+        });
+      const name = `table/${version}/${includeObject}`;
+      return { ...encoding(name, false), first: encoding(`${name}/columns`, true) };
     }
     default:
       return fullObjectEncoding;
   }
 }
 
-function objectAt(entry: Entry, revision: Revision): JsonObject {
-  return decodeObject({ ...entry, modifiedAt: revision });
+function resumableEncoding(
+  name: string,
+  encodeResumable: NonNullable<EventEncoding["encodeResumable"]>,
+): EventEncoding {
+  const encode = (entry: Entry, revision: Revision) => runSync(encodeResumable(entry, revision));
+  return { name, encode, encodeResumable };
 }
 
 function bookmarkMaker(definition: ResourceDefinition, form: ResponseFormat) {

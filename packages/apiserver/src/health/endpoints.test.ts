@@ -1,4 +1,4 @@
-/** Everything that is not a resource: health, version, metrics, the list of paths. */
+/** The endpoints that are no resources: health, version, metrics, the list of paths. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { MemoryStorage } from "../storage/memory/index.ts";
@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 describe("health", () => {
-  it("is ok in one word, for everybody, in every cluster", async () => {
+  it("responds ok to every client, in every cluster", async () => {
     for (const path of ["/healthz", "/livez", "/readyz", "/clusters/a/readyz", "/livez/ping"]) {
       const answer = await server.get(path, { user: "anonymous" });
       assert.equal(answer.status, 200, path);
@@ -22,7 +22,7 @@ describe("health", () => {
     }
   });
 
-  it("tells more when asked", async () => {
+  it("lists the checks with ?verbose", async () => {
     const { text } = await server.get("/readyz?verbose");
     assert.equal(
       text,
@@ -34,7 +34,7 @@ describe("health", () => {
     );
   });
 
-  it("leaves out what it is told to, and says what it does not know", async () => {
+  it("skips excluded checks, and reports unknown ones", async () => {
     storage.fail();
     const excluded = await server.get("/readyz?exclude=etcd&verbose");
     assert.equal(excluded.status, 200);
@@ -47,7 +47,7 @@ describe("health", () => {
     storage.recover();
   });
 
-  it("a store that fails makes it unready, not dead, and the reason is not for strangers", async () => {
+  it("fails readyz and not livez when the store fails, without disclosing the reason", async () => {
     storage.fail();
     const ready = await server.get("/readyz", { user: "anonymous" });
     assert.equal(ready.status, 500);
@@ -62,7 +62,7 @@ describe("health", () => {
     assert.equal((await server.get("/readyz")).status, 200);
   });
 
-  it("unknown checks and other methods are a 404", async () => {
+  it("responds 404 to unknown checks and other methods", async () => {
     for (const path of ["/readyz/x", "/readyz/ping/more", "/healthzz"]) {
       assert.equal((await server.get(path)).status, 404, path);
     }
@@ -71,7 +71,7 @@ describe("health", () => {
 });
 
 describe("version", () => {
-  it("parses as clients parse it", async () => {
+  it("has the format that clients parse", async () => {
     const { status, object, headers } = await server.get("/version", { user: "anonymous" });
     assert.equal(status, 200);
     assert.equal(headers["content-type"], "application/json");
@@ -90,7 +90,7 @@ describe("version", () => {
   });
 });
 
-describe("the root", () => {
+describe("the root path", () => {
   it("lists paths that exist", async () => {
     for (const root of ["/", "/clusters/a", "/clusters/a/"]) {
       const { paths } = (await server.get(root)).object as unknown as { paths: string[] };
@@ -106,7 +106,7 @@ describe("metrics", () => {
     return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   };
 
-  it("have the names that dashboards know", async () => {
+  it("have the names that dashboards use", async () => {
     await server.get("/clusters/a/api/v1/configmaps");
     assert.match(
       (await server.get("/metrics")).text,
@@ -141,15 +141,15 @@ describe("metrics", () => {
     for (const each of await series()) assert.match(each, line);
   });
 
-  it("tell dry runs, open watches and stored objects apart by what they are of", async () => {
+  it("distinguish dry runs, open watches and stored objects by resource", async () => {
     const path = "/clusters/a/api/v1/namespaces/default/configmaps";
     await storedObjects("configmaps", 0);
     const before = await storedObjects("namespaces");
-    await server.must("POST", `${path}?dryRun=All`, { body: { metadata: { name: "dry" } } });
+    await server.requestOk("POST", `${path}?dryRun=All`, { body: { metadata: { name: "dry" } } });
     await server.request("POST", `${path}?dryRun=Some`, { body: { metadata: { name: "dry" } } });
     for (const name of ["x", "y"])
-      await server.must("POST", path, { body: { metadata: { name } } });
-    await server.must("DELETE", `${path}/x`);
+      await server.requestOk("POST", path, { body: { metadata: { name } } });
+    await server.requestOk("DELETE", `${path}/x`);
     await storedObjects("configmaps", 1);
     assert.equal(await storedObjects("namespaces"), before + 1);
     const watch = await server.watch(`${path}?watch=1`);
@@ -165,7 +165,10 @@ describe("metrics", () => {
     await watch.leave();
   });
 
-  /** They are counted when somebody first asks, a moment later; until there are as many as wanted. */
+  /**
+   * Polls until there are `wanted` objects: objects are counted asynchronously after the first
+   * request.
+   */
   async function storedObjects(resource: string, wanted?: number): Promise<number> {
     for (;;) {
       const { text } = await server.get("/metrics");
@@ -183,7 +186,7 @@ describe("metrics", () => {
     await storedObjects("configmaps");
     const act = async (cluster: string, name: string) => {
       const path = `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
-      await server.must("POST", path, { body: { metadata: { name } } });
+      await server.requestOk("POST", path, { body: { metadata: { name } } });
       await server.get(`${path}/${name}`);
       await server.get(`${path}/${name}-missing`);
     };
@@ -195,7 +198,7 @@ describe("metrics", () => {
     assert.ok(!(await server.get("/metrics")).text.includes("c1"));
   });
 
-  it("do not grow with what strangers make up", async () => {
+  it("do not grow with input of unauthenticated clients", async () => {
     const made = async (n: number) => {
       await server.get(`/api/v1/made-up-${n}`, { user: "anonymous" });
       await server.get(`/apis/g${n}/v1/things/x/sub${n}`, { user: "anonymous" });
@@ -216,7 +219,7 @@ describe("metrics", () => {
     assert.ok(!(await server.get("/metrics")).text.includes("made-up"));
   });
 
-  it("are the process's, not a tenant's", async () => {
+  it("belong to the process, not to a tenant", async () => {
     assert.equal((await server.get("/metrics", { user: "nobody" })).status, 403);
     for (const [cluster, user] of [
       ["a", "a"],

@@ -1,12 +1,11 @@
 /** /livez, /readyz, /healthz: named checks, with Kubernetes' texts. */
-
 import { statusError } from "@kcp-ts/machinery/status";
 import { textResponse } from "../content/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 
 export interface HealthCheck {
   readonly name: string;
-  /** What is wrong, or undefined. The text goes to the log, not to the client. */
+  /** The failure, or undefined. The text is for the log, not for the client. */
   check(): string | undefined;
 }
 
@@ -31,7 +30,7 @@ export function serveHealth(
     ...string[],
   ];
   const all = endpoint === "livez" ? checks.livez : checks.readyz;
-  // Names have slashes: loop/garbage-collector.
+  // Names contain slashes: loop/garbage-collector.
   if (names.length > 0) return serveOne(names.join("/"), all);
   const excluded = new Set(query.getAll("exclude"));
   const lines: string[] = [];

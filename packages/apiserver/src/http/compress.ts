@@ -1,10 +1,12 @@
-/** Large answers are compressed for those who can read it; watches never are, because an event must not wait for a block to fill. */
-
+/**
+ * Compresses large responses for clients that accept gzip; never watches, because an event must not
+ * wait for a block to fill.
+ */
 import { pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 import { type ApiResponse, type HeaderRecord, header } from "../request/api-request.ts";
 
-/** Answers up to this size cost more to compress than to send. */
+/** Smaller responses cost more to compress than to send. */
 export const compressBytesMin = 128 << 10;
 
 export function compressResponse(response: ApiResponse, requestHeaders: HeaderRecord): ApiResponse {
@@ -14,7 +16,8 @@ export function compressResponse(response: ApiResponse, requestHeaders: HeaderRe
   if (!acceptsGzip(requestHeaders)) return response;
   const source = Readable.from(body instanceof Uint8Array ? [body] : body, { objectMode: true });
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  // Whichever ends first, the other goes with it: a source that is left must know. How it ended its reader sees.
+  // When either stream ends, the pipeline destroys the other, so that an abandoned source is
+  // released. The reader gets the error.
   pipeline(source, gzip, () => {});
   headers["content-encoding"] = "gzip";
   headers["vary"] =

@@ -1,4 +1,4 @@
-/** Which connections go when there are too many. */
+/** The connections that are closed when there are too many. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
@@ -19,22 +19,22 @@ function setUp() {
   const open = (name: string, address: string, user?: string, isBusy = false) => {
     const connection = table.add(address, () => ended.push(name));
     if (connection === undefined) return undefined;
-    if (user !== undefined) table.recognize(connection, user);
+    if (user !== undefined) table.markAuthenticated(connection, user);
     connection.isBusy = () => isBusy;
     return connection;
   };
   return { clock, table, ended, open };
 }
 
-describe("too many connections", () => {
-  it("of one stranger end the stranger's oldest, before all are used up", () => {
+describe("connections above the limit", () => {
+  it("an unauthenticated client above its limit loses its oldest connection, before the limit of all connections is reached", () => {
     const { table, ended, open } = setUp();
     for (let n = 0; n < 6; n++) open(`stranger-${n}`, "1.1.1.1");
     assert.deepEqual(ended, ["stranger-0", "stranger-1", "stranger-2", "stranger-3"]);
     assert.equal(table.size, 2);
   });
 
-  it("end strangers first, then idle ones of who has most, never those at work of others who have few", () => {
+  it("connections of unauthenticated clients close first, then idle ones of the user with the most, never busy ones of users with few", () => {
     const { ended, open } = setUp();
     open("watch", "1.1.1.1", "few", true);
     for (let n = 0; n < 5; n++) open(`idle-${n}`, "2.2.2.2", "many");
@@ -43,7 +43,7 @@ describe("too many connections", () => {
     assert.deepEqual(ended, ["stranger-3.3.3.3", "stranger-4.4.4.4", "idle-0"]);
   });
 
-  it("at work of one user give way to another's first, and to nobody who has as many", () => {
+  it("a user's busy connections close in favour of a user with fewer, and not of one with as many", () => {
     const { ended, open } = setUp();
     for (let n = 0; n < 8; n++) open(`watch-${n}`, "1.1.1.1", "greedy", true);
     assert.ok(open("first", "2.2.2.2", "modest", true));
@@ -55,8 +55,8 @@ describe("too many connections", () => {
   });
 });
 
-describe("connections on which nothing happens", () => {
-  it("end soon when nobody has shown who they are, late when somebody has, never at work", () => {
+describe("idle connections", () => {
+  it("close soon without an authenticated request, late with one, and never while a request is in flight", () => {
     const { clock, table, ended, open } = setUp();
     open("stranger", "1.1.1.1");
     open("known", "1.1.1.1", "a");
@@ -72,7 +72,7 @@ describe("connections on which nothing happens", () => {
 });
 
 describe("the limit of open files", () => {
-  it("is read from what the system says", () => {
+  it("is read from the limits that the system reports", () => {
     const line = (soft: string) =>
       `Limit   Soft Limit  Hard Limit  Units\nMax open files            ${soft}                4096                 files\n`;
     assert.equal(parseOpenFilesLimit(line("1024")), 1024);

@@ -1,38 +1,45 @@
 /**
- * Every open connection of a listener, and which of them go when there are too many.
+ * Tracks every open connection of a listener, and selects the connections to close when there are
+ * too many.
  *
- * Connections cost file descriptors, and the store needs some as well. At the limit those go first that have never shown who they are, then those
- * that nothing is open on, each time of whoever has most; a connection at work goes only for somebody who has far fewer. Who
- * shows nothing for a while goes without that.
+ * Connections cost file descriptors, and the store needs some as well. At the limit connections
+ * without an authenticated request close first, then idle ones, each time of the owner with the
+ * most; a busy connection closes only in favour of an owner with far fewer. Unauthenticated
+ * connections also close after a timeout.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
 export interface ConnectionTableLimits {
   readonly connectionsMax: number;
-  /** A connection that has not shown who it is and asks nothing goes after this long. */
+  /** An idle connection without an authenticated request closes after this time. */
   readonly unauthenticatedTimeoutMs: number;
-  /** A connection that asks nothing goes after this long, whatever else comes on it. */
+  /** An idle connection closes after this time, even if it receives other frames. */
   readonly idleTimeoutMs: number;
   readonly checkIntervalMs: number;
 }
 
-/** The part of all connections that those of one address may be which have not shown who they are. */
+/** The part of all connections that unauthenticated connections of one address may be. */
 const strangersPerAddress = 0.25;
-/** So many go at once, so that not every new connection looks at all others. */
+/**
+ * The part of connections that closes at once, so that not every new connection scans all others.
+ */
 const evictedPart = 1 / 64;
-/** Of somebody who has more than so many times what another has, connections at work go as well. */
+/**
+ * An owner with more than this multiple of another owner's connections loses busy connections as
+ * well.
+ */
 const unfairFactor = 4;
 
 export class TrackedConnection {
   readonly address: string;
   destroy: () => void;
-  /** The user, once somebody has shown who they are; till then the address. */
+  /** The user name after an authenticated request; before, the address. */
   owner: string;
-  isKnown = false;
-  /** Whether something is open on it. */
+  isAuthenticated = false;
+  /** Whether a request is in flight on the connection. */
   isBusy: () => boolean = () => false;
-  /** Looks in a row at which nothing had been asked since the last one. */
-  quietLooks = 0;
+  /** Consecutive checks without a new request. */
+  idleChecks = 0;
 
   constructor(address: string, destroy: () => void) {
     this.address = address;
@@ -44,10 +51,10 @@ export class TrackedConnection {
 export class ConnectionTable {
   readonly #limits: ConnectionTableLimits;
   readonly #clock: Clock;
-  /** The oldest first. */
+  /** In order of creation, oldest first. */
   readonly #connections = new Set<TrackedConnection>();
   readonly #ofOwners = new Map<string, number>();
-  readonly #strangers = new Map<string, number>();
+  readonly #unauthenticated = new Map<string, number>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock, limits: ConnectionTableLimits) {
@@ -59,17 +66,17 @@ export class ConnectionTable {
     return this.#connections.size;
   }
 
-  /** Undefined when there is no room for it. */
+  /** Undefined when the limit is reached and no connection can be closed. */
   add(address: string, destroy: () => void): TrackedConnection | undefined {
     const { connectionsMax } = this.#limits;
     const strangersMax = Math.max(1, connectionsMax * strangersPerAddress);
-    if ((this.#strangers.get(address) ?? 0) >= strangersMax)
-      this.#evict(strangersMax, (each) => !each.isKnown && each.address === address);
-    if (this.#connections.size >= connectionsMax && !this.#makeRoom(address)) return undefined;
+    if ((this.#unauthenticated.get(address) ?? 0) >= strangersMax)
+      this.#evict(strangersMax, (each) => !each.isAuthenticated && each.address === address);
+    if (this.#connections.size >= connectionsMax && !this.#evictForNew(address)) return undefined;
     const connection = new TrackedConnection(address, destroy);
     this.#connections.add(connection);
     count(this.#ofOwners, connection.owner, 1);
-    count(this.#strangers, address, 1);
+    count(this.#unauthenticated, address, 1);
     this.#timer ??= this.#schedule();
     return connection;
   }
@@ -77,32 +84,35 @@ export class ConnectionTable {
   delete(connection: TrackedConnection): void {
     if (!this.#connections.delete(connection)) return;
     count(this.#ofOwners, connection.owner, -1);
-    if (!connection.isKnown) count(this.#strangers, connection.address, -1);
+    if (!connection.isAuthenticated) count(this.#unauthenticated, connection.address, -1);
     if (this.#connections.size > 0) return;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
-  /** Somebody has shown who they are. */
-  recognize(connection: TrackedConnection, username: string): void {
-    if (connection.isKnown || !this.#connections.has(connection)) return;
-    connection.isKnown = true;
-    count(this.#strangers, connection.address, -1);
+  /** Called after an authenticated request. */
+  markAuthenticated(connection: TrackedConnection, username: string): void {
+    if (connection.isAuthenticated || !this.#connections.has(connection)) return;
+    connection.isAuthenticated = true;
+    count(this.#unauthenticated, connection.address, -1);
     count(this.#ofOwners, connection.owner, -1);
     connection.owner = `user ${username}`;
     count(this.#ofOwners, connection.owner, 1);
   }
 
-  #makeRoom(address: string): boolean {
+  #evictForNew(address: string): boolean {
     const { connectionsMax } = this.#limits;
-    if (this.#evict(connectionsMax, (each) => !each.isKnown && !each.isBusy())) return true;
-    if (this.#evict(connectionsMax, (each) => !each.isKnown)) return true;
+    if (this.#evict(connectionsMax, (each) => !each.isAuthenticated && !each.isBusy())) return true;
+    if (this.#evict(connectionsMax, (each) => !each.isAuthenticated)) return true;
     if (this.#evict(connectionsMax, (each) => !each.isBusy())) return true;
     const fair = unfairFactor * ((this.#ofOwners.get(address) ?? 0) + 1);
     return this.#evict(connectionsMax, (each) => (this.#ofOwners.get(each.owner) ?? 0) > fair);
   }
 
-  /** Of those that may go, the oldest of the owner who has most; whether there was one. */
+  /**
+   * Closes the oldest evictable connections of the owner with the most; returns whether there was
+   * one.
+   */
   #evict(of: number, mayGo: (connection: TrackedConnection) => boolean): boolean {
     const candidates = [...this.#connections].filter(mayGo);
     let owner: string | undefined;
@@ -131,9 +141,9 @@ export class ConnectionTable {
     return this.#clock.schedule(checkIntervalMs, () => {
       this.#timer = this.#schedule();
       for (const connection of [...this.#connections]) {
-        connection.quietLooks = connection.isBusy() ? 0 : connection.quietLooks + 1;
-        const quietMs = (connection.quietLooks - 1) * checkIntervalMs;
-        const timeoutMs = connection.isKnown ? 2 * idleTimeoutMs : unauthenticatedTimeoutMs;
+        connection.idleChecks = connection.isBusy() ? 0 : connection.idleChecks + 1;
+        const quietMs = (connection.idleChecks - 1) * checkIntervalMs;
+        const timeoutMs = connection.isAuthenticated ? 2 * idleTimeoutMs : unauthenticatedTimeoutMs;
         if (quietMs >= timeoutMs) this.#end(connection);
       }
       if (this.#connections.size > 0) return;

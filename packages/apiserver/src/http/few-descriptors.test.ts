@@ -1,4 +1,7 @@
-/** A server with few file descriptors, and strangers who want them all: its store opens its files, and clients are served. */
+/**
+ * A server with few file descriptors, and unauthenticated clients that try to use all of them: its
+ * store opens its files, and other clients are served.
+ */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,9 +14,9 @@ import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 
-/** Enough to load the program with. */
+/** Enough to load the program. */
 const descriptors = 512;
-/** The server, on a store of its own in a directory; it says its port. */
+/** The server, on a store of its own in a directory; it prints its port. */
 const program = `
   const { ListeningServer } = await import(${JSON.stringify(new URL("../testing/index.js", import.meta.url).href)});
   const { EmbeddedStorage } = await import(${JSON.stringify(new URL("../storage/embedded/index.js", import.meta.url).href)});
@@ -64,7 +67,7 @@ async function ask(method: string, path: string, body?: object): Promise<number>
   return answer.statusCode;
 }
 
-/** Strangers in each way of saying nothing. */
+/** Unauthenticated clients that stay silent at each stage of a connection. */
 const strangers: Readonly<Record<string, () => Socket>> = {
   "that never shake hands": () => connectTcp(port, "127.0.0.1"),
   "that shake hands and say nothing over HTTP/1.1": () =>
@@ -73,7 +76,7 @@ const strangers: Readonly<Record<string, () => Socket>> = {
     connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["h2"] }),
 };
 
-describe("strangers with more connections than there are file descriptors", () => {
+describe("unauthenticated clients with more connections than there are file descriptors", () => {
   for (const [at, [who, open]] of Object.entries(strangers).entries())
     it(`${who} keep nobody from writing`, async () => {
       for (let n = 0; n < 2 * descriptors; n++) {

@@ -1,4 +1,7 @@
-/** The listener's part of stopping: no new connections, open requests and watches end as they should. */
+/**
+ * The shutdown of the listener: it accepts no new connections, and requests and watches in flight
+ * end properly.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -19,7 +22,7 @@ beforeEach(async () => {
 });
 
 describe("a listener that drains", () => {
-  it("refuses new connections", async () => {
+  it("rejects new connections", async () => {
     await server.listener.drain(never);
     const socket = connect(server.port, "127.0.0.1");
     const [error] = await once(socket, "error");
@@ -27,7 +30,7 @@ describe("a listener that drains", () => {
     await server.test.close();
   });
 
-  it("closes connections that idle, of both protocols", async () => {
+  it("closes idle connections, of both protocols", async () => {
     assert.equal((await server.http1("/livez")).status, 200);
     const session = server.session();
     const stream = session.request({ ":path": "/livez" });
@@ -40,7 +43,7 @@ describe("a listener that drains", () => {
   });
 
   it("lets a write in flight finish, over both protocols", async () => {
-    const release = storage.hold();
+    const release = storage.holdCommits();
     const post = (name: string) => ({ method: "POST", body: `{"metadata":{"name":"${name}"}}` });
     const writes = [server.http1(configmaps, post("one")), server.http2(configmaps, post("two"))];
     while (storage.held < 2) await new Promise((resolve) => setImmediate(resolve));
@@ -56,7 +59,7 @@ describe("a listener that drains", () => {
     await server.test.close();
   });
 
-  it("ends watches properly: the end of a stream, not a broken one", async () => {
+  it("ends watches with a proper end of the stream", async () => {
     const session = server.session();
     const stream = session.request({ ":path": `${configmaps}?watch=1`, authorization });
     await once(stream, "response");
@@ -79,7 +82,7 @@ describe("a listener that drains", () => {
     await server.test.close();
   });
 
-  it("cuts what is left when the time is over", async () => {
+  it("closes the remaining connections when the timeout passes", async () => {
     const session = server.session();
     const stream = session.request({ ":path": `${configmaps}?watch=1`, authorization });
     stream.on("error", () => {});
@@ -98,7 +101,7 @@ describe("a listener that drains", () => {
 });
 
 describe("a listener", () => {
-  it("takes a new certificate without closing anything", async () => {
+  it("reloads its certificate without closing connections", async () => {
     const session = server.session();
     const first = session.request({ ":path": "/livez" });
     first.resume();
@@ -111,7 +114,7 @@ describe("a listener", () => {
     await server.close();
   });
 
-  it("says that a port is taken", async () => {
+  it("reports that a port is in use", async () => {
     const taken = new Listener({
       host: "127.0.0.1",
       port: server.port,

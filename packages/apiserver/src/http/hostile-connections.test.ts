@@ -1,4 +1,4 @@
-/** Connections that are slow, noisy or many: they are ended, and others are served. */
+/** Slow, malformed or too many connections are closed, and other clients are served. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants } from "node:http2";
@@ -7,7 +7,9 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { ListeningServer, readToEnd, untilWatches } from "../testing/index.ts";
 import type { ListenerLimits } from "./index.ts";
 
-/** Timeouts that are short enough to wait for, and long enough for a busy machine to shake hands in. */
+/**
+ * Timeouts that are short enough for a test, and long enough for TLS handshakes on a busy machine.
+ */
 const impatient = {
   handshakeTimeoutMs: 1500,
   requestTimeoutMs: 200,
@@ -15,7 +17,7 @@ const impatient = {
   idleTimeoutMs: 1000,
 };
 
-/** The server for the tests of one group; after each test it still answers. */
+/** The server for the tests of one group; after each test it still responds. */
 function serve(limits: Partial<ListenerLimits>): () => ListeningServer {
   let server: ListeningServer;
   before(async () => {
@@ -32,23 +34,23 @@ function serve(limits: Partial<ListenerLimits>): () => ListeningServer {
 describe("slow clients", () => {
   const current = serve(impatient);
 
-  it("one that never begins its TLS handshake is closed", async () => {
+  it("a client that never begins its TLS handshake is disconnected", async () => {
     const socket = connect(current().port, "127.0.0.1");
     await once(socket, "close");
   });
 
-  it("one that sends nothing after it is closed", async () => {
+  it("a client that sends nothing after its TLS handshake is disconnected", async () => {
     assert.match(await readToEnd(await current().raw()), /^(HTTP\/1.1 408 |$)/);
   });
 
-  it("one that never ends its headers is closed", async () => {
+  it("a client that never ends its headers is disconnected", async () => {
     const socket = await current().raw();
     const reading = readToEnd(socket);
     socket.write("GET /version HTTP/1.1\r\nhost: x\r\n");
     assert.match(await reading, /^(HTTP\/1.1 408 |$)/);
   });
 
-  it("one that never ends its body over HTTP/1.1 is closed", async () => {
+  it("a client that never ends its body over HTTP/1.1 is disconnected", async () => {
     const socket = await current().raw();
     const reading = readToEnd(socket);
     socket.write(
@@ -57,13 +59,13 @@ describe("slow clients", () => {
     assert.match(await reading, /^(HTTP\/1.1 408 |$)/);
   });
 
-  it("one that never says anything over HTTP/2 is closed", async () => {
+  it("a client that never sends a byte over HTTP/2 is disconnected", async () => {
     const silent = await current().raw("h2");
     silent.resume();
     await once(silent, "close");
   });
 
-  it("one that idles over HTTP/2 is closed, one that watches is not", async () => {
+  it("a client that idles over HTTP/2 is disconnected, a client that watches is not", async () => {
     const idle = current().session();
     const done = idle.request({ ":path": "/livez" });
     done.resume();
@@ -75,9 +77,9 @@ describe("slow clients", () => {
     });
     await once(stream, "response");
     await once(idle, "close");
-    // The watcher has been idle as long, and is still heard.
+    // The watch has been idle as long, and still gets events.
     const heard = once(stream, "data");
-    await current().test.must("POST", "/clusters/a/api/v1/namespaces/default/configmaps", {
+    await current().test.requestOk("POST", "/clusters/a/api/v1/namespaces/default/configmaps", {
       body: { metadata: { name: "idle" } },
     });
     assert.match(String((await heard)[0]), /"name":"idle"/);
@@ -85,17 +87,17 @@ describe("slow clients", () => {
   });
 });
 
-describe("noise", () => {
+describe("malformed input", () => {
   const current = serve({});
 
-  it("that is no TLS is closed", async () => {
+  it("a connection with bytes that are not TLS is closed", async () => {
     const socket = connect(current().port, "127.0.0.1");
     socket.on("error", () => {});
     socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
     await once(socket, "close");
   });
 
-  it("that is no HTTP/2 behind an agreed HTTP/2 is closed", async () => {
+  it("a connection with bytes that are not HTTP/2 after ALPN chose HTTP/2 is closed", async () => {
     for (const bytes of [
       "garbage garbage garbage garbage",
       "GET / HTTP/1.1\r\nhost: x\r\n\r\n",
@@ -108,7 +110,7 @@ describe("noise", () => {
     }
   });
 
-  it("an oversized frame, or data on a stream that is not open, is told to go away", async () => {
+  it("an oversized frame, or data on a stream that is not open, is answered with GOAWAY", async () => {
     for (const bytes of [
       frame({ type: 0, stream: 1, length: 0xffffff }),
       frame({ type: 0, stream: 1, payload: Buffer.alloc(5) }),
@@ -126,7 +128,7 @@ describe("noise", () => {
     }
   });
 
-  it("too many headers are refused over HTTP/2", async () => {
+  it("too many headers are rejected over HTTP/2", async () => {
     const session = current().session();
     const headers: Record<string, string> = { ":path": "/version" };
     for (let i = 0; i < 1000; i++) headers[`x-${i}`] = "y";
@@ -141,7 +143,7 @@ describe("noise", () => {
 describe("floods", () => {
   const current = serve({});
 
-  it("of streams that are reset at once end with the connection, and cost no memory", async () => {
+  it("a flood of streams that are reset at once ends with the connection, and costs no memory", async () => {
     const socket = await current().raw("h2");
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.resume();
@@ -163,7 +165,7 @@ describe("floods", () => {
     await closed;
   });
 
-  it("of watches that are left at once leave nothing behind", async () => {
+  it("a flood of watches that are cancelled at once leaves nothing behind", async () => {
     for (let round = 0; round < 5; round++) {
       const session = current().session();
       const streams = Array.from({ length: 100 }, () =>
@@ -179,7 +181,7 @@ describe("floods", () => {
     await untilWatches(current().test, 0);
   });
 
-  it("of connections that are dropped in every state are survived", async () => {
+  it("the server survives a flood of connections that are dropped in every state", async () => {
     const half = async (bytes: string) => {
       const socket = await current().raw();
       socket.write(bytes);
@@ -202,7 +204,7 @@ interface Frame {
   readonly stream: number;
   readonly flags?: number;
   readonly payload?: Buffer;
-  /** The announced length, when it is a lie. */
+  /** The announced length, when it is wrong. */
   readonly length?: number;
 }
 
@@ -215,7 +217,7 @@ function frame({ type, stream, flags = 0, payload = Buffer.alloc(0), length }: F
   return Buffer.concat([head, payload]);
 }
 
-/** The error code of the first GOAWAY frame in what was received so far. */
+/** The error code of the first GOAWAY frame in the received bytes. */
 function errorOfGoAway(received: Buffer): number | undefined {
   for (let at = 0; at + 9 <= received.length; at += 9 + received.readUIntBE(at, 3)) {
     if (received[at + 3] === 7 && at + 17 <= received.length) return received.readUInt32BE(at + 13);
@@ -223,7 +225,7 @@ function errorOfGoAway(received: Buffer): number | undefined {
   return undefined;
 }
 
-/** What every connection over HTTP/2 begins with, and empty settings. */
+/** The preface of every HTTP/2 connection, and empty settings. */
 const preface = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
   frame({ type: 4, stream: 0 }),

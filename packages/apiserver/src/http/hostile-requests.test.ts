@@ -1,6 +1,6 @@
 /**
- * Bad input over real sockets: each gets the Status of Kubernetes or a closed connection, costs little, and the server still
- * answers afterwards.
+ * Invalid input over real sockets gets the Status of Kubernetes or a closed connection, costs
+ * little, and the server still responds afterwards.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -44,7 +44,7 @@ for (const protocol of ["http1", "http2"] as const) {
       return object as { kind: string; code: number; reason: string; message: string };
     };
 
-    it("a body of 3 MiB is read, one byte more is a 413", async () => {
+    it("a body of 3 MiB is read, a body of one byte more is a 413", async () => {
       const fits = await ask(`${configmaps}?dryRun=All&fieldValidation=Ignore`, {
         method: "POST",
         body: sized(bodyBytesMax),
@@ -62,7 +62,7 @@ for (const protocol of ["http1", "http2"] as const) {
       assert.equal((await statusOf("/version", { method: "DELETE" })).code, 404);
     });
 
-    it("what is no JSON, no YAML or no UTF-8 is a 400", async () => {
+    it("a body that is not JSON, not YAML or not UTF-8 is a 400", async () => {
       const bodies: [type: string, body: string | Buffer][] = [
         ["application/json", "{"],
         ["application/json", Buffer.from([0xff, 0xfe, 0x00])],
@@ -81,7 +81,7 @@ for (const protocol of ["http1", "http2"] as const) {
       }
     });
 
-    it("paths that are no paths are a 400 or a 404", async () => {
+    it("malformed paths are a 400 or a 404", async () => {
       for (const path of [
         "/api/v1/namespaces/%2e%2e/secrets",
         "/clusters/%00/api",
@@ -92,7 +92,7 @@ for (const protocol of ["http1", "http2"] as const) {
       assert.equal((await statusOf(`/${"x/".repeat(3000)}`, {})).code, 404);
     });
 
-    it("absurd queries are answered", async () => {
+    it("absurd queries get a response", async () => {
       for (const query of [
         `labelSelector=${"a,".repeat(2000)}`,
         `fieldSelector=${"metadata.name=x,".repeat(400)}`,
@@ -111,7 +111,7 @@ for (const protocol of ["http1", "http2"] as const) {
 describe("bodies over HTTP/1.1", () => {
   const head = `POST ${configmaps} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n`;
 
-  it("one that announces too much is refused before it is sent, and the connection closed", async () => {
+  it("a body whose announced length is too large is rejected before it is sent, and the connection closed", async () => {
     const socket = await server.raw();
     const reading = readToEnd(socket);
     socket.write(`${head}content-length: ${bodyBytesMax + 1}\r\n\r\n`);
@@ -120,7 +120,7 @@ describe("bodies over HTTP/1.1", () => {
     assert.match(text, /connection: close/i);
   });
 
-  it("one that turns out too large in pieces is refused at the limit, and the connection closed", async () => {
+  it("a chunked body that exceeds the limit is rejected at the limit, and the connection closed", async () => {
     const socket = await server.raw();
     const reading = readToEnd(socket);
     socket.write(`${head}transfer-encoding: chunked\r\n\r\n`);
@@ -132,7 +132,7 @@ describe("bodies over HTTP/1.1", () => {
     assert.match(text, /^HTTP\/1.1 413 /);
   });
 
-  it("one that stops in the middle is forgotten with its connection", async () => {
+  it("a body that stops in the middle is released with its connection", async () => {
     const socket = await server.raw();
     socket.write(`${head}content-length: 1000\r\n\r\n{"metadata":`);
     await inFlight(1);
@@ -140,7 +140,7 @@ describe("bodies over HTTP/1.1", () => {
     await inFlight(0);
   });
 
-  it("a client that half-closes still gets its answer", async () => {
+  it("a client that half-closes its connection still gets its response", async () => {
     const socket = await server.raw();
     const reading = readToEnd(socket);
     socket.end("GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
@@ -172,7 +172,7 @@ describe("bodies over HTTP/1.1", () => {
     });
   }
 
-  it("requests in one packet are answered in their order", async () => {
+  it("pipelined requests are answered in their order", async () => {
     const socket = await server.raw();
     const reading = readToEnd(socket);
     const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
@@ -181,7 +181,7 @@ describe("bodies over HTTP/1.1", () => {
     assert.deepEqual(codes, ["200", "200", "403"]);
   });
 
-  it("a body behind a refused request is not taken for the next one", async () => {
+  it("a body behind a rejected request is not read as the next request", async () => {
     const socket = await server.raw();
     const reading = readToEnd(socket);
     const smuggled =
@@ -196,7 +196,7 @@ describe("bodies over HTTP/1.1", () => {
 describe("bodies over HTTP/2", () => {
   const headers = { ":method": "POST", ":path": configmaps, authorization };
 
-  it("an endless one is refused at the limit, and the client is told to stop", async () => {
+  it("an endless body is rejected at the limit, and its stream reset", async () => {
     const session = server.session();
     const stream = session.request(headers);
     stream.on("error", () => {});
@@ -218,7 +218,7 @@ describe("bodies over HTTP/2", () => {
     session.destroy();
   });
 
-  it("one that announces too much is refused before it is sent", async () => {
+  it("a body whose announced length is too large is rejected before it is sent", async () => {
     const session = server.session();
     const stream = session.request({ ...headers, "content-length": String(bodyBytesMax + 1) });
     stream.on("error", () => {});
@@ -227,7 +227,7 @@ describe("bodies over HTTP/2", () => {
     session.destroy();
   });
 
-  it("one that is cancelled in the middle is forgotten", async () => {
+  it("a body that is cancelled in the middle is released", async () => {
     const session = server.session();
     const stream = session.request(headers);
     stream.on("error", () => {});
@@ -238,7 +238,7 @@ describe("bodies over HTTP/2", () => {
     session.destroy();
   });
 
-  it("hundreds of unfinished ones are forgotten with their connection", async () => {
+  it("hundreds of unfinished bodies are released with their connection", async () => {
     const session = server.session();
     for (let i = 0; i < 500; i++) {
       const stream = session.request(headers);
@@ -250,7 +250,7 @@ describe("bodies over HTTP/2", () => {
     await inFlight(0);
   });
 
-  it("one that never ends is given up when its time is over", async () => {
+  it("a body that never ends is rejected when its timeout passes", async () => {
     const session = server.session();
     const stream = session.request({ ...headers, ":path": `${configmaps}?timeout=5s` });
     stream.on("error", () => {});
@@ -267,7 +267,7 @@ describe("bodies over HTTP/2", () => {
   });
 });
 
-/** Waits until as many writes are being served. */
+/** Waits until this many writes are in flight. */
 async function inFlight(count: number): Promise<void> {
   const pattern = /^apiserver_current_inflight_requests\{request_kind="mutating"\} (\d+)$/m;
   for (;;) {

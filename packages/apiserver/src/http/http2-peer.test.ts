@@ -1,4 +1,6 @@
-/** Our HTTP/2 with Node's client (nghttp2) at the other end: every size of body, every size of window. */
+/**
+ * The server's HTTP/2 against Node's client (nghttp2): every size of body, every size of window.
+ */
 import assert from "node:assert/strict";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { after, before, describe, it } from "node:test";
@@ -7,7 +9,7 @@ import { ListeningServer } from "../testing/index.ts";
 
 let server: ListeningServer;
 before(async () => {
-  // Echoes: the body, its headers' names and values, in parts of the size that is asked for.
+  // Echoes the body, its headers' names and values, in parts of the requested size.
   server = await ListeningServer.start({
     wrap: async (request) => {
       const body = Buffer.from(await request.readBody(8 << 20));
@@ -23,7 +25,7 @@ before(async () => {
 after(() => server.close());
 
 describe("HTTP/2 with another implementation", () => {
-  it("every body comes back whole, many at a time", async () => {
+  it("returns every body complete, many at a time", async () => {
     const exchange = fc.record({
       size: fc.oneof(fc.nat(3), fc.nat(70_000), fc.constantFrom(16_384, 65_535, 1 << 20, 3 << 20)),
       part: fc.constantFrom(0, 1000, 16_384, 100_000),
@@ -44,7 +46,7 @@ describe("HTTP/2 with another implementation", () => {
           ca: server.ca,
           settings: { initialWindowSize, headerTableSize },
         });
-        // A window of one byte makes a frame per byte.
+        // A window of one byte causes a frame per byte.
         const sizeMax = initialWindowSize === 1 ? 300 : initialWindowSize * 1000;
         try {
           await Promise.all(

@@ -1,4 +1,4 @@
-/** Both protocols give the same answers, over real TLS. */
+/** Both protocols give the same responses, over real TLS. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
@@ -18,7 +18,7 @@ for (const protocol of ["http1", "http2"] as const) {
   describe(protocol, () => {
     const ask: ListeningServer["http1"] = (path, options) => server[protocol](path, options);
 
-    it("creates, reads, changes and deletes", async () => {
+    it("creates, reads, changes and deletes objects", async () => {
       const body = JSON.stringify({ metadata: { name: protocol }, data: { k: "v" } });
       const created = await ask(configmaps, { method: "POST", body });
       assert.equal(created.status, 201, created.body.toString());
@@ -49,7 +49,7 @@ for (const protocol of ["http1", "http2"] as const) {
       }
     });
 
-    it("warnings are one header each, whatever their characters", async () => {
+    it("warnings are one header each, with any characters", async () => {
       const answer = await ask(`${configmaps}?dryRun=All`, {
         method: "POST",
         body: '{"metadata":{"name":"x"},"füü":1,"bar":2}',
@@ -59,7 +59,7 @@ for (const protocol of ["http1", "http2"] as const) {
       assert.equal(warning, '299 - "unknown field \\"füü\\"", 299 - "unknown field \\"bar\\""');
     });
 
-    it("an answer of more than 128 KiB is compressed for those who can read it", async () => {
+    it("a response of more than 128 KiB is compressed for clients that accept it", async () => {
       const base = "/clusters/gzip/api/v1/namespaces/default/configmaps";
       const name = `big-${protocol}`;
       const body = JSON.stringify({
@@ -83,10 +83,10 @@ for (const protocol of ["http1", "http2"] as const) {
       assert.equal(declined.headers["content-encoding"], undefined);
     });
 
-    it("a list of many megabytes arrives whole, compressed or not", async () => {
+    it("a list of many megabytes arrives complete, compressed or not", async () => {
       const base = `/clusters/large-${protocol}/api/v1/namespaces/default/configmaps`;
       for (let i = 0; i < 30; i++) {
-        await server.test.must("POST", base, {
+        await server.test.requestOk("POST", base, {
           body: { metadata: { name: `x${i}` }, data: { k: String(i).repeat(100_000) } },
         });
       }
@@ -99,7 +99,7 @@ for (const protocol of ["http1", "http2"] as const) {
       assert.equal(head.status, 200);
     });
 
-    it("the user is found by the token, and a wrong one is a 401", async () => {
+    it("a token identifies its user, and an invalid one is a 401", async () => {
       assert.equal((await ask(configmaps, { user: "nobody" })).status, 403);
       assert.equal((await ask(configmaps, { user: "a" })).status, 200);
       const headers = { authorization: "Bearer wrong" };
@@ -109,7 +109,7 @@ for (const protocol of ["http1", "http2"] as const) {
 }
 
 describe("watches over the wire", () => {
-  it("HTTP/2: headers come at once, events as they happen, never compressed", async () => {
+  it("HTTP/2 sends headers at once, events as they happen, never compressed", async () => {
     const session = server.session();
     const stream = session.request({
       ":path": "/clusters/w/api/v1/configmaps?watch=1",
@@ -131,7 +131,7 @@ describe("watches over the wire", () => {
     session.close();
   });
 
-  it("HTTP/1.1: the same", async () => {
+  it("HTTP/1.1 sends headers at once, events as they happen, never compressed", async () => {
     const socket = await server.raw();
     socket.write(
       "GET /clusters/v/api/v1/configmaps?watch=1 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer token-of-admin\r\naccept-encoding: gzip\r\n\r\n",
@@ -147,7 +147,7 @@ describe("watches over the wire", () => {
     socket.destroy();
   });
 
-  it("a thousand watches share one connection, and each hears of the change", async () => {
+  it("a thousand watches share one connection, and each gets the event", async () => {
     const session = server.session();
     const streams = Array.from({ length: 1000 }, (_, i) =>
       session.request({
@@ -157,7 +157,7 @@ describe("watches over the wire", () => {
     );
     await Promise.all(streams.map((stream) => once(stream, "response")));
     const heard = streams.filter((_, i) => i % 2 === 1).map((stream) => once(stream, "data"));
-    await server.test.must("POST", "/clusters/many/api/v1/namespaces/default/configmaps", {
+    await server.test.requestOk("POST", "/clusters/many/api/v1/namespaces/default/configmaps", {
       body: { metadata: { name: "x", labels: { l: "1" } } },
     });
     await Promise.all(heard);

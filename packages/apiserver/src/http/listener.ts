@@ -1,9 +1,9 @@
 /**
- * The listener: TLS, HTTP/2 and HTTP/1.1 on one port. The only room that knows sockets.
+ * The listener: TLS, HTTP/2 and HTTP/1.1 on one port. Only this folder uses sockets.
  *
- * HTTP/2 is our own (`http2/`); HTTP/1.1 comes through Node's request and response. Both become an ApiRequest.
+ * HTTP/2 is implemented in `http2/`; HTTP/1.1 uses Node's request and response. Both become an
+ * ApiRequest.
  */
-
 import type { X509Certificate } from "node:crypto";
 import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
@@ -21,9 +21,12 @@ import { Connection } from "../http2/index.ts";
 import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
 import { fileDescriptorShare } from "../request/file-descriptors.ts";
 import { ConnectionTable, type TrackedConnection } from "./connection-table.ts";
-import { Http1ApiRequest, Http1Connection } from "./http1-exchange.ts";
-import { type ConnectionInfo, Http2ApiRequest } from "./http2-exchange.ts";
-import { type StallCheckedConnection, StalledConnectionMonitor } from "./stalled.ts";
+import { Http1ApiRequest, Http1Connection } from "./http1-api-request.ts";
+import { type ConnectionInfo, Http2ApiRequest } from "./http2-api-request.ts";
+import {
+  type StallCheckedConnection,
+  StalledConnectionMonitor,
+} from "./stalled-connection-monitor.ts";
 import {
   NamedCertificates,
   type NamedTlsMaterial,
@@ -37,12 +40,12 @@ export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsMaterial;
-  /** Other certificates for clients that ask for other names. */
+  /** Certificates for other server names. */
   readonly namedTls?: readonly NamedTlsMaterial[] | undefined;
-  /** TLS 1.2 if left out. */
+  /** TLS 1.2 if omitted. */
   readonly tlsMinVersion?: TlsVersion | undefined;
   readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
-  /** Told of broken connections and the like: nothing that anybody must act on. */
+  /** Called for broken connections and similar events that need no action. */
   readonly onDebug: (message: string, error: unknown) => void;
   readonly limits?: Partial<ListenerLimits>;
   readonly clock?: Clock;
@@ -53,30 +56,30 @@ export const listenerLimits = {
   headerPairsMax: 256,
   streamsPerConnectionMax: 1000,
   handshakeTimeoutMs: 10_000,
-  /** Time for the headers and the body of an HTTP/1.1 request to arrive. */
+  /** The timeout for the headers and the body of an HTTP/1.1 request. */
   requestTimeoutMs: 60_000,
-  /** Go clients keep idle connections for 90 seconds; we must not close first. */
+  /** Go clients keep idle connections for 90 seconds; the server must not close first. */
   keepAliveTimeoutMs: 180_000,
-  /** Open connections; 0 is as many as there are file descriptors for. */
+  /** Open connections; 0 derives the limit from the file descriptors. */
   connectionsMax: 0,
-  /** A connection on which nobody has shown who they are, and nothing is open, is closed after about this long. */
+  /** An idle connection without an authenticated request is closed after about this time. */
   unauthenticatedTimeoutMs: 30_000,
-  /** A connection over HTTP/2 without open streams is closed after this long without a word. */
+  /** An HTTP/2 connection without open streams is closed after this time without a frame. */
   idleTimeoutMs: 180_000,
-  /** An answer of which nothing was read for this long is ended; watches have rules of their own. */
+  /** A response without read progress for this time is ended; watches have rules of their own. */
   stalledTimeoutMs: 60_000,
-  /** Of answers that wait for their readers: see `UnreadResponseBudget`. */
+  /** Limits of unread responses: see `UnreadResponseBudget`. */
   unreadBytesPerConnectionMax: eventLoopLimits.unreadResponses.bytesPerConnectionMax,
   unreadBytesMax: eventLoopLimits.unreadResponses.bytesMax,
-  /** A connection whose peer is gone is found after about this long. */
+  /** A connection whose peer is gone is detected after about this time. */
   tcpKeepAliveMs: 30_000,
-  /** How often HTTP/1.1 connections are looked at for these timeouts. */
+  /** The interval of the checks of HTTP/1.1 connections for these timeouts. */
   checkIntervalMs: 10_000,
 } as const;
 
 export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };
 
-/** The part of all connections that may be sessions, which speak something else than HTTP. */
+/** The part of all connections that may be sessions, which are upgraded from HTTP. */
 const sessionsPart = 0.25;
 
 export class Listener {
@@ -86,21 +89,21 @@ export class Listener {
   readonly #limits: ListenerLimits;
   readonly #clock: Clock;
   readonly #date: () => string;
-  /** Open connections over HTTP/2. */
+  /** Open HTTP/2 connections. */
   readonly #connections = new Set<Connection>();
   readonly #inbound = new InboundBudget();
   readonly #outbound = new OutboundBudget();
   readonly #unread: UnreadResponseBudget;
   readonly #stalled: StalledConnectionMonitor;
-  /** What every connection over HTTP/1.1 has in common over its requests. */
+  /** The shared state of every HTTP/1.1 connection. */
   readonly #http1 = new WeakMap<Socket, Http1Connection>();
-  /** Every open connection, also those that are still shaking hands. */
+  /** Every open connection, also during its TLS handshake. */
   readonly #sockets = new Set<Socket>();
   readonly #table: ConnectionTable;
-  /** By the other end. */
+  /** Keyed by the peer's address and port. */
   readonly #tracked = new Map<string, TrackedConnection>();
-  /** Connections that no longer carry HTTP: they would not end by themselves. */
-  readonly #handedOver = new Set<Socket>();
+  /** Upgraded connections, which do not end by themselves. */
+  readonly #upgraded = new Set<Socket>();
   readonly #sessionsMax: number;
   #isDraining = false;
   readonly #certificates = new WeakMap<TLSSocket, X509Certificate | undefined>();
@@ -131,7 +134,8 @@ export class Listener {
     });
     this.#server = server;
     server.on("connection", (socket: Socket) => this.#accept(socket));
-    // Node's own listener speaks HTTP/1.1; it gets the connections that agreed on it, or on nothing.
+    // Node's own listener handles HTTP/1.1; it gets the connections whose ALPN chose it, or
+    // nothing.
     const http1 = server.listeners("secureConnection");
     server.removeAllListeners("secureConnection");
     server.on("secureConnection", (socket) => {
@@ -160,24 +164,27 @@ export class Listener {
     return this.#server.address() as AddressInfo;
   }
 
-  /** New connections use the new certificate; open ones go on. */
+  /** New connections use the new certificate; open ones keep theirs. */
   reload(tls: TlsMaterial): void {
     const { tlsMinVersion = "TLSv1.2" } = this.#options;
     this.#server.setSecureContext(secureContextOptions(tls, tlsMinVersion));
   }
 
-  /** As `reload`, for the certificates of other names. Throws when one cannot be used, and keeps the old ones. */
+  /**
+   * Like `reload`, for the certificates of other server names. Throws when a certificate is
+   * invalid, and keeps the old ones.
+   */
   reloadNamed(materials: readonly NamedTlsMaterial[]): void {
     this.#named.replace(materials);
   }
 
-  /** Stops accepting, lets open requests finish, then closes their connections. */
+  /** Stops accepting connections, waits for requests in flight, then closes the connections. */
   async drain(signal: AbortSignal): Promise<void> {
     this.#isDraining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const connection of this.#connections) connection.drain();
     this.#server.closeIdleConnections();
-    for (const socket of this.#handedOver) socket.destroy();
+    for (const socket of this.#upgraded) socket.destroy();
     const aborted = new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve(), { once: true });
@@ -187,19 +194,19 @@ export class Listener {
     await closed;
   }
 
-  /** False when it comes too late. */
+  /** False when the listener is draining. */
   #onConnection(socket: TLSSocket): boolean {
     socket.setKeepAlive(true, this.#limits.tcpKeepAliveMs);
     socket.on("error", (error) => this.#options.onDebug("connection failed", error));
-    this.#keep(socket);
-    // It was accepted before the listener closed, and nothing has been asked on it yet.
+    this.#setKeepAlive(socket);
+    // The connection was accepted before the listener closed, and has no request yet.
     if (this.#isDraining) socket.destroy();
     return !this.#isDraining;
   }
 
-  /** A connection counts from its first packet on, whatever becomes of it. */
+  /** A connection counts from its first packet on, also when its handshake fails. */
   #accept(socket: Socket): void {
-    this.#keep(socket);
+    this.#setKeepAlive(socket);
     const tracked = this.#table.add(socket.remoteAddress ?? "", () => socket.destroy());
     if (tracked === undefined) {
       this.#options.onDebug("connection refused", new Error("too many connections are open"));
@@ -214,22 +221,22 @@ export class Listener {
     });
   }
 
-  /** The same connection, when TLS has made another socket of it. */
+  /** The tracked connection of a TLS socket, which wraps the accepted socket. */
   #secured(socket: TLSSocket): TrackedConnection | undefined {
     const tracked = this.#tracked.get(peerOf(socket));
     if (tracked !== undefined) tracked.destroy = () => socket.destroy();
     return tracked;
   }
 
-  #keep(socket: Socket): void {
+  #setKeepAlive(socket: Socket): void {
     this.#sockets.add(socket);
     socket.once("close", () => this.#sockets.delete(socket));
   }
 
-  /** Looks after its reader until it is closed. */
-  #watchOver(
+  /** Monitors the reader of a connection until the connection closes. */
+  #trackConnection(
     socket: TLSSocket,
-    reader: Pick<StallCheckedConnection, "isHeldOpen" | "endStalled">,
+    reader: Pick<StallCheckedConnection, "isExemptFromStallCheck" | "endStalled">,
   ): void {
     const looked: StallCheckedConnection = {
       get sentBytes() {
@@ -238,8 +245,8 @@ export class Listener {
       get unsentBytes() {
         return socket.writableLength;
       },
-      get isHeldOpen() {
-        return reader.isHeldOpen;
+      get isExemptFromStallCheck() {
+        return reader.isExemptFromStallCheck;
       },
       endStalled: (looksMax) => reader.endStalled?.(looksMax),
       destroy: () => {
@@ -251,14 +258,17 @@ export class Listener {
     socket.once("close", () => this.#stalled.delete(looked));
   }
 
-  #recognizing(tracked: TrackedConnection | undefined): (username: string) => void {
+  #onAuthenticated(tracked: TrackedConnection | undefined): (username: string) => void {
     if (tracked === undefined) return () => {};
     return (username) => {
-      if (!tracked.isKnown) this.#table.recognize(tracked, username);
+      if (!tracked.isAuthenticated) this.#table.markAuthenticated(tracked, username);
     };
   }
 
-  /** What is written to a socket and not taken by its peer is encrypted already: memory of its own, for watches as for anything else. */
+  /**
+   * Counts the unsent bytes of a socket, which are encrypted: memory of their own, for watches and
+   * other responses.
+   */
   #countUnsent(socket: TLSSocket): { readonly blocked: () => void } {
     let counted = 0;
     const count = (bytes: number) => {
@@ -272,17 +282,17 @@ export class Listener {
 
   #onHttp1(socket: TLSSocket): void {
     const tracked = this.#secured(socket);
-    const connection = new Http1Connection(this.#unread, this.#recognizing(tracked));
+    const connection = new Http1Connection(this.#unread, this.#onAuthenticated(tracked));
     if (tracked !== undefined) tracked.isBusy = () => connection.isBusy;
     this.#http1.set(socket, connection);
-    this.#watchOver(socket, connection);
+    this.#trackConnection(socket, connection);
   }
 
   #onHttp2(socket: TLSSocket): void {
     const { handle, onDebug } = this.#options;
     const tracked = this.#secured(socket);
     const facts: ConnectionInfo = {
-      onAuthenticated: this.#recognizing(tracked),
+      onAuthenticated: this.#onAuthenticated(tracked),
       remoteAddress: socket.remoteAddress ?? "",
       certificate: () => this.#certificateOf(socket),
       date: this.#date,
@@ -294,7 +304,7 @@ export class Listener {
       inbound: this.#inbound,
       outbound: this.#outbound,
       unread: this.#unread,
-      hold: (isHeld) => {
+      setReadPaused: (isHeld) => {
         if (isHeld) socket.pause();
         else socket.resume();
       },
@@ -309,9 +319,9 @@ export class Listener {
       onError: (error) => onDebug("HTTP/2 connection failed", error),
     });
     this.#connections.add(connection);
-    if (tracked !== undefined) tracked.isBusy = () => connection.wasBusy();
-    this.#watchOver(socket, {
-      get isHeldOpen() {
+    if (tracked !== undefined) tracked.isBusy = () => connection.wasActive();
+    this.#trackConnection(socket, {
+      get isExemptFromStallCheck() {
         return connection.openStreams > 0;
       },
       endStalled: (looksMax) => connection.endStalled(looksMax),
@@ -324,7 +334,7 @@ export class Listener {
       this.#connections.delete(connection);
       connection.closed();
     });
-    // A watch may be silent for long; a connection that nothing is open on may not.
+    // A watch may be silent for long; an idle connection may not.
     socket.setTimeout(this.#limits.idleTimeoutMs, () => {
       if (connection.openStreams === 0) connection.drain();
     });
@@ -332,7 +342,8 @@ export class Listener {
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     const socket = request.socket as TLSSocket;
-    // A connection that was busy when draining began goes with its last answer, not with its idle timeout.
+    // A connection that is busy when draining begins closes with its last response, not with its
+    // idle timeout.
     if (this.#isDraining) response.setHeader("connection", "close");
     response.once("finish", () => {
       if (this.#isDraining) socket.destroySoon();
@@ -345,7 +356,10 @@ export class Listener {
     );
   }
 
-  /** An ordinary answer to it is its last: Node has let go of the connection. */
+  /**
+   * A regular response to an upgrade request is the last of its connection: Node has detached the
+   * connection.
+   */
   #onUpgrade(request: IncomingMessage, connection: Duplex, head: Buffer): void {
     const socket = connection as TLSSocket;
     const { handle, onDebug } = this.#options;
@@ -357,19 +371,19 @@ export class Listener {
     response.assignSocket(socket);
     response.once("finish", () => socket.destroySoon());
     const taking = (answer: ApiResponse): ApiResponse => {
-      const { takeOver } = answer;
-      if (takeOver === undefined) return answer;
+      const { onUpgrade } = answer;
+      if (onUpgrade === undefined) return answer;
       const taken = (taken: Duplex) => {
-        // Most sessions have a second connection behind them.
-        if (this.#handedOver.size >= this.#sessionsMax) socket.destroy();
+        // Most sessions have a second connection to their backend.
+        if (this.#upgraded.size >= this.#sessionsMax) socket.destroy();
         response.removeAllListeners("finish");
-        this.#handedOver.add(socket);
-        http1.isWatched = true;
-        socket.once("close", () => this.#handedOver.delete(socket));
+        this.#upgraded.add(socket);
+        http1.isStreaming = true;
+        socket.once("close", () => this.#upgraded.delete(socket));
         if (this.#isDraining) socket.destroy();
-        takeOver(taken);
+        onUpgrade(taken);
       };
-      return { ...answer, takeOver: taken };
+      return { ...answer, onUpgrade: taken };
     };
     const certificate = () => this.#certificateOf(socket);
     new Http1ApiRequest(request, response, certificate, http1, socket).run((asked) => {
@@ -379,7 +393,7 @@ export class Listener {
     }, onDebug);
   }
 
-  /** Asked once per connection: the certificate object carries a cached fingerprint. */
+  /** Read once per connection: the certificate object carries a cached fingerprint. */
   #certificateOf(socket: TLSSocket): X509Certificate | undefined {
     if (!this.#certificates.has(socket))
       this.#certificates.set(socket, socket.getPeerX509Certificate());
@@ -394,11 +408,13 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 function serverOptions(limits: ListenerLimits): ServerOptions {
   return {
     ALPNProtocols: ["h2", "http/1.1"],
-    // Certificates are asked for and judged by authentication, so that those without one can still come with a token.
+    // Authentication verifies client certificates, so that clients without one can authenticate
+    // with a token.
     requestCert: true,
     rejectUnauthorized: false,
     handshakeTimeout: limits.handshakeTimeoutMs,
-    // Node counts the characters of names and values only, so that many small ones need a lower limit.
+    // Node counts only the characters of names and values, so that many small headers need a lower
+    // limit.
     maxHeaderSize: limits.headerBytesMax / 2,
     headersTimeout: limits.requestTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -407,7 +423,7 @@ function serverOptions(limits: ListenerLimits): ServerOptions {
   };
 }
 
-// The time as HTTP writes it, made once a second.
+// The time in HTTP's format, formatted once a second.
 
 export function httpDate(clock: Clock): () => string {
   let second = Number.NaN;

@@ -1,22 +1,25 @@
-/** Writes a stream of chunks at the pace of its reader, and stops when the reader is gone. How much it was. */
+/**
+ * Writes a stream of chunks with backpressure, and stops when the reader is gone. Returns the
+ * number of bytes.
+ */
 import type { Writable } from "node:stream";
 import { type Pace, type UnreadAccounting, untilPaced } from "../request/api-request.ts";
 
 export interface PipeOptions {
-  readonly pace?: Pace | undefined;
-  /** Where it is counted what the reader has not read. */
+  readonly throttle?: Pace | undefined;
+  /** Counts the bytes that the reader has not read. */
   readonly unread?: UnreadAccounting | undefined;
 }
 
 export async function pipe(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   target: Writable,
-  { pace, unread }: PipeOptions = {},
+  { throttle, unread }: PipeOptions = {},
 ): Promise<number> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (pace !== undefined) await untilPaced(pace, chunk.length);
+    if (throttle !== undefined) await untilPaced(throttle, chunk.length);
     if (target.destroyed) break;
     if (chunk.length <= chunkBytesMax && target.write(chunk)) continue;
     await writeThrottled(chunk, target, unread);
@@ -24,13 +27,16 @@ export async function pipe(
   return bytes;
 }
 
-/** Piece by piece: what is written is encrypted at once, and there twice until its reader has read it. */
+/**
+ * Writes chunk by chunk: written bytes are encrypted at once, and exist twice until the reader has
+ * read them.
+ */
 async function writeThrottled(
   chunk: Uint8Array,
   target: Writable,
   unread: UnreadAccounting | undefined,
 ): Promise<void> {
-  // It has been written already when it is one piece.
+  // A single chunk is written already.
   const pieces = chunk.length <= chunkBytesMax ? [] : splitChunks(chunk);
   unread?.hold(chunk);
   try {
@@ -64,7 +70,10 @@ export function* splitChunks(body: Uint8Array): Iterable<Uint8Array> {
     yield body.subarray(at, at + chunkBytesMax);
 }
 
-/** Who never reads is ended by `StalledConnectionMonitor`, and then it is over. */
+/**
+ * `StalledConnectionMonitor` closes the connection of a reader that never reads, which ends this
+ * wait.
+ */
 function drained(target: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

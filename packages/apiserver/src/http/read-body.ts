@@ -33,7 +33,7 @@ export function readStream(
       const body = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       resumeTogether(() => resolve(body));
     });
-    // Comes last, whatever happened.
+    // The close event comes last in every case.
     stream.on("close", () => isComplete || reject(incompleteBody));
     if (stream.destroyed) reject(incompleteBody);
   });

@@ -1,4 +1,4 @@
-/** The TLS side of the listener: which versions and ciphers, and which certificate for which name. */
+/** TLS of the listener: versions and ciphers, and the certificate for each server name. */
 import { createSecureContext, type SecureContext } from "node:tls";
 
 export interface TlsMaterial {
@@ -6,14 +6,14 @@ export interface TlsMaterial {
   readonly privateKeyPem: string;
 }
 
-/** A certificate for clients that ask for one of these names; `*.` stands for one label. */
+/** A certificate for clients that request one of these server names; `*.` stands for one label. */
 export interface NamedTlsMaterial extends TlsMaterial {
   readonly names: readonly string[];
 }
 
 export type TlsVersion = "TLSv1.2" | "TLSv1.3";
 
-/** Forward secrecy and authenticated encryption; for TLS 1.3 all of its suites are so. */
+/** Ciphers with forward secrecy and authenticated encryption; all suites of TLS 1.3 have both. */
 const modernCiphers = [
   "TLS_AES_128_GCM_SHA256",
   "TLS_AES_256_GCM_SHA384",
@@ -35,10 +35,10 @@ export function secureContextOptions(tls: TlsMaterial, minVersion: TlsVersion) {
   };
 }
 
-/** Certificates by the name that a client asks for; whoever asks for none of them gets the listener's own. */
+/** Certificates by server name; other clients get the listener's own. */
 export class NamedCertificates {
   readonly #minVersion: TlsVersion;
-  /** In the order given: of two for the same name the first counts. */
+  /** In the given order: the first of two certificates for the same name is used. */
   #exact: ReadonlyMap<string, SecureContext> = new Map();
   #wildcards: ReadonlyMap<string, SecureContext> = new Map();
 
@@ -47,7 +47,10 @@ export class NamedCertificates {
     this.replace(materials);
   }
 
-  /** From the next connection on. Throws when one cannot be used, and keeps the old ones. */
+  /**
+   * Applies from the next connection on. Throws when a certificate is invalid, and keeps the old
+   * ones.
+   */
   replace(materials: readonly NamedTlsMaterial[]): void {
     const exact = new Map<string, SecureContext>();
     const wildcards = new Map<string, SecureContext>();

@@ -1,4 +1,7 @@
-/** Watches of clients that do not read: what they hold is bounded in sum, they end, and the watches of others go on. */
+/**
+ * Watches of clients that do not read: their memory is bounded in sum, they end, and the watches of
+ * other clients go on.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
@@ -14,9 +17,9 @@ const large = "x".repeat(500_000);
 const start = () => ListeningServer.start({ unread: { bytesPerTenantMax } });
 type Server = Awaited<ReturnType<typeof start>>;
 const create = (server: Server, path: string, name: string) =>
-  server.test.must("POST", path, { body: { metadata: { name }, data: { large } } });
+  server.test.requestOk("POST", path, { body: { metadata: { name }, data: { large } } });
 
-/** Opens watches that are never read; each way of asking has its own. */
+/** Opens watches that are never read; each protocol has its own opener. */
 type Opener = (server: Server, count: number, query: string) => Promise<() => void>;
 
 const overHttp2: Opener = async (server, count, query) => {
@@ -59,7 +62,7 @@ const openers: Readonly<Record<string, Opener>> = {
   ),
 };
 
-describe("watches that are not read", () => {
+describe("unread watches", () => {
   for (const [how, open] of Object.entries(openers))
     for (const query of [
       "",
@@ -70,7 +73,7 @@ describe("watches that are not read", () => {
         const { unread } = server.test.server;
         let most = 0;
         for (let n = 0; n < 4; n++) await create(server, a, `first-${n}`);
-        const version = (await server.test.must("GET", a)).metadata.resourceVersion;
+        const version = (await server.test.requestOk("GET", a)).metadata.resourceVersion;
         const leave = await open(server, 10, query === "" ? `resourceVersion=${version}` : query);
         const other = await server.test.watch(`${b}?watch=1`);
         for (let n = 0; n < 24; n++) {
@@ -79,7 +82,7 @@ describe("watches that are not read", () => {
           most = Math.max(most, unread.bytesOf("a"));
           assert.equal((await other.next())?.object.metadata.name, `other-${n}`);
         }
-        // One event more than allowed is there for as long as it takes to end somebody.
+        // One event more than allowed exists until a watch is evicted.
         assert.ok(most <= bytesPerTenantMax + 1_000_000, `${most} bytes`);
         assert.ok(most >= large.length, "something was to be held");
         await other.leave();
@@ -89,7 +92,7 @@ describe("watches that are not read", () => {
         await server.close();
       });
 
-  it("end cleanly when they fall behind but read on, and nothing is lost to those who ask again", async () => {
+  it("end cleanly when they fall behind but read on, and a client that resumes loses no event", async () => {
     const server = await start();
     const first = await create(server, a, "first");
     const reader = await server.test.watch(

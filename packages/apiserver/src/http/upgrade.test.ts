@@ -1,4 +1,7 @@
-/** Goal: a connection changes hands when somebody takes it, and only then; whatever follows a request for it is no other request. */
+/**
+ * Goal: a connection is handed over only when a handler accepts the upgrade; the bytes after an
+ * upgrade request are never parsed as another request.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,12 +20,15 @@ const tls = { certificatePem: cert, privateKeyPem: key };
 
 const switched = { status: 101, headers: { connection: "Upgrade", upgrade: "echo" } } as const;
 
-/** Answers `/echo` with the connection, and everything else with the method, the target and the length of the body. */
+/**
+ * Responds to `/echo` with the connection, and to everything else with the method, the target and
+ * the length of the body.
+ */
 async function answer(
   request: ApiRequest,
   taken: (connection: Duplex) => void,
 ): Promise<ApiResponse> {
-  if (request.target === "/echo") return { ...switched, body: undefined, takeOver: taken };
+  if (request.target === "/echo") return { ...switched, body: undefined, onUpgrade: taken };
   const body = await request.readBody(1000);
   return {
     status: 200,
@@ -68,7 +74,7 @@ async function dialled(t: TestContext, port: number): Promise<TLSSocket> {
   return socket;
 }
 
-/** Until the text is there, or the other side has ended. */
+/** Waits until the text has arrived, or the other side has ended. */
 async function until(socket: TLSSocket, wanted: RegExp): Promise<string> {
   let text = "";
   for await (const part of socket.iterator({ destroyOnReturn: false })) {
@@ -82,7 +88,7 @@ const ask = (target: string, more = "") =>
   `POST ${target} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n${more}\r\n`;
 
 describe("a request for an upgrade", () => {
-  it("gets the connection, and what was sent behind it is what comes first", async (t) => {
+  it("gets the connection, and the bytes sent behind the request are the first to be read", async (t) => {
     const { port } = await started(t);
     const socket = await dialled(t, port);
     socket.write(`${ask("/echo", "Content-Length: 0\r\n")}early, `);
@@ -93,7 +99,7 @@ describe("a request for an upgrade", () => {
     assert.equal(await until(socket, /late$/), "late");
   });
 
-  it("is answered as any other where nobody takes it, and is the last one then", async (t) => {
+  it("is answered like any other request when no handler accepts the upgrade, and the connection closes afterwards", async (t) => {
     const { port, asked } = await started(t);
     const socket = await dialled(t, port);
     socket.write(`${ask("/plain")}GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n`);
@@ -104,7 +110,7 @@ describe("a request for an upgrade", () => {
     assert.deepEqual(asked, ["POST /plain"]);
   });
 
-  it("has no body: what is sent as one is neither read nor another request", async (t) => {
+  it("has no body: bytes sent as one are neither read nor parsed as another request", async (t) => {
     for (const more of ["Content-Length: 40\r\n", "Transfer-Encoding: chunked\r\n"]) {
       const { port, asked } = await started(t);
       const socket = await dialled(t, port);
@@ -114,7 +120,7 @@ describe("a request for an upgrade", () => {
     }
   });
 
-  it("does not hold up a server that stops: connections in other hands end", async (t) => {
+  it("does not delay the shutdown of the server: upgraded connections are closed", async (t) => {
     const ended = new Promise<void>((resolve) => {
       void (async () => {
         const { listener, port } = await started(t, (connection) => {

@@ -1,4 +1,4 @@
-/** Watches over WebSockets: one event in a message, and an end like that of any other watch. */
+/** Watches over WebSockets: one event per message, and the same end as any other watch. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
@@ -12,7 +12,7 @@ let server: ListeningServer;
 before(async () => {
   server = await ListeningServer.start();
   for (const name of ["one", "two"])
-    await server.test.must("POST", configmaps, { body: { metadata: { name } } });
+    await server.test.requestOk("POST", configmaps, { body: { metadata: { name } } });
 });
 after(() => server.close());
 
@@ -63,7 +63,7 @@ class Socket {
         if (this.#held.length >= start + length) {
           const text = this.#held.subarray(start, start + length).toString("latin1");
           this.#held = this.#held.subarray(start + length);
-          // Long messages come in fragments, all but the first of which continue it.
+          // Long messages come in fragments, all but the first of which are continuation frames.
           if (first < 0x80) return { code: first & 15, text: text + (await this.#rest()) };
           return { code: first & 15, text };
         }
@@ -116,21 +116,21 @@ class Socket {
 }
 
 describe("a watch over a WebSocket", () => {
-  it("has one event in each message, the large ones too", async () => {
+  it("has one event in each message, large events too", async () => {
     const socket = await Socket.open(`${configmaps}?watch=1`);
     assert.match(socket.head, /^HTTP\/1\.1 101 /);
     assert.match(socket.head, /\r\nsec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\n/i);
     assert.deepEqual([await socket.event(), await socket.event()], ["ADDED one", "ADDED two"]);
     for (const name of ["three", "four"])
-      await server.test.must("POST", configmaps, { body: { metadata: { name } } });
+      await server.test.requestOk("POST", configmaps, { body: { metadata: { name } } });
     const body = { metadata: { name: "large" }, data: { a: "x".repeat(200_000) } };
-    await server.test.must("POST", configmaps, { body });
+    await server.test.requestOk("POST", configmaps, { body });
     const seen = [await socket.event(), await socket.event(), await socket.event()];
     assert.deepEqual(seen, ["ADDED three", "ADDED four", "ADDED large"]);
     socket.leave();
   });
 
-  it("ends with its time, and says goodbye", async () => {
+  it("ends at its timeout, with a close frame", async () => {
     const socket = await Socket.open(`${configmaps}?watch=1&timeoutSeconds=5&resourceVersion=1`);
     server.test.clock.advance(6000);
     let message = await socket.next();
@@ -139,7 +139,7 @@ describe("a watch over a WebSocket", () => {
     await socket.closed();
   });
 
-  it("ends when its client says goodbye or goes, and nothing is left", async () => {
+  it("ends when its client closes or disconnects, and leaves nothing behind", async () => {
     const path = `${configmaps}?watch=1`;
     const [polite, rude] = [await Socket.open(path), await Socket.open(path)];
     await untilWatches(server.test, 2);
@@ -149,7 +149,7 @@ describe("a watch over a WebSocket", () => {
     await untilWatches(server.test, 0);
   });
 
-  it("answers pings, and ignores what else it hears", async () => {
+  it("answers pings, and ignores other frames", async () => {
     const socket = await Socket.open(`${configmaps}?watch=1&fieldSelector=metadata.name=one`);
     assert.equal(await socket.event(), "ADDED one");
     socket.send(1, "hello");
@@ -158,7 +158,7 @@ describe("a watch over a WebSocket", () => {
     socket.leave();
   });
 
-  it("is ended by what no client may send", async () => {
+  it("is ended by frames that no client may send", async () => {
     for (const [bytes, status] of [
       [[0x81, 0x01, 0x61], "\x03\xea"],
       [[0x82, 0xff, 0, 0, 0, 0, 1, 0, 0, 0], "\x03\xf1"],
@@ -170,7 +170,7 @@ describe("a watch over a WebSocket", () => {
     }
   });
 
-  it("says which protocol was agreed on, and takes no choice of several", async () => {
+  it("reports the agreed subprotocol, and rejects several subprotocols", async () => {
     const path = `${configmaps}?watch=1`;
     const token = "base64url.bearer.authorization.k8s.io.abc";
     const one = await Socket.open(
@@ -184,7 +184,7 @@ describe("a watch over a WebSocket", () => {
     two.leave();
   });
 
-  it("is refused as other watches are", async () => {
+  it("is rejected like other watches", async () => {
     const socket = await Socket.open(`${configmaps}?watch=1&resourceVersion=nonsense`);
     assert.match(socket.head, /^HTTP\/1\.1 (400|422) /);
     socket.leave();

@@ -1,8 +1,9 @@
 /**
- * A watch over a WebSocket (RFC 6455): each event is a message of text, as kube-apiserver sends them. For pages in browsers, which cannot read a stream
- * of lines as easily.
+ * A watch over a WebSocket (RFC 6455): each event is a text message, as in kube-apiserver. For
+ * pages in browsers, where reading a stream of lines is harder.
  *
- * Its reader sends nothing but what the protocol asks for: pings are answered, a farewell ends the watch, everything else is ignored.
+ * The client sends only control frames: a ping gets a pong, a close ends the watch, other frames
+ * are ignored.
  */
 import { createHash } from "node:crypto";
 import type { Duplex } from "node:stream";
@@ -14,12 +15,15 @@ import {
   requestedUpgrade,
   responseHeaders,
 } from "../request/api-request.ts";
-import { splitLines } from "./lines.ts";
 import { pipe } from "./pipe.ts";
+import { splitLines } from "./split-lines.ts";
 
-/** An answer that is a watch becomes one over a WebSocket, for those who ask for one; others stay what they are. */
+/**
+ * Converts the response of a watch to a WebSocket for clients that request one; other responses are
+ * unchanged.
+ */
 export function watchOverWebSocket(answer: ApiResponse, request: ApiRequest): ApiResponse {
-  const { body, isWatch, status, pace, headers, unread } = answer;
+  const { body, isWatch, status, throttle, headers, unread } = answer;
   if (isWatch !== true || status !== 200 || body === undefined || body instanceof Uint8Array)
     return answer;
   if (requestedUpgrade(request.headers) !== "websocket") return answer;
@@ -28,24 +32,29 @@ export function watchOverWebSocket(answer: ApiResponse, request: ApiRequest): Ap
     cancelBody(body);
     return { status: 400, headers: responseHeaders(plainText), body: Buffer.from(handshake) };
   }
-  const takeOver = (connection: Duplex) => {
+  const onUpgrade = (connection: Duplex) => {
     receiveFrames(connection);
-    if (unread !== undefined) unread.onCut = () => connection.destroy();
-    pipe(messages(body), connection, { pace, unread }).then(
+    if (unread !== undefined) unread.onReset = () => connection.destroy();
+    pipe(messages(body), connection, { throttle, unread }).then(
       () => connection.end(frame(opcode.close, closeOf(1000)), () => connection.destroy()),
       (error) => connection.destroy(error instanceof Error ? error : undefined),
     );
   };
-  return { status: 101, headers: { ...headers, ...handshake }, body: undefined, takeOver };
+  return {
+    status: 101,
+    headers: { ...headers, ...handshake },
+    body: undefined,
+    onUpgrade,
+  };
 }
 
 const plainText = "text/plain; charset=utf-8";
 
 const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/** Browsers put their token among the protocols; it is none. */
+/** Browsers send their token as a subprotocol; it is not offered back. */
 const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./i;
 
-/** What is answered, or why it is none. */
+/** The response headers of the handshake, or the error. */
 function handshakeOf(request: ApiRequest): Record<string, string> | string {
   const { headers } = request;
   const key = header(headers, "sec-websocket-key") ?? "";
@@ -66,7 +75,10 @@ function handshakeOf(request: ApiRequest): Record<string, string> | string {
   };
 }
 
-/** Browsers show their certificate to whatever page opens the connection, and let it read what comes: no other rule keeps it out. */
+/**
+ * Whether the Origin is another site: browsers send their client certificate for any page that
+ * opens a WebSocket, and let the page read the messages, without a same-origin check.
+ */
 function isForeign(request: ApiRequest): boolean {
   const origin = header(request.headers, "origin");
   if (origin === undefined || request.clientCertificate() === undefined) return false;
@@ -74,11 +86,11 @@ function isForeign(request: ApiRequest): boolean {
 }
 
 const opcode = { continuation: 0, text: 1, close: 8, ping: 9, pong: 10 } as const;
-/** Nothing that is heard is longer, or it is not heard. */
+/** The maximum size of a client's frame; a larger one closes the connection. */
 const heardBytesMax = 64 << 10;
-/** Longer events come in fragments: answers to pings may stand between them, and only between them. */
+/** Longer events are sent in fragments: pongs may be sent between fragments, and only there. */
 const fragmentBytesMax = 32 << 10;
-/** Who pings and does not read has no answers. */
+/** A client that sends pings and does not read gets no pongs. */
 const unreadBytesMax = 64 << 10;
 
 async function* messages(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -106,7 +118,7 @@ function closeOf(status: number): Buffer {
   return bytes;
 }
 
-/** Reads what the client sends, for as long as it keeps to the rules. */
+/** Reads the client's frames while they conform to the protocol. */
 function receiveFrames(connection: Duplex): void {
   let held = Buffer.alloc(0);
   const end = (status: number) => {
@@ -133,7 +145,9 @@ interface ReceivedFrame {
   readonly end: number;
 }
 
-/** The first frame, undefined when it is not whole yet, or the status with which the connection ends. */
+/**
+ * The first frame, undefined when it is incomplete, or the status code that closes the connection.
+ */
 function readFrame(bytes: Buffer): ReceivedFrame | number | undefined {
   if (bytes.length < 2) return undefined;
   const [first, second] = [bytes[0] as number, bytes[1] as number];

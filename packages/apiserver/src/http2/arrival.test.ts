@@ -1,4 +1,4 @@
-/** Requests begin when their bodies are here. */
+/** Requests begin when their bodies have arrived. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventLoopLimits, InboundBudget } from "../event-loop/index.ts";
@@ -7,11 +7,11 @@ import { data, frame, get, headers, number, Peer, postFields } from "./test-supp
 
 const { arrivalMaxMs, awaitedBodyBytesMax } = eventLoopLimits.inbound;
 
-/** A peer whose requests say when they begin. */
+/** A peer whose requests record when they begin. */
 function peerOf(inbound?: InboundBudget) {
   const begun: number[] = [];
   const peer = new Peer({
-    onStream: (stream) => stream.whenHere(() => begun.push(stream.id)),
+    onStream: (stream) => stream.onBodyArrived(() => begun.push(stream.id)),
     ...(inbound === undefined ? {} : { inbound }),
   });
   return { peer, begun };
@@ -20,12 +20,12 @@ function peerOf(inbound?: InboundBudget) {
 const open = (streamId: number, ...fields: [string, string][]) =>
   headers(streamId, [...postFields, ...fields], { isEnd: false });
 
-describe("a request", () => {
+describe("an HTTP/2 request", () => {
   it("begins with the last byte of its body, and has it then", () => {
     const bodies: string[] = [];
     const peer = new Peer({
       onStream: (stream) =>
-        stream.whenHere(() => stream.readBody(100, (body) => bodies.push(String(body)))),
+        stream.onBodyArrived(() => stream.readBody(100, (body) => bodies.push(String(body)))),
     });
     peer.send(open(1), open(3), data(3, Buffer.from("b")));
     assert.deepEqual(bodies, []);
@@ -39,7 +39,7 @@ describe("a request", () => {
     assert.deepEqual(begun, [1]);
   });
 
-  it("begins at once when its client waits to be asked for the body", () => {
+  it("begins at once when its client expects 100-continue", () => {
     const { peer, begun } = peerOf();
     peer.send(open(1, ["expect", "100-continue"]));
     assert.deepEqual(begun, [1]);
@@ -61,7 +61,7 @@ describe("a request", () => {
     assert.deepEqual(begun, [1]);
   });
 
-  it("begins without its body when that takes too long, and not before", () => {
+  it("begins without its body when the body's timeout passes, and not before", () => {
     const { peer, begun } = peerOf();
     peer.send(open(1));
     peer.clock.advance(arrivalMaxMs - 1);
@@ -73,7 +73,7 @@ describe("a request", () => {
     assert.deepEqual(begun, [1, 3]);
   });
 
-  it("does not begin when its client gives it up or goes", () => {
+  it("does not begin when its client resets it or disconnects", () => {
     const { peer, begun } = peerOf();
     peer.send(open(1), open(3));
     peer.send(frame({ type: 3, streamId: 1, payload: number(errorCode.cancel) }));
@@ -82,7 +82,7 @@ describe("a request", () => {
     assert.deepEqual(begun, []);
   });
 
-  it("begins at once when too many are waited for, until some of them have come or gone", () => {
+  it("begins at once when too many requests wait for bodies, until some of these have arrived or ended", () => {
     const inbound = new InboundBudget({ ...eventLoopLimits.inbound, arrivingMax: 2 });
     const one = peerOf(inbound);
     const other = peerOf(inbound);

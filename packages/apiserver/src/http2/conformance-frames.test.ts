@@ -1,4 +1,7 @@
-/** RFC 9113, sections 3, 4, 6 and 7: frames, settings and windows. Every rule that a client can break, and those it keeps. */
+/**
+ * RFC 9113, sections 3, 4, 6 and 7: frames, settings and windows. Every rule that a client can
+ * violate, and valid counterparts.
+ */
 import { describe } from "node:test";
 import { errorCode, flag, frameType } from "./protocol.ts";
 import {
@@ -125,7 +128,7 @@ describe("frames", () => {
   ]);
 });
 
-describe("priorities, resets, pings and farewells", () => {
+describe("PRIORITY, RST_STREAM, PING and GOAWAY", () => {
   cases([
     {
       section: "6.3",

@@ -1,4 +1,7 @@
-/** RFC 9113, section 8, and RFC 7541: requests as headers, bodies and trailers, and how headers are written. */
+/**
+ * RFC 9113, section 8, and RFC 7541: requests as headers, bodies and trailers, and the encoding of
+ * headers.
+ */
 import { describe } from "node:test";
 import { errorCode, flag } from "./protocol.ts";
 import { type Case, cases } from "./test-support/conformance.ts";
@@ -165,9 +168,12 @@ const request = (...parts: readonly Buffer[]) => [
     payload: Buffer.concat([...parts]),
   }),
 ];
-/** GET, https, / by number. */
+/** GET, https, / by index. */
 const numbered = coded(0x82, 0x87, 0x84);
-/** `custom-key` and `custom-value` in Huffman's code (RFC 7541, C.4.3); 58 is the number of `user-agent`. */
+/**
+ * `custom-key` and `custom-value` in the Huffman code (RFC 7541, C.4.3); 58 is the index of
+ * `user-agent`.
+ */
 const huffmanKey = coded("8825a849e95ba97d7f");
 const huffmanValue = coded("8925a849e95bb8e8b4bf");
 const forms: readonly [title: string, bits: number, prefixMax: number][] = [

@@ -1,4 +1,4 @@
-/** RFC 9113, sections 5.1, 6.1, 6.2 and 6.10: streams, their states, and what they carry. */
+/** RFC 9113, sections 5.1, 6.1, 6.2 and 6.10: streams, their states, and their frames. */
 import { describe } from "node:test";
 import { errorCode, flag } from "./protocol.ts";
 import {
@@ -19,7 +19,7 @@ const x = Buffer.from("x");
 const answersOne = { answers: [1] };
 const answersNone = { answers: [] };
 
-/** `stateOf` has sent what brings stream 1 into the state. */
+/** `stateOf` has sent the frames that bring stream 1 into the state. */
 const lateFrames = (
   state: string,
   stateOf: readonly Buffer[],

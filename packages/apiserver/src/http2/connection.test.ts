@@ -1,4 +1,4 @@
-/** The rules of RFC 9113, and what becomes of those who break them. */
+/** The rules of RFC 9113, and the errors for their violations. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connectionWindowBytes, streamWindowBytes } from "./connection.ts";
@@ -25,7 +25,7 @@ import {
 
 const openPost = headers(1, postFields, { isEnd: false });
 
-describe("what ends a connection", () => {
+describe("connection errors", () => {
   const cases: [title: string, code: number, ...frames: Buffer[]][] = [
     ["a frame that is too large", errorCode.frameSizeError, frame({ type: 0, length: 16_385 })],
     ["data outside of a request", errorCode.protocolError, data(1, Buffer.from("x"))],
@@ -108,7 +108,7 @@ describe("what ends a connection", () => {
     });
   }
 
-  it("what does not begin like HTTP/2, or not with settings", async () => {
+  it("a connection that does not begin with the HTTP/2 preface, or not with SETTINGS", async () => {
     for (const greeting of [get(1), frame({ type: 4, flags: flag.ack })]) {
       const peer = new Peer({ greeting });
       assert.equal(goAwayFrames(await peer.received()), errorCode.protocolError);
@@ -142,7 +142,7 @@ describe("what ends a connection", () => {
   });
 });
 
-describe("what ends a stream", () => {
+describe("stream errors", () => {
   const cases: [title: string, code: number, ...frames: Buffer[]][] = [
     ["a name in upper case", 1, headers(1, [...getFields, ["X-Y", "z"]], { isEnd: true })],
     ["a value with a line end", 1, headers(1, [...getFields, ["x", "a\r\nb"]], { isEnd: true })],
@@ -216,7 +216,7 @@ describe("what ends a stream", () => {
       const received = await peer.received();
       assert.deepEqual(resets(received), [[1, code]]);
       assert.equal(peer.connection.openStreams, 0);
-      // The connection goes on.
+      // The connection stays open.
       peer.send(get(3));
       assert.equal(peer.streams.at(-1)?.id, 3);
     });
@@ -231,18 +231,18 @@ describe("what ends a stream", () => {
     assert.equal(peer.streams[1]?.head.headers["x"]?.length, 60_000);
   });
 
-  it("more streams than allowed: refused, so that the client may try again", async () => {
+  it("more streams than allowed are refused, so that the client may retry", async () => {
     const peer = new Peer({ limits: { streamsPerConnectionMax: 2 } });
     peer.send(get(1), get(3), get(5));
     assert.deepEqual(resets(await peer.received()), [[5, errorCode.refusedStream]]);
-    peer.streams[0]?.answer(204, {}, undefined);
+    peer.streams[0]?.respond(204, {}, undefined);
     peer.send(get(7));
     assert.equal(peer.streams.at(-1)?.id, 7);
   });
 });
 
-describe("requests and answers", () => {
-  it("heads keep every byte, and what comes twice is joined", () => {
+describe("requests and responses", () => {
+  it("headers keep every byte, and repeated headers are joined", () => {
     const peer = new Peer();
     const fields: [string, string][] = [
       [":authority", "host"],
@@ -264,13 +264,13 @@ describe("requests and answers", () => {
     ]);
   });
 
-  it("frames may come byte by byte", async () => {
+  it("frames may arrive byte by byte", async () => {
     const peer = new Peer({ onStream: ok("hello") });
     for (const byte of get(1)) peer.send(Buffer.from([byte]));
     assert.equal(bodyOf(await peer.received(), 1), "hello");
   });
 
-  it("a body comes whole, padded or not, with trailers or without", async () => {
+  it("a body arrives whole, padded or not, with trailers or without", async () => {
     const read = async (...frames: Buffer[]) => {
       const peer = new Peer();
       peer.send(openPost);
@@ -289,7 +289,7 @@ describe("requests and answers", () => {
     assert.equal(await read(data(1, Buffer.alloc(0), true)), "");
   });
 
-  it("a body beyond its limit is refused, one of its size is not", async () => {
+  it("a body beyond its limit is rejected, a body of exactly the limit is not", async () => {
     for (const [size, expected] of [
       [100, 100],
       [101, "too-large"],
@@ -305,7 +305,7 @@ describe("requests and answers", () => {
     }
   });
 
-  it("a client that goes away in the middle of its body is noticed", async () => {
+  it("a client that disconnects in the middle of its body aborts the request", async () => {
     const peer = new Peer();
     peer.send(openPost);
     let closes = 0;
@@ -315,18 +315,18 @@ describe("requests and answers", () => {
     assert.deepEqual([(await done) instanceof BodyError, closes], [true, 1]);
   });
 
-  it("an answer before the end of the body is followed by a reset without an error", async () => {
+  it("a response before the end of the body is followed by RST_STREAM with NO_ERROR", async () => {
     const peer = new Peer({ onStream: ok("no") });
     peer.send(openPost);
     const received = await peer.received();
     assert.equal(bodyOf(received, 1), "no");
     assert.deepEqual(resets(received), [[1, errorCode.noError]]);
-    // What was on its way does no harm.
+    // Late frames do no harm.
     peer.send(data(1, Buffer.from("late")));
     assert.equal(peer.isEnded, false);
   });
 
-  it("a client that waits for it is told to go on", async () => {
+  it("a client that expects 100-continue gets it", async () => {
     const peer = new Peer();
     peer.send(headers(1, [...postFields, ["expect", "100-continue"]], { isEnd: false }));
     assert.equal((await peer.received()).length, 0);
@@ -336,7 +336,7 @@ describe("requests and answers", () => {
     assert.equal((interim?.flags ?? 0) & flag.endStream, 0);
   });
 
-  it("a ping comes back", async () => {
+  it("a PING is acknowledged", async () => {
     const peer = new Peer();
     peer.send(frame({ type: 6, payload: Buffer.from("12345678") }));
     const [pong] = await peer.received();
@@ -344,13 +344,13 @@ describe("requests and answers", () => {
   });
 });
 
-describe("flow", () => {
-  it("looks no more at memory that was lent once nothing of it waits, whatever the size of its frames", async () => {
+describe("flow control", () => {
+  it("releases memory that it borrowed once no byte of it is queued, for frames of any size", async () => {
     const peer = new Peer();
     peer.send(get(1));
     const [stream] = peer.streams;
     assert.ok(stream !== undefined);
-    stream.begin(200, {});
+    stream.writeHead(200, {});
     await peer.received();
     const lent = Buffer.alloc(20_000);
     const texts: string[] = [];
@@ -361,20 +361,20 @@ describe("flow", () => {
       peer.send(frame({ type: 8, payload: number(bytes) }));
       peer.send(frame({ type: 8, streamId: 1, payload: number(bytes) }));
       stream.write(part);
-      await stream.emptied();
+      await stream.drained();
       lent.fill("x");
       bodies.push(bodyOf(await peer.received(), 1));
     }
     assert.deepEqual(bodies, texts);
   });
 
-  it("no answer goes beyond the stream's window or the connection's", async () => {
+  it("no response exceeds the stream's window or the connection's", async () => {
     const peer = new Peer({ onStream: ok("x".repeat(100_000)), greeting: settings([4, 1000]) });
     peer.send(get(1), get(3));
     const first = await peer.received();
     assert.deepEqual([bytesOf(first, 1), bytesOf(first, 3)], [1000, 1000]);
     peer.send(frame({ type: 8, streamId: 3, payload: number(90_000) }));
-    // 65,535 for all, of which 2,000 are gone.
+    // 65,535 for all streams, of which 2,000 are used.
     assert.equal(bytesOf(await peer.received(), 3), 63_535);
     peer.send(frame({ type: 8, payload: number(1_000_000) }));
     assert.equal(bytesOf(await peer.received(), 3), 91_000 - 1000 - 63_535);
@@ -384,7 +384,7 @@ describe("flow", () => {
     assert.equal(peer.connection.openStreams, 0);
   });
 
-  it("large answers take turns", async () => {
+  it("large responses share the connection in turns", async () => {
     const peer = new Peer({ onStream: ok("x".repeat(30_000)) });
     peer.isBlocked = true;
     peer.send(frame({ type: 6, payload: Buffer.alloc(8) }));
@@ -397,12 +397,12 @@ describe("flow", () => {
     assert.deepEqual(order, [1, 3, 1, 3]);
   });
 
-  it("a writer is told to wait, and woken when there is room or nobody reads", async () => {
+  it("a writer is paused, and resumed when the window opens or the client cancels the stream", async () => {
     const peer = new Peer({ greeting: settings([4, 0]) });
     peer.send(get(1), get(3));
     const [first, second] = peer.streams;
     for (const stream of [first, second]) {
-      stream?.begin(200, {});
+      stream?.writeHead(200, {});
       assert.equal(stream?.write(Buffer.alloc(10_000)), true);
       assert.equal(stream?.write(Buffer.alloc(10_000)), false);
     }
@@ -413,7 +413,7 @@ describe("flow", () => {
     assert.equal(second?.write(Buffer.from("into the void")), true);
   });
 
-  it("a body that is read keeps the windows open, one that is not does not", async () => {
+  it("a body that the handler reads reopens the windows, an unread body does not", async () => {
     const peer = new Peer();
     peer.send(openPost, headers(3, postFields, { isEnd: false }));
     peer.streams[0]?.readBody(streamWindowBytes * 2, () => {});
@@ -426,7 +426,7 @@ describe("flow", () => {
   });
 });
 
-/** A request with one header of this size, in as many frames as it takes. */
+/** A request with one header of this size, in as many frames as needed. */
 function large(size: number, streamId = 1): Buffer[] {
   const bytes = block([...getFields, ["x", "y".repeat(size)]]);
   const frames: Buffer[] = [];

@@ -1,8 +1,10 @@
 /**
- * The server's end of one HTTP/2 connection (RFC 9113): bytes in, bytes out, requests to whoever answers them. It knows no sockets.
+ * The server side of one HTTP/2 connection (RFC 9113): bytes in, bytes out, requests to the
+ * handler. It uses no sockets.
  *
- * Why our own: Node's costs some 30 us of its one thread per request, in objects and events that nobody here asks for; this costs
- * about 6 (docs/adr/0008). It leaves out what an API server has no use for: push, priorities, CONNECT, trailers of its own.
+ * Why an own implementation: Node's costs some 30 us of its one thread per request, in objects and
+ * events that this server does not need; this costs about 6 (docs/adr/0008). It omits features that
+ * an API server does not use: push, priorities, CONNECT, response trailers.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
@@ -49,15 +51,18 @@ export interface ConnectionOptions {
   readonly inbound: InboundBudget;
   readonly outbound: OutboundBudget;
   readonly unread: UnreadResponseBudget;
-  /** Nothing more is to be delivered, and again something is. */
-  readonly hold: (isHeld: boolean) => void;
-  /** A request has come; its body may still be on its way. */
+  /** Pauses and resumes reading from the socket. */
+  readonly setReadPaused: (isHeld: boolean) => void;
+  /** Called for a new request; its body may still be in flight. */
   readonly onStream: (stream: ServerStream) => void;
-  /** False when it did not leave at once; `drained` must be called when it has, and `done` when the bytes are no longer needed. */
+  /**
+   * False when the bytes did not leave at once; `drained` must be called when they have, and `done`
+   * when the bytes are no longer needed.
+   */
   readonly write: (bytes: Uint8Array, done?: () => void) => boolean;
-  /** Nothing more will be written. */
+  /** No more bytes will be written. */
   readonly end: () => void;
-  /** The peer broke the rules. */
+  /** Called when the peer violated the protocol. */
   readonly onError: (error: Error) => void;
 }
 
@@ -67,11 +72,11 @@ export interface ConnectionLimits {
   readonly streamsPerConnectionMax: number;
 }
 
-/** What a client may send of a body before anybody has taken any of it. */
+/** The bytes of a body that a client may send before the handler reads any. */
 export const streamWindowBytes = 1 << 20;
-/** The same for all bodies of a connection together. */
+/** The same limit for all bodies of a connection together. */
 export const connectionWindowBytes = 8 << 20;
-/** Windows that a client may widen before it has asked for or got anything. */
+/** WINDOW_UPDATE frames that a client may send before its first request or response. */
 const windowUpdatesFree = 16;
 
 const { awaitedBodyBytesMax, closedPerTurnMax, controlFramesPerUnit } = eventLoopLimits.inbound;
@@ -85,9 +90,9 @@ export class Connection implements StreamConnection {
   readonly #abuse: AbuseBudget;
   readonly #streams = new Map<number, ServerStream>();
   readonly #closedStreams = new ClosedStreams();
-  readonly #arrivals: Arrivals;
+  readonly #pendingBodies: Arrivals;
   readonly #queued: QueuedStreams<ServerStream>;
-  #isGreeted = false;
+  #hasSentSettings = false;
   #isClosed = false;
   #isDraining = false;
   #lastStreamId = 0;
@@ -95,49 +100,49 @@ export class Connection implements StreamConnection {
   #windowUpdates = 0;
   #streamSendWindow = windowDefault;
   #receiveWindow = connectionWindowBytes;
-  /** What was taken of bodies, and the peer has not been told yet. */
+  /** Consumed bytes of bodies that the peer has no WINDOW_UPDATE for yet. */
   #consumedBytes = 0;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#blocks = new HeaderBlocks(options.limits.headerBytesMax);
     this.#abuse = new AbuseBudget(options.clock);
-    this.#arrivals = new Arrivals(options.clock, options.inbound);
+    this.#pendingBodies = new Arrivals(options.clock, options.inbound);
     this.#in = new Inbound({
       budget: options.inbound,
-      readOn: () => this.#readOn(),
-      hold: options.hold,
+      resumeReading: () => this.#resumeReading(),
+      setReadPaused: options.setReadPaused,
     });
     this.#out = new Outbound({
       budget: options.outbound,
       write: options.write,
-      onAnswered: this.#onAnswered,
-      onStuck: () => this.#cut(new Error("the client does not read what it is sent")),
+      onResponseSent: this.#onResponseSent,
+      onPeerNotReading: () => this.#abort(new Error("the client does not read what it is sent")),
     });
     const { unread, inbound } = options;
     this.#queued = new QueuedStreams({ unread, inbound, begin: this.#begin });
-    this.#greet(options.limits);
+    this.#sendSettings(options.limits);
   }
 
   get openStreams(): number {
     return this.#streams.size;
   }
 
-  /** Something is open, or was asked since this was last called. */
-  wasBusy(): boolean {
+  /** Whether a stream is open, or was opened since the last call. */
+  wasActive(): boolean {
     const isBusy = this.#streams.size > 0 || this.#lastStreamId !== this.#seenStreamId;
     this.#seenStreamId = this.#lastStreamId;
     return isBusy;
   }
 
-  /** Bytes from the peer. */
+  /** Processes bytes from the peer. */
   receive(bytes: Buffer): void {
     if (this.#isClosed) return;
     this.#in.push(bytes);
-    this.#readOn();
+    this.#resumeReading();
   }
 
-  #readOn(): void {
+  #resumeReading(): void {
     if (this.#isClosed) return;
     this.#out.beginTurn();
     try {
@@ -149,18 +154,18 @@ export class Connection implements StreamConnection {
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
       this.#out.goAway(this.#lastStreamId, error.code);
-      this.#cut(error);
+      this.#abort(error);
     } finally {
       this.#out.endTurn();
     }
   }
 
-  /** What was written has left. */
+  /** Called when the written bytes have left. */
   drained(): void {
     this.#out.drained();
   }
 
-  /** Takes no new requests; ends when the open ones are answered. */
+  /** Accepts no new requests; ends when the open ones are answered. */
   drain(): void {
     if (this.#isDraining || this.#isClosed) return;
     this.#isDraining = true;
@@ -168,38 +173,41 @@ export class Connection implements StreamConnection {
     this.#endWhenIdle();
   }
 
-  /** The peer is gone. */
+  /** Called when the peer is gone. */
   closed(): void {
     this.#isClosed = true;
-    this.#arrivals.cancel();
+    this.#pendingBodies.cancel();
     this.#in.closed();
-    this.#out.forgetAll();
+    this.#out.clear();
     this.#queued.clear();
-    this.#closeSome();
+    this.#closeStreamsInBatches();
   }
 
-  /** Ending a watch takes some ten microseconds, and clients with hundreds of them go at once. */
-  readonly #closeSome = (): void => {
+  /**
+   * Ending a watch takes some ten microseconds, and clients with hundreds of watches disconnect at
+   * once.
+   */
+  readonly #closeStreamsInBatches = (): void => {
     let left = closedPerTurnMax;
     for (const stream of this.#streams.values()) {
       if (left-- === 0) {
         this.#options.inbound.spend(closedPerTurnMax);
-        this.#options.inbound.wait(this.#closeSome);
+        this.#options.inbound.wait(this.#closeStreamsInBatches);
         return;
       }
       this.#streams.delete(stream.id);
-      this.#in.answered(stream);
+      this.#in.responded(stream);
       stream.close();
     }
   };
 
   ready(stream: ServerStream): void {
-    this.#in.answered(stream);
+    this.#in.responded(stream);
     if (!this.#isClosed) this.#out.ready(stream);
   }
 
   consumed(stream: ServerStream, bytes: number): void {
-    this.#giveBack(bytes);
+    this.#returnWindow(bytes);
     stream.consumedBytes += bytes;
     if (stream.isReceived || stream.consumedBytes < streamWindowBytes / 4) return;
     this.#out.windowUpdate(stream.id, stream.consumedBytes);
@@ -212,22 +220,22 @@ export class Connection implements StreamConnection {
   }
 
   proceed(stream: ServerStream): void {
-    this.#out.interim(stream, 100);
+    this.#out.sendInformational(stream, 100);
   }
 
-  arriving(stream: ServerStream): boolean {
-    return this.#arrivals.add(stream);
+  waitForBody(stream: ServerStream): boolean {
+    return this.#pendingBodies.add(stream);
   }
 
-  arrived(stream: ServerStream): void {
-    this.#arrivals.delete(stream);
+  bodyArrived(stream: ServerStream): void {
+    this.#pendingBodies.delete(stream);
   }
 
   #onFrame(frame: Frame): void {
-    if (!this.#isGreeted) {
+    if (!this.#hasSentSettings) {
       if (frame.type !== frameType.settings || (frame.flags & flag.ack) !== 0)
         throw protocolError("settings come first");
-      this.#isGreeted = true;
+      this.#hasSentSettings = true;
     }
     if (this.#blocks.isOpen || frame.type === frameType.headers) {
       const block = this.#blocks.isOpen ? this.#blocks.goOn(frame) : this.#blocks.begin(frame);
@@ -247,14 +255,15 @@ export class Connection implements StreamConnection {
     else if (frame.type === frameType.pushPromise || frame.type === frameType.continuation)
       throw protocolError(`a frame of type ${frame.type} out of place`);
     else {
-      // Priorities, farewells and what is not known yet: ignored when they are well-formed, but not without end.
+      // PRIORITY, GOAWAY and unknown frames are ignored when they are well-formed, within the abuse
+      // budget.
       this.#abuse.spend();
       if (frame.type === frameType.priority) this.#onPriority(frame);
       else if (frame.type === frameType.goAway) checkGoAway(frame);
     }
   }
 
-  /** What is wrong with one is an error of its stream; where that is not open, there is only the connection to end. */
+  /** An invalid PRIORITY is an error of its stream; when that is not open, the connection ends. */
   #onPriority({ streamId, payload }: Frame): void {
     if (streamId === 0) throw protocolError("a priority of the connection");
     const code = payload.length !== 5 ? errorCode.frameSizeError : errorCode.protocolError;
@@ -264,7 +273,9 @@ export class Connection implements StreamConnection {
     this.reset(stream, code);
   }
 
-  /** Every block is decoded, also of requests that are refused: both ends must keep the same table. */
+  /**
+   * Every block is decoded, also of refused requests: both sides must keep the same HPACK table.
+   */
   #onBlock({ streamId, isEnd, isSelfDependent, payload }: HeaderBlock): void {
     const { headerBytesMax, headerPairsMax, streamsPerConnectionMax } = this.#options.limits;
     const fields: HeaderField[] = [];
@@ -278,7 +289,7 @@ export class Connection implements StreamConnection {
     if (open !== undefined) this.#onTrailers(open, isSelfDependent ? undefined : fields, isEnd);
     else if (streamId <= this.#lastStreamId) {
       this.#abuse.spend();
-      this.#onLate(streamId);
+      this.#onClosedStreamFrame(streamId);
     } else {
       this.#lastStreamId = streamId;
       if (isSelfDependent) this.#refuse(streamId, isEnd, errorCode.protocolError);
@@ -289,8 +300,8 @@ export class Connection implements StreamConnection {
     }
   }
 
-  /** More of a stream that is closed (RFC 9113, 5.1). */
-  #onLate(streamId: number): void {
+  /** A frame for a closed stream (RFC 9113, 5.1). */
+  #onClosedStreamFrame(streamId: number): void {
     const end = this.#closedStreams.find(streamId, this.#lastStreamId);
     if (end === "ended")
       throw new ConnectionError(errorCode.streamClosed, "a stream goes on after its end");
@@ -319,13 +330,13 @@ export class Connection implements StreamConnection {
     this.#queued.noteUnread(bytes);
   }
 
-  /** Ends the answers of which nothing was sent while it was looked `looksMax` times. */
+  /** Ends the responses without progress for `looksMax` checks. */
   endStalled(looksMax: number): void {
     for (const stream of this.#streams.values())
-      if (stream.look() >= looksMax) this.reset(stream, errorCode.cancel);
+      if (stream.checkProgress() >= looksMax) this.reset(stream, errorCode.cancel);
   }
 
-  /** Undefined: they say what makes no sense. */
+  /** Undefined for malformed trailers. */
   #onTrailers(
     stream: ServerStream,
     fields: readonly HeaderField[] | undefined,
@@ -353,14 +364,15 @@ export class Connection implements StreamConnection {
     const stream = this.#streams.get(streamId);
     this.#in.spendBytes(payload.length + frameHeadBytes);
     if (stream === undefined || stream.isReceived) {
-      this.#giveBack(payload.length);
+      this.#returnWindow(payload.length);
       if (stream !== undefined) this.reset(stream, errorCode.streamClosed);
-      else this.#onLate(streamId);
+      else this.#onClosedStreamFrame(streamId);
       return;
     }
-    // It has not begun, and does not before others are read: it may be asked for again later, and holds nothing until then.
+    // The request has not begun, and does not before the client reads other responses: the client
+    // may retry it later, and it holds nothing until then.
     if (stream.isQueued && stream.receivedBytes + body.length > awaitedBodyBytesMax) {
-      this.#giveBack(payload.length);
+      this.#returnWindow(payload.length);
       this.reset(stream, errorCode.refusedStream);
       return;
     }
@@ -392,12 +404,13 @@ export class Connection implements StreamConnection {
         this.#streamSendWindow = bytes;
       },
     });
-    this.#out.small(frameType.settings, flag.ack, 0, noBytes);
-    // What the wider windows let through comes after the acknowledgement: before it, the peer counts by the old ones.
+    this.#out.sendControlFrame(frameType.settings, flag.ack, 0, noBytes);
+    // The data for the wider windows is sent after the acknowledgement: before it, the peer counts
+    // by the old ones.
     const change = this.#streamSendWindow - windowBefore;
     if (change === 0) return;
     this.#in.spend(this.#streams.size / controlFramesPerUnit);
-    for (const stream of this.#streams.values()) this.#out.widenStream(stream, change);
+    for (const stream of this.#streams.values()) this.#out.increaseStreamWindow(stream, change);
   }
 
   #onPing(frame: Frame): void {
@@ -405,19 +418,20 @@ export class Connection implements StreamConnection {
     if (frame.streamId !== 0) throw protocolError("a ping of a stream");
     this.#abuse.spend();
     if ((frame.flags & flag.ack) !== 0) return;
-    this.#out.small(frameType.ping, flag.ack, 0, frame.payload);
+    this.#out.sendControlFrame(frameType.ping, flag.ack, 0, frame.payload);
   }
 
   #onWindowUpdate(frame: Frame): void {
     checkLength(frame, 4);
-    // Two for each frame of data, one for each request, and a few: more widen nothing.
+    // Two for each DATA frame, one for each request, and a few more are useful: further ones are
+    // noise.
     const isNoise =
       ++this.#windowUpdates > 2 * this.#out.dataFrames + this.#lastStreamId + windowUpdatesFree;
-    if (isNoise || this.#out.takeSlivers()) this.#abuse.spend();
+    if (isNoise || this.#out.hadTinyDataFrames()) this.#abuse.spend();
     const { streamId } = frame;
     const bytes = frame.payload.readUInt32BE(0) & windowMax;
     if (streamId === 0) {
-      this.#out.widen(bytes);
+      this.#out.increaseWindow(bytes);
       return;
     }
     if (isIdle(streamId, this.#lastStreamId)) throw protocolError("a window of nothing");
@@ -425,15 +439,15 @@ export class Connection implements StreamConnection {
     if (stream === undefined) return;
     if (bytes === 0) this.reset(stream, errorCode.protocolError);
     else if (stream.sendWindow + bytes > windowMax) this.reset(stream, errorCode.flowControlError);
-    else this.#out.widenStream(stream, bytes);
+    else this.#out.increaseStreamWindow(stream, bytes);
   }
 
-  readonly #onAnswered = (stream: ServerStream): void => {
-    stream.isAnswered = true;
+  readonly #onResponseSent = (stream: ServerStream): void => {
+    stream.isResponseSent = true;
     this.#abuse.regain();
     if (stream.isReceived) this.#close(stream);
-    // What is left of a body that nobody wants is not waited for (RFC 9113, 8.1). Node's client loses the end of a stream whose reset
-    // comes with its answer, so that the reset comes a turn later.
+    // The rest of an unwanted body is not awaited (RFC 9113, 8.1). Node's client loses the end of a
+    // stream whose reset comes with its response, so the reset is sent a turn later.
     else setImmediate(() => stream.reset(errorCode.noError));
   };
 
@@ -441,14 +455,14 @@ export class Connection implements StreamConnection {
     this.#streams.delete(stream.id);
     this.#closedStreams.add(stream.id, stream.isReceived ? "ended" : how);
     this.#queued.delete(stream);
-    this.#in.answered(stream);
-    this.#out.forget(stream);
-    this.#giveBack(stream.close());
+    this.#in.responded(stream);
+    this.#out.remove(stream);
+    this.#returnWindow(stream.close());
     if (this.#isDraining) this.#endWhenIdle();
   }
 
-  /** The peer may send as much again as was taken; told in large steps. */
-  #giveBack(bytes: number): void {
+  /** Returns the window of consumed bytes to the peer, in large steps. */
+  #returnWindow(bytes: number): void {
     this.#consumedBytes += bytes;
     if (this.#consumedBytes < connectionWindowBytes / 4 || this.#isClosed) return;
     this.#receiveWindow += this.#consumedBytes;
@@ -462,7 +476,7 @@ export class Connection implements StreamConnection {
     this.#out.reset(streamId, code);
   }
 
-  #cut(error: Error): void {
+  #abort(error: Error): void {
     if (this.#isClosed) return;
     this.#options.onError(error);
     this.closed();
@@ -473,18 +487,18 @@ export class Connection implements StreamConnection {
   #endWhenIdle(): void {
     if (this.#streams.size > 0 || this.#isClosed) return;
     this.#isClosed = true;
-    this.#arrivals.cancel();
+    this.#pendingBodies.cancel();
     this.#out.flush();
     this.#options.end();
   }
 
-  #greet({ headerBytesMax, streamsPerConnectionMax }: ConnectionLimits): void {
+  #sendSettings({ headerBytesMax, streamsPerConnectionMax }: ConnectionLimits): void {
     const payload = writeSettings([
       [setting.maxConcurrentStreams, streamsPerConnectionMax],
       [setting.initialWindowSize, streamWindowBytes],
       [setting.maxHeaderListSize, headerBytesMax],
     ]);
-    this.#out.small(frameType.settings, 0, 0, payload);
+    this.#out.sendControlFrame(frameType.settings, 0, 0, payload);
     this.#out.windowUpdate(0, connectionWindowBytes - windowDefault);
   }
 }

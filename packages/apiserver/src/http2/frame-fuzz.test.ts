@@ -1,6 +1,6 @@
 /**
- * Frames by seed: random ones in random order, cut at random, on a connection whose end is predicted by a plain model of RFC 9113, 5.1.
- * `KCP_SEED` and `KCP_HISTORIES` choose others.
+ * Seeded fuzzing: random frames in random order, split at random, on a connection whose end a
+ * simple model of RFC 9113, 5.1 predicts. `KCP_SEED` and `KCP_HISTORIES` choose others.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -16,7 +16,10 @@ const streamsMax = 3;
 
 type State = "open" | "working" | "ended" | "reset" | "cut";
 
-/** What a connection does with whole, well-formed frames. Requests are answered when they are there, but for every other one, which never is. */
+/**
+ * The behaviour of a connection for complete, well-formed frames. Complete requests are answered,
+ * except every other one, which never is.
+ */
 class Model {
   readonly states = new Map<number, State>();
   lastId = 0;
@@ -31,7 +34,8 @@ class Model {
   headers(id: number, isEnd: boolean): void {
     const state = this.states.get(id);
     if (id % 2 === 0) this.ends = errorCode.protocolError;
-    // Headers that do not end the request are no trailers, and ours have what trailers must not have.
+    // Headers without END_STREAM are not trailers, and these have fields that trailers must not
+    // have.
     else if (state === "open") this.#reset(id, errorCode.protocolError);
     else if (id <= this.lastId) this.#late(id);
     else {
@@ -128,7 +132,7 @@ function peerOf(): Peer {
     limits: { streamsPerConnectionMax: streamsMax },
     onStream: (stream) =>
       stream.readBody(1 << 20, (result) => {
-        if (!(result instanceof Error) && stream.id % 4 === 1) stream.answer(204, {}, undefined);
+        if (!(result instanceof Error) && stream.id % 4 === 1) stream.respond(204, {}, undefined);
       }),
   });
 }
@@ -141,8 +145,8 @@ function sendInParts(peer: Peer, bytes: Buffer, random: SeededRandom): void {
   }
 }
 
-describe("frames at random", () => {
-  it("a connection does with well-formed frames what the RFC says, however they are cut", async () => {
+describe("random frames", () => {
+  it("a connection processes well-formed frames as the RFC requires, however they are split", async () => {
     let ended = 0;
     for (const seed of seeds) {
       const random = new SeededRandom(seed);
@@ -169,7 +173,7 @@ describe("frames at random", () => {
     assert.ok(ended > histories / 4 && ended < histories, `${ended} of ${histories} ended`);
   });
 
-  it("a connection bears broken frames: it goes on or ends with a known code, and holds nothing afterwards", async () => {
+  it("a connection survives malformed frames: it stays open or ends with a known code, and holds nothing afterwards", async () => {
     const known = new Set<number>(Object.values(errorCode));
     for (const seed of seeds) {
       const random = new SeededRandom(seed);

@@ -1,4 +1,4 @@
-/** Cuts what arrives into frames. Keeps at most one unfinished frame. */
+/** Splits received bytes into frames. Keeps at most one unfinished frame. */
 import type { HeaderField } from "./hpack.ts";
 import {
   ConnectionError,
@@ -14,7 +14,7 @@ export interface Frame {
   readonly type: number;
   readonly flags: number;
   readonly streamId: number;
-  /** A view of what arrived: to be used or copied at once. */
+  /** A view of received bytes: to be used or copied at once. */
   readonly payload: Buffer;
 }
 
@@ -33,12 +33,12 @@ export class FrameReader {
     this.#at = 0;
   }
 
-  /** Nothing of what arrived is left. */
+  /** Whether no received bytes remain. */
   get isEmpty(): boolean {
     return this.#at === this.#bytes.length;
   }
 
-  /** The next whole frame, in order. */
+  /** The next complete frame, in order. */
   next(): Frame | undefined {
     const bytes = this.#bytes;
     if (!this.#isPrefaceRead && !this.#readPreface()) return undefined;
@@ -68,7 +68,7 @@ export class FrameReader {
     return true;
   }
 
-  /** A copy: the rest may be a few bytes of a large buffer. */
+  /** Copies the rest, which may be a few bytes of a large buffer. */
   #keepRest(): undefined {
     if (this.#at === 0) return;
     const rest = this.#bytes.subarray(this.#at);
@@ -79,9 +79,9 @@ export class FrameReader {
 
 const nothing = Buffer.alloc(0);
 
-// What is asked of every frame, whatever it carries.
+// Checks that apply to every type of frame.
 
-/** What a frame carries, without its padding. */
+/** The payload of a frame, without its padding. */
 export function unpadded({ flags, payload }: Frame): Buffer {
   if ((flags & flag.padded) === 0) return payload;
   const padding = payload[0];
@@ -98,12 +98,12 @@ export function checkLength({ payload, type }: Frame, bytes: number): void {
     );
 }
 
-/** A stream that nobody has opened; servers open none. */
+/** Whether no peer has opened the stream; servers open none. */
 export function isIdle(streamId: number, lastStreamId: number): boolean {
   return streamId % 2 === 0 || streamId > lastStreamId;
 }
 
-/** The priority of a stream begins with the one that it comes after. */
+/** The priority of a stream begins with the stream that it depends on. */
 export function dependsOnItself(streamId: number, priority: Buffer): boolean {
   return (priority.readUInt32BE(0) & 0x7fff_ffff) === streamId;
 }
@@ -117,17 +117,17 @@ export function protocolError(message: string): ConnectionError {
   return new ConnectionError(errorCode.protocolError, message);
 }
 
-// Header blocks, put together from the frames that they come in (RFC 9113, 6.2 and 6.10).
+// Assembles header blocks from their frames (RFC 9113, 6.2 and 6.10).
 
-/** A header block comes in at most so many frames. */
+/** The maximal number of frames of a header block. */
 export const headerFramesMax = 64;
 
 export interface HeaderBlock {
   readonly streamId: number;
   readonly isEnd: boolean;
-  /** Its priority is nonsense: so is the request. */
+  /** Whether the priority is invalid, which makes the request malformed. */
   readonly isSelfDependent: boolean;
-  /** A view of what arrived, or a copy: to be used at once. */
+  /** A view of received bytes, or a copy: to be used at once. */
   readonly payload: Buffer;
 }
 
@@ -145,12 +145,12 @@ export class HeaderBlocks {
     this.#bytesMax = headerBytesMax * 2;
   }
 
-  /** Nothing else may come before it is finished. */
+  /** Whether a block is unfinished, during which no other frame is allowed. */
   get isOpen(): boolean {
     return this.#open !== undefined;
   }
 
-  /** The whole block, if this is all of it. */
+  /** The complete block, if this frame has all of it. */
   begin(frame: Frame): HeaderBlock | undefined {
     const { streamId, flags } = frame;
     if (streamId % 2 === 0) throw protocolError(`a request with the number ${streamId}`);
@@ -164,12 +164,12 @@ export class HeaderBlocks {
     const isEnd = (flags & flag.endStream) !== 0;
     const block: HeaderBlock = { streamId, isEnd, isSelfDependent, payload };
     if ((flags & flag.endHeaders) !== 0) return block;
-    // A copy: the rest comes with later bytes.
+    // A copy: the rest arrives with later bytes.
     this.#open = { ...block, parts: [Buffer.from(payload)], bytes: payload.length };
     return undefined;
   }
 
-  /** The whole block, if this was the rest of it. */
+  /** The complete block, if this frame was the rest of it. */
   goOn({ type, streamId, flags, payload }: Frame): HeaderBlock | undefined {
     const block = this.#open as OpenBlock;
     if (type !== frameType.continuation || streamId !== block.streamId)
@@ -185,20 +185,21 @@ export class HeaderBlocks {
   }
 }
 
-// The fields of a header block as the head of a request, by the rules of RFC 9113, 8.2 and 8.3.
+// Parses the fields of a header block to the head of a request, by the rules of RFC 9113, 8.2 and
+// 8.3.
 
 export interface RequestHead {
   readonly method: string;
   readonly path: string;
-  /** Names in lower case, `:authority` included; what came twice is joined. */
+  /** Names in lower case, `:authority` included; repeated headers are joined. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As they came, each for itself: for headers whose values may hold commas. */
+  /** The fields as received, one by one: for headers whose values may contain commas. */
   readonly fields: readonly HeaderField[];
-  /** As announced; undefined when nothing was. */
+  /** The announced length; undefined without one. */
   readonly contentLength: number | undefined;
 }
 
-/** These speak about one connection, and HTTP/2 says such things in frames. */
+/** Connection-specific headers, for which HTTP/2 has frames. */
 const connectionNames = new Set([
   "connection",
   "keep-alive",
@@ -209,7 +210,7 @@ const connectionNames = new Set([
 
 /** Undefined when the request is malformed: its stream is then reset. */
 export function readHead(fields: readonly HeaderField[]): RequestHead | undefined {
-  // Without a prototype: names come from outside.
+  // Without a prototype: clients choose the names.
   const headers: Record<string, string> = Object.create(null);
   let method: string | undefined;
   let path: string | undefined;
@@ -240,7 +241,7 @@ export function readHead(fields: readonly HeaderField[]): RequestHead | undefine
   return { method, path, headers, fields, contentLength: Number(announced) };
 }
 
-/** What follows a body: nothing that we use, but it must keep the rules, too. */
+/** Validates trailers, which the server ignores otherwise. */
 export function isTrailer(fields: readonly HeaderField[]): boolean {
   return fields.every(({ name, isValid }) => isValid && name.charCodeAt(0) !== colon);
 }

@@ -1,4 +1,4 @@
-/** Header blocks against the examples of RFC 7541, and against ourselves with random headers. */
+/** Header blocks against the examples of RFC 7541, and round trips with random headers. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
@@ -58,7 +58,7 @@ describe("the examples of RFC 7541, appendix C", () => {
     });
   }
 
-  it("literals that are not kept (C.2)", () => {
+  it("literals without indexing (C.2)", () => {
     const decoder = new HeaderDecoder();
     const read = (hex: string) => decoded(decoder, Buffer.from(hex, "hex"));
     assert.deepEqual(read("040c2f73616d706c652f70617468"), [[":path", "/sample/path"]]);
@@ -66,7 +66,7 @@ describe("the examples of RFC 7541, appendix C", () => {
   });
 });
 
-describe("a literal that is never to be kept and comes again", () => {
+describe("a repeated never-indexed literal", () => {
   const token = "t".repeat(200);
   const literal = (index: number, value: string) =>
     Buffer.concat([neverKept(index), lengthOf(value.length), Buffer.from(value, "latin1")]);
@@ -76,7 +76,7 @@ describe("a literal that is never to be kept and comes again", () => {
     return fields;
   };
 
-  it("is the same object, so that its text is read, checked and hashed once", () => {
+  it("is the same object, so that its text is decoded, validated and hashed once", () => {
     const decoder = new HeaderDecoder();
     const [first] = fieldsOf(decoder, literal(authorization, token));
     const [again] = fieldsOf(decoder, literal(authorization, token));
@@ -84,7 +84,7 @@ describe("a literal that is never to be kept and comes again", () => {
     assert.equal(first?.value, token);
   });
 
-  it("is another as soon as one byte, its length or its name is another", () => {
+  it("is another object when one byte, its length or its name differs", () => {
     const decoder = new HeaderDecoder();
     for (const [index, value] of [
       [authorization, token],
@@ -101,8 +101,8 @@ describe("a literal that is never to be kept and comes again", () => {
     }
   });
 
-  it("is not taken for the same bytes in another code", () => {
-    // The first byte of 0x1f 0x1f … is no text that Huffman's code has for "\x1f\x1f…".
+  it("is not mistaken for the same bytes in another encoding", () => {
+    // The bytes 0x1f 0x1f … are not the Huffman code of "\x1f\x1f…".
     const bytes = Buffer.alloc(40, 0x1f);
     const asText = Buffer.concat([neverKept(authorization), Buffer.from([40]), bytes]);
     const asHuffman = Buffer.concat([neverKept(authorization), Buffer.from([0x80 | 40]), bytes]);
@@ -114,7 +114,7 @@ describe("a literal that is never to be kept and comes again", () => {
     assert.equal(fieldsOf(decoder, asText)[0]?.value, "\x1f".repeat(40));
   });
 
-  it("is not taken for one whose name had the same number in another state of the table", () => {
+  it("is not mistaken for one whose name had the same index in another state of the table", () => {
     const decoder = new HeaderDecoder();
     const firstOfTable = 62;
     const named = (name: string) =>
@@ -125,7 +125,7 @@ describe("a literal that is never to be kept and comes again", () => {
     assert.equal(fieldsOf(decoder, literal(firstOfTable, token))[0]?.name, "x-second");
   });
 
-  it("holds on to a copy, not to the buffer that it came in", () => {
+  it("keeps a copy, not its receive buffer", () => {
     const decoder = new HeaderDecoder();
     const block = literal(authorization, token);
     fieldsOf(decoder, block);
@@ -134,7 +134,7 @@ describe("a literal that is never to be kept and comes again", () => {
     assert.equal(fieldsOf(decoder, literal(authorization, token))[0]?.value, token);
   });
 
-  it("is not remembered beyond a size, or by another connection", () => {
+  it("is not cached beyond a size, or for another connection", () => {
     const decoder = new HeaderDecoder();
     const long = "l".repeat(rememberedLiteralBytesMax + 1);
     const [first] = fieldsOf(decoder, literal(authorization, long));
@@ -146,16 +146,16 @@ describe("a literal that is never to be kept and comes again", () => {
   });
 });
 
-/** Of the static table. */
+/** The index in the static table. */
 const authorization = 23;
 const cookie = 32;
 
-/** The first byte or two of a literal that is never to be kept, with the name of that number. */
+/** The first byte or two of a never-indexed literal with that name index. */
 function neverKept(index: number): Buffer {
   return Buffer.from([0x1f, index - 15]);
 }
 
-/** Of a string as it is. */
+/** The length prefix of a string without Huffman code. */
 function lengthOf(length: number): Buffer {
   if (length < 127) return Buffer.from([length]);
   const bytes = [127];
@@ -164,7 +164,7 @@ function lengthOf(length: number): Buffer {
   return Buffer.from([...bytes, left]);
 }
 
-describe("what the encoder writes, the decoder reads", () => {
+describe("the decoder reads what the encoder writes", () => {
   const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}$/);
   const value = fc.oneof(
     fc.constantFrom("application/json", "no-cache, private", "1"),
@@ -200,7 +200,7 @@ describe("what the encoder writes, the decoder reads", () => {
     );
   });
 
-  it("what repeats is sent once, and by number after that", () => {
+  it("with repeated headers that are sent once, and by index after that", () => {
     const encoder = new HeaderEncoder();
     const common = { "content-type": "application/json", "cache-control": "no-cache, private" };
     const first = encoder.encode(200, { ...common, "audit-id": "a" }).length;

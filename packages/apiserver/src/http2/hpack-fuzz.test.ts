@@ -1,6 +1,7 @@
 /**
- * Header compression by seed: random headers written in every way there is, and the same bytes broken at random, read by our decoder and by
- * one that does word for word what RFC 7541 says. `KCP_SEED` and `KCP_HISTORIES` choose others.
+ * Seeded fuzzing of header compression: random headers in every encoding, and the same bytes
+ * corrupted at random, read by the decoder and by a literal implementation of RFC 7541. `KCP_SEED`
+ * and `KCP_HISTORIES` choose others.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -45,7 +46,7 @@ function text(value: string, random: SeededRandom): Buffer {
   return Buffer.concat([integer(bytes.length, 7, 0x80), bytes]);
 }
 
-/** Every form that the field may have now, one of them at random. */
+/** One of the encodings that the field may have now, at random. */
 function write(field: Field, table: PlainTable, random: SeededRandom): Buffer {
   const indexes = Array.from({ length: 61 + table.fields.length }, (_, at) => at + 1);
   const same = indexes.filter((index) => {
@@ -98,8 +99,8 @@ function broken(block: Buffer, random: SeededRandom): Buffer {
   return Buffer.from(bytes.map((byte) => byte ?? 0));
 }
 
-describe("header blocks at random", () => {
-  it("headers written in any way are read as they were meant, over many blocks of a connection", () => {
+describe("random header blocks", () => {
+  it("headers in any encoding are decoded correctly, over many blocks of a connection", () => {
     for (const seed of seeds) {
       const random = new SeededRandom(seed);
       const table = new PlainTable();
@@ -112,7 +113,7 @@ describe("header blocks at random", () => {
     }
   });
 
-  it("broken blocks are read as the RFC reads them, or end the connection with COMPRESSION_ERROR", () => {
+  it("corrupted blocks are decoded as the RFC requires, or end the connection with COMPRESSION_ERROR", () => {
     let refused = 0;
     let accepted = 0;
     for (const seed of seeds) {
@@ -126,7 +127,7 @@ describe("header blocks at random", () => {
         try {
           expected = plain.decode(bytes);
         } catch {
-          // It makes no sense: ours must say so, too.
+          // The block is malformed: the decoder must reject it, too.
         }
         try {
           assert.deepEqual(read(decoder, bytes), expected, `seed ${seed}`);
@@ -144,7 +145,7 @@ describe("header blocks at random", () => {
     assert.ok(refused > seeds.length / 4 && accepted > seeds.length, `${refused} and ${accepted}`);
   });
 
-  it("what the encoder writes is read by the RFC, whatever table sizes the client asks for", () => {
+  it("the reference decoder reads what the encoder writes, for all table sizes that the client requests", () => {
     for (const seed of seeds) {
       const random = new SeededRandom(seed);
       const [encoder, plain] = [new HeaderEncoder(), new PlainDecoder()];

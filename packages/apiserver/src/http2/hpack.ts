@@ -1,7 +1,10 @@
-/** Header compression of HTTP/2 (HPACK, RFC 7541): its tables, its Huffman code, and both directions. */
+/**
+ * Header compression of HTTP/2 (HPACK, RFC 7541): its tables, its Huffman code, encoder and
+ * decoder.
+ */
 import { ConnectionError, errorCode, fieldOverheadBytes } from "./protocol.ts";
 
-/** The headers that every HTTP/2 peer knows by number (RFC 7541, appendix A). The first has the number 1. */
+/** The static table of HPACK (RFC 7541, appendix A). The first entry has the index 1. */
 export const staticTable: readonly (readonly [name: string, value: string])[] = [
   [":authority", ""],
   [":method", "GET"],
@@ -68,9 +71,10 @@ export const staticTable: readonly (readonly [name: string, value: string])[] = 
   ].map((name): readonly [string, string] => [name, ""]),
 ];
 
-// The Huffman code of HPACK (RFC 7541, appendix B), decoding only: what we send is short or sent once per connection.
+// The Huffman code of HPACK (RFC 7541, appendix B), decoding only: response headers are short or
+// sent once per connection.
 //
-// The code is canonical, so that the symbols of each length, in order, say everything.
+// The code is canonical, so that the symbols of each length, in order, define it.
 
 /** Runs of symbols by the length of their code: single ones, and ranges with both ends included. */
 const symbolsByLength: Readonly<Record<number, readonly (number | readonly [number, number])[]>> = {
@@ -146,8 +150,9 @@ const symbolsByLength: Readonly<Record<number, readonly (number | readonly [numb
 const endOfString = 256;
 
 /**
- * A machine that eats half a byte per step: `next[state * 16 + nibble]` is the state after it, and the byte that was completed on the
- * way, if any (the shortest code has five bits, so there is never more than one).
+ * A state machine that processes half a byte per step: `next[state * 16 + nibble]` is the next
+ * state, and the byte that was completed on the way, if any (the shortest code has five bits, so
+ * there is never more than one).
  */
 interface Machine {
   readonly next: Uint16Array;
@@ -186,7 +191,7 @@ export function decodeHuffman(bytes: Buffer, start: number, end: number): string
 
 interface TreeNode {
   readonly depth: number;
-  /** Whether the way from the root is all ones. */
+  /** Whether the path from the root is all ones. */
   readonly isOnes: boolean;
   readonly children: [TreeNode | number | undefined, TreeNode | number | undefined];
 }
@@ -252,28 +257,34 @@ function tabulate(states: readonly TreeNode[], root: TreeNode): Machine {
   return { next, emitted, mayEnd };
 }
 
-// Reads header blocks (HPACK, RFC 7541) with the table that both ends of a connection keep in step.
+// Decodes header blocks (HPACK, RFC 7541) with the dynamic table that both sides of a connection
+// keep in step.
 //
-// A field is checked once, when its text arrives; what comes by number later is the same object again. So is what a client never wants in the
-// table and sends with every request, which is how many of them send tokens.
+// A field is validated once, when its text arrives; later references by index return the same
+// object. So do repeated never-indexed literals, which is how many clients send tokens.
 
 export interface HeaderField {
   readonly name: string;
   /** One character per byte. */
   readonly value: string;
-  /** What it counts for in tables and limits. */
+  /** Its size for tables and limits. */
   readonly bytes: number;
-  /** Whether name and value may appear in HTTP/2 at all. */
+  /** Whether name and value are valid in HTTP/2. */
   readonly isValid: boolean;
 }
 
-/** What we let the peer's table hold: the protocol's default, which we never change. */
+/** The limit of the peer's dynamic table: the protocol's default, which is never changed. */
 export const decoderTableBytesMax = 4096;
 
-/** The longest literal that is remembered, as it is sent. Tokens of service accounts have less than a thousand bytes. */
+/**
+ * The longest cached literal, in its encoded form. Tokens of service accounts have less than a
+ * thousand bytes.
+ */
 export const rememberedLiteralBytesMax = 4096;
 
-/** RFC 9113, 8.2.1: names in lower case; values without line ends, and without spaces around them. */
+/**
+ * RFC 9113, 8.2.1: names in lower case; values without line breaks, and without spaces around them.
+ */
 const namePattern = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const badValuePattern = /[\0\r\n]|^[ \t]|[ \t]$/;
 
@@ -289,7 +300,9 @@ export class HeaderDecoder {
   #end = 0;
   #remembered: RememberedLiteral | undefined;
 
-  /** Hands each field of the block to `take`; throws a ConnectionError when the block makes no sense. */
+  /**
+   * Passes each field of the block to `take`; throws a ConnectionError when the block is malformed.
+   */
   decode(block: Buffer, take: (field: HeaderField) => void): void {
     this.#block = block;
     this.#at = 0;
@@ -329,8 +342,9 @@ export class HeaderDecoder {
   }
 
   /**
-   * A token that comes again is the text that it was: its code is not read, and its hash not computed anew. How long the comparison takes
-   * is no way to guess it: a guess takes the place of what it was compared with.
+   * A repeated token is the same string: its Huffman code is not decoded, and its hash not computed
+   * again. The time of the comparison cannot be used to guess a token: a guess replaces the cached
+   * literal that it was compared with.
    */
   #neverKept(): HeaderField {
     const from = this.#at;
@@ -345,7 +359,7 @@ export class HeaderDecoder {
     const index = this.#integer(4);
     const found = this.#literalOf(index);
     const length = this.#at - from;
-    // Numbers beyond the static table are of what is in the table now.
+    // Indexes beyond the static table refer to the current dynamic table.
     const isLasting = index <= staticFields.length;
     if (isLasting && length >= rememberedLiteralBytesMin && length <= rememberedLiteralBytesMax) {
       this.#remembered = {
@@ -406,12 +420,12 @@ export class HeaderDecoder {
 }
 
 interface RememberedLiteral {
-  /** All of it: the number of its name, its code, its length and its text. */
+  /** The complete literal: the index of its name, its encoding, its length and its text. */
   readonly bytes: Buffer;
   readonly field: HeaderField;
 }
 
-/** Shorter ones are as soon read as compared. */
+/** Shorter literals are decoded as fast as compared. */
 const rememberedLiteralBytesMin = 32;
 
 function field(name: string, value: string): HeaderField {
@@ -425,14 +439,17 @@ function broken(message: string): ConnectionError {
 
 const truncated = () => broken("a header block that ends too early");
 
-// Writes header blocks (HPACK, RFC 7541). What is the same in many answers is sent once per connection and by number after that.
+// Encodes header blocks (HPACK, RFC 7541). Headers that repeat across responses are sent once per
+// connection and by index after that.
 
-/** Different in every answer: keeping them would only push out what is worth keeping. */
+/** Different in every response: indexing them would only evict useful entries. */
 const passingNames = new Set(["audit-id", "content-length", "etag", "location", "warning"]);
 
 const tableBytesDefault = 4096;
 
-/** Numbers by name and value, without a key made of both: this is done for every header of every answer. */
+/**
+ * Indexes by name and value, without a combined key: every header of every response is looked up.
+ */
 type Numbers = Map<string, Map<string, number>>;
 
 const staticNames = new Map<string, number>();
@@ -442,22 +459,22 @@ staticTable.forEach(([name, value], at) => {
   if (value !== "") put(staticPairs, name, value, at + 1);
 });
 
-/** Blocks are put together here, one at a time, and copied to where they are sent from. */
+/** Blocks are assembled in this buffer, one at a time, and copied into the output. */
 let scratch = Buffer.allocUnsafeSlow(4096);
 
 export class HeaderEncoder {
-  /** What the peer has in its table: how many were added before it. */
+  /** The peer's dynamic table: the number of entries that were added before each. */
   readonly #kept: Numbers = new Map();
-  /** The same, the oldest first. */
+  /** The same entries, the oldest first. */
   readonly #order: (readonly [name: string, value: string])[] = [];
   #tableBytes = 0;
   #tableBytesMax = tableBytesDefault;
   #added = 0;
-  /** The peer asked for another size, which the next block must confirm. */
+  /** Set when the peer requested another size, which the next block must confirm. */
   #resizedTo: number | undefined;
   #length = 0;
 
-  /** The peer's table may hold this much. We never use more than the default. */
+  /** Sets the limit of the peer's table. The encoder never uses more than the default. */
   resize(bytesMax: number): void {
     this.#tableBytesMax = Math.min(bytesMax, tableBytesDefault);
     this.#resizedTo = Math.min(this.#tableBytesMax, this.#resizedTo ?? this.#tableBytesMax);
@@ -480,7 +497,10 @@ export class HeaderEncoder {
     return scratch.subarray(0, this.#length);
   }
 
-  /** The smallest size that was asked for since the last block, then the one that holds (RFC 7541, 4.2). */
+  /**
+   * Confirms the smallest size that was requested since the last block, then the current one (RFC
+   * 7541, 4.2).
+   */
   #confirmSize(smallest: number): void {
     this.#resizedTo = undefined;
     this.#reserve(16);
@@ -517,7 +537,7 @@ export class HeaderEncoder {
     return true;
   }
 
-  /** Makes room for so many bytes. */
+  /** Evicts entries to make space for this many bytes. */
   #evict(bytes: number): void {
     while (this.#tableBytes + bytes > this.#tableBytesMax) {
       const oldest = this.#order.shift();

@@ -1,4 +1,4 @@
-/** How much of a flood is read in a turn, with turns played by hand. */
+/** The part of a flood that is read in a turn, with simulated turns. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
@@ -37,7 +37,7 @@ describe("the inbound budget of a turn", () => {
   const { unitsPerConnectionMax, unitsPerTurnMax, unitsFree, atWorkMax, closedPerTurnMax } =
     eventLoopLimits.inbound;
 
-  it("takes so many requests of a connection, and the others in later turns and in order", () => {
+  it("processes a limited number of requests of a connection, and the others in later turns and in order", () => {
     const { turns, inbound } = budgetOf();
     const peer = new Peer({ inbound, onStream: ok("x") });
     peer.send(gets(unitsPerConnectionMax));
@@ -59,7 +59,7 @@ describe("the inbound budget of a turn", () => {
     );
   });
 
-  it("always takes the few requests of a connection that comes when the turn is spent", () => {
+  it("always processes a few requests of a connection that arrives when the turn is spent", () => {
     const { inbound, turns } = budgetOf();
     const floods = [1, 2].map(() => new Peer({ inbound, onStream: ok("x") }));
     for (const flood of floods) flood.send(gets(100));
@@ -73,7 +73,7 @@ describe("the inbound budget of a turn", () => {
     assert.equal(quiet.streams.length, unitsFree + 1);
   });
 
-  it("shares a turn among all who are held back, however many there are", () => {
+  it("is shared by all connections that are held back, however many there are", () => {
     const { inbound, turns } = budgetOf();
     const floods = Array.from({ length: 40 }, () => new Peer({ inbound, onStream: ok("x") }));
     for (const flood of floods) flood.send(gets(20));
@@ -94,7 +94,7 @@ describe("the inbound budget of a turn", () => {
     assert.equal(peer.isHeld, true);
   });
 
-  it("does not read on while so many requests of a connection are worked on", () => {
+  it("does not read on while too many requests of a connection are in flight", () => {
     const { turns, inbound } = budgetOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
     const peer = new Peer({ inbound });
     peer.send(gets(atWorkMax + 2));
@@ -106,16 +106,16 @@ describe("the inbound budget of a turn", () => {
     assert.equal(peer.streams.length, atWorkMax + 1);
   });
 
-  it("leaves answers that go on out of account", () => {
+  it("does not count watches", () => {
     const { inbound } = budgetOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
     const limits = { streamsPerConnectionMax: 1000 };
-    const peer = new Peer({ inbound, limits, onStream: (stream) => stream.begin(200, {}) });
+    const peer = new Peer({ inbound, limits, onStream: (stream) => stream.writeHead(200, {}) });
     peer.send(gets(atWorkMax * 3));
     assert.equal(peer.streams.length, atWorkMax * 3);
     assert.equal(peer.isHeld, false);
   });
 
-  it("bounds what all connections have at work, but for a few of each, and reads on when one is gone", () => {
+  it("bounds the requests in flight of all connections, except a few of each, and reads on when one ends", () => {
     const { turns, inbound } = budgetOf({
       ...{ unitsPerTurnMax: 10_000, unitsPerConnectionMax: 1000, atWorkOfAllMax: 100 },
     });
@@ -135,11 +135,11 @@ describe("the inbound budget of a turn", () => {
     assert.equal(late.streams.length, unitsFree + 1);
   });
 
-  it("closes the streams of a client that is gone some at a time, and tells each once", () => {
+  it("closes the streams of a disconnected client some at a time, and notifies each once", () => {
     const { turns, inbound } = budgetOf({ unitsPerTurnMax: 1000, unitsPerConnectionMax: 1000 });
     let told = 0;
     const onStream = (stream: (typeof peer.streams)[number]) => {
-      stream.begin(200, {});
+      stream.writeHead(200, {});
       stream.onClose(() => told++);
     };
     const peer = new Peer({ inbound, onStream });
@@ -152,12 +152,16 @@ describe("the inbound budget of a turn", () => {
     assert.equal(peer.connection.openStreams, 0);
   });
 
-  it("loses and swaps nothing, whatever the limits and the pieces that arrive", () => {
+  it("loses and reorders nothing, for all limits and all splits of the input", () => {
     const limit = fc.integer({ min: 1, max: 5 });
     fc.assert(
       fc.property(
-        fc.record({ unitsPerTurnMax: limit, unitsPerConnectionMax: limit, unitsFree: limit }),
-        fc.record({ atWorkMax: limit, atWorkOfAllMax: limit }),
+        fc.record({
+          unitsPerTurnMax: limit,
+          unitsPerConnectionMax: limit,
+          unitsFree: limit,
+        }),
+        fc.record({ atWorkMax: limit, executingTotalMax: limit }),
         fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 20 }),
         (ofTurn, ofWork, cuts) => {
           const { turns, inbound } = budgetOf({ ...ofTurn, ...ofWork });
@@ -172,7 +176,7 @@ describe("the inbound budget of a turn", () => {
           for (let i = 0; i < 1000 && peers.some(({ streams }) => streams.length < 30); i++) {
             turns.play();
             for (const { streams } of peers)
-              for (const stream of streams) if (!stream.isBegun) ok("x")(stream);
+              for (const stream of streams) if (!stream.hasResponseHead) ok("x")(stream);
           }
           for (const { streams } of peers)
             assert.deepEqual(

@@ -1,4 +1,7 @@
-/** What a connection takes in: frames one by one, as far as the turn and the work that is already under way allow. */
+/**
+ * The inbound side of a connection: processes frames one by one, within the budget of the turn and
+ * of the requests in flight.
+ */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { eventLoopLimits, type InboundBudget } from "../event-loop/index.ts";
 import { type Frame, FrameReader } from "./frame-reader.ts";
@@ -7,20 +10,20 @@ import type { ServerStream } from "./server-stream.ts";
 
 export interface InboundOptions {
   readonly budget: InboundBudget;
-  /** Takes up reading where it was left, by `next`. */
-  readonly readOn: () => void;
-  /** Nothing more is to be delivered, and again something is. What comes all the same is kept. */
-  readonly hold: (isHeld: boolean) => void;
+  /** Resumes reading with `next`. */
+  readonly resumeReading: () => void;
+  /** Pauses and resumes the delivery of bytes. Bytes that still arrive are kept. */
+  readonly setReadPaused: (isHeld: boolean) => void;
 }
 
 export class Inbound extends FrameReader {
   readonly #options: InboundOptions;
-  #turn = -1;
-  /** What was taken in this turn. */
+  #iteration = -1;
+  /** The work in this turn. */
   #units = 0;
-  #atWork = 0;
-  #isHeld = false;
-  /** A turn was asked for. */
+  #executing = 0;
+  #isPaused = false;
+  /** Whether a turn was requested. */
   #isWaiting = false;
 
   constructor(options: InboundOptions) {
@@ -28,31 +31,31 @@ export class Inbound extends FrameReader {
     this.#options = options;
   }
 
-  /** The next frame; undefined when there is none, or none may be taken now. */
+  /** The next frame; undefined when there is none, or none may be processed now. */
   override next(): Frame | undefined {
     const { budget } = this.#options;
     const { atWorkMax, unitsFree } = budget.limits;
-    if (this.isEmpty) this.#hold(false);
-    else if (this.#atWork >= atWorkMax) this.#hold(true);
-    else if (this.#atWork >= unitsFree && !budget.hasRoom) {
-      this.#hold(true);
-      budget.waitForRoom(this.#goOn);
-    } else if (this.#isTurnOver()) {
-      this.#hold(true);
-      this.#askForTurn();
+    if (this.isEmpty) this.#setPaused(false);
+    else if (this.#executing >= atWorkMax) this.#setPaused(true);
+    else if (this.#executing >= unitsFree && !budget.hasRoom) {
+      this.#setPaused(true);
+      budget.waitForRoom(this.#resume);
+    } else if (this.#isBudgetSpent()) {
+      this.#setPaused(true);
+      this.#waitForIteration();
     } else {
       const frame = super.next();
-      if (frame === undefined) this.#hold(false);
+      if (frame === undefined) this.#setPaused(false);
       return frame;
     }
     return undefined;
   }
 
-  /** A request was read, or so many bytes of one. */
+  /** Charges a request, or bytes of a body. */
   spend(units: number): void {
     const { budget } = this.#options;
-    if (this.#turn !== budget.turn) {
-      this.#turn = budget.turn;
+    if (this.#iteration !== budget.turn) {
+      this.#iteration = budget.turn;
       this.#units = 0;
     }
     this.#units += units;
@@ -63,66 +66,67 @@ export class Inbound extends FrameReader {
     this.spend(bytes / this.#options.budget.limits.bytesPerUnit);
   }
 
-  /** The request is here with all its body; until it is answered it counts as work. */
+  /** The request is complete with its body; until it is answered it counts as in flight. */
   received(stream: ServerStream): void {
-    if (stream.isAtWork || stream.isClosed || stream.isBegun || stream.isQueued) return;
-    stream.isAtWork = true;
-    this.#atWork++;
+    if (stream.isExecuting || stream.isClosed || stream.hasResponseHead || stream.isQueued) return;
+    stream.isExecuting = true;
+    this.#executing++;
     this.#options.budget.begun();
   }
 
-  answered(stream: ServerStream): void {
-    if (!stream.isAtWork) return;
-    stream.isAtWork = false;
+  responded(stream: ServerStream): void {
+    if (!stream.isExecuting) return;
+    stream.isExecuting = false;
     const { budget } = this.#options;
     const { atWorkMax, unitsFree } = budget.limits;
-    const isRoomMade = this.#atWork >= atWorkMax;
-    this.#atWork--;
+    const isRoomMade = this.#executing >= atWorkMax;
+    this.#executing--;
     budget.ended();
-    if (this.#isHeld && (isRoomMade || this.#atWork < unitsFree)) this.#askForTurn();
+    if (this.#isPaused && (isRoomMade || this.#executing < unitsFree)) this.#waitForIteration();
   }
 
-  /** Nothing more will be read. */
+  /** No more bytes will be read. */
   closed(): void {
-    this.#options.budget.forget(this.#goOn);
+    this.#options.budget.forget(this.#resume);
   }
 
-  /** What is free is free for those who come anew, not for those who are held back. */
-  #isTurnOver(): boolean {
+  /** Free capacity is for new requests, not for connections that are held back. */
+  #isBudgetSpent(): boolean {
     const { budget } = this.#options;
     const { unitsPerConnectionMax, unitsFree } = budget.limits;
-    const units = this.#turn === budget.turn ? this.#units : 0;
+    const units = this.#iteration === budget.turn ? this.#units : 0;
     return (
-      units >= unitsPerConnectionMax || (!budget.isOpen && (this.#isHeld || units >= unitsFree))
+      units >= unitsPerConnectionMax || (!budget.isOpen && (this.#isPaused || units >= unitsFree))
     );
   }
 
-  #hold(isHeld: boolean): void {
-    if (this.#isHeld === isHeld) return;
-    this.#isHeld = isHeld;
-    this.#options.hold(isHeld);
+  #setPaused(isHeld: boolean): void {
+    if (this.#isPaused === isHeld) return;
+    this.#isPaused = isHeld;
+    this.#options.setReadPaused(isHeld);
   }
 
-  #askForTurn(): void {
+  #waitForIteration(): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
-    this.#options.budget.wait(this.#goOn);
+    this.#options.budget.wait(this.#resume);
   }
 
-  readonly #goOn = (): void => {
+  readonly #resume = (): void => {
     this.#isWaiting = false;
-    this.#options.readOn();
+    this.#options.resumeReading();
   };
 }
 
-// Requests of a connection whose bodies are waited for, in the order of their numbers: each as long as it may, by one timer for all.
+// Requests of a connection that wait for their bodies, in the order of their stream ids: each until
+// its timeout, with one timer for all.
 
 export class Arrivals {
   readonly #clock: Clock;
   readonly #inbound: InboundBudget;
   readonly #streams = new Set<ServerStream>();
   #timer: Timer | undefined;
-  /** The newest stream that was waited for. */
+  /** The newest stream that waited. */
   #newestId = 0;
 
   constructor(clock: Clock, inbound: InboundBudget) {
@@ -130,7 +134,7 @@ export class Arrivals {
     this.#inbound = inbound;
   }
 
-  /** False when too many are waited for. */
+  /** False when too many requests wait. */
   add(stream: ServerStream): boolean {
     if (!this.#inbound.arriving()) return false;
     this.#streams.add(stream);
@@ -147,24 +151,26 @@ export class Arrivals {
     this.#timer?.cancel();
   }
 
-  /** Those that were there when the timer was set have waited long enough when it goes off. */
+  /** Streams that waited when the timer was set have reached their timeout when it fires. */
   #wait(): void {
     const newestId = this.#newestId;
     this.#timer = this.#clock.schedule(eventLoopLimits.inbound.arrivalMaxMs, () => {
       this.#timer = undefined;
       for (const stream of this.#streams) {
         if (stream.id > newestId) break;
-        stream.waitNoLonger();
+        stream.stopWaitingForBody();
       }
       if (this.#streams.size > 0) this.#wait();
     });
   }
 }
 
-// How much a peer may ask for that costs us and brings it nothing: resets of what it just asked for, pings, settings, empty frames.
+// The abuse budget: frames that cost the server work and bring the peer nothing, such as resets of
+// new requests, pings, settings, empty frames.
 //
-// It comes back with time and with every answer that is taken to its end, so that a client that cancels a thousand watches is served, and
-// one that opens streams only to reset them (CVE-2023-44487) is not.
+// The budget refills with time and with every response that is read to its end, so that a client
+// that cancels a thousand watches is served, and a client that opens streams only to reset them
+// (CVE-2023-44487) is not.
 
 export const abuseBudgetMax = 1000;
 const regainedPerMs = 0.1;
@@ -179,7 +185,7 @@ export class AbuseBudget {
     this.#at = clock.monotonic();
   }
 
-  /** Throws when there is none left. */
+  /** Throws when the budget is spent. */
   spend(): void {
     if (--this.#left >= 0) return;
     const now = this.#clock.monotonic();
@@ -189,28 +195,33 @@ export class AbuseBudget {
       throw new ConnectionError(errorCode.enhanceYourCalm, "too much noise on the connection");
   }
 
-  /** An answer was taken to its end. */
+  /** Refills after a response that was read to its end. */
   regain(): void {
     if (this.#left < abuseBudgetMax) this.#left++;
   }
 }
 
-// How the latest streams of a connection ended: a frame that comes for one of them later is an error or none, depending on that
-// (RFC 9113, 5.1). A fixed number of them is remembered, in one small table.
+// Records how the latest streams of a connection ended, which decides whether a later frame for
+// such a stream is an error (RFC 9113, 5.1). A fixed number of streams is recorded, in one small
+// table.
 
 /**
- * `ended`: the client has said its last word. `reset`: the client gave the stream up. `cut`: the server did, and what the client had
- * sent before it knew is still coming. `skipped`: it was never opened, and no longer can be. `forgotten`: it is too long ago.
+ * `ended`: the client sent END_STREAM. `reset`: the client reset the stream. `cut`: the server did,
+ * and frames that the client had sent before are still arriving. `skipped`: it was never opened,
+ * and no longer can be. `forgotten`: it is no longer recorded.
  */
 export type StreamEnd = "ended" | "reset" | "cut" | "skipped" | "forgotten";
 
-/** Streams that are remembered, counted back from the newest. A power of two. */
+/** The number of recorded streams, counted back from the newest. A power of two. */
 export const rememberedStreamsMax = 256;
 
 const codes = ["ended", "reset", "cut"] as const;
 
 export class ClosedStreams {
-  /** Half of the number (they are odd), then two bits for how it ended, plus one: 0 is nobody. Made when the first stream ends. */
+  /**
+   * Half of the stream id (ids are odd), then two bits for how it ended, plus one: 0 is empty.
+   * Allocated when the first stream ends.
+   */
   #table: Uint32Array | undefined;
 
   add(streamId: number, end: (typeof codes)[number]): void {
@@ -221,7 +232,7 @@ export class ClosedStreams {
     if (entry > (this.#table[slot] as number)) this.#table[slot] = entry;
   }
 
-  /** `lastStreamId` is the highest that was opened; the stream is none that is open. */
+  /** `lastStreamId` is the highest that was opened; the stream must not be open. */
   find(streamId: number, lastStreamId: number): StreamEnd {
     if (lastStreamId - streamId >= rememberedStreamsMax * 2) return "forgotten";
     const entry = this.#table?.[slotOf(streamId)] ?? 0;

@@ -1,4 +1,4 @@
-/** Peers that make noise or do not listen, and connections that are to end. */
+/** Peers that send useless frames or do not read, and connections that drain. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { UnreadResponseBudget } from "../event-loop/index.ts";
@@ -21,7 +21,7 @@ import {
   settings,
 } from "./test-support/peer.ts";
 
-describe("noise", () => {
+describe("useless frames", () => {
   const noises: [title: string, noise: (id: number) => Buffer[]][] = [
     [
       "requests that are reset at once",
@@ -53,7 +53,7 @@ describe("noise", () => {
     });
   }
 
-  it("windows that are widened without anything to send are borne for a while", async () => {
+  it("windows that are widened without data to send are tolerated for a while", async () => {
     const peer = new Peer();
     const widened = frame({ type: 8, payload: number(1) });
     for (let sent = 0; sent < abuseBudgetMax - 10; sent++) peer.send(widened);
@@ -62,10 +62,10 @@ describe("noise", () => {
     assert.equal(goAwayFrames(await peer.received()), errorCode.enhanceYourCalm);
   });
 
-  it("windows that are widened for each frame of data are never noise", async () => {
+  it("windows that are widened for each DATA frame are never counted", async () => {
     const peer = new Peer();
     peer.send(get(1));
-    peer.streams[0]?.begin(200, {});
+    peer.streams[0]?.writeHead(200, {});
     let bytes = 0;
     for (let sent = 0; sent < 4 * abuseBudgetMax; sent++) {
       peer.streams[0]?.write(Buffer.alloc(200));
@@ -77,7 +77,7 @@ describe("noise", () => {
     assert.equal(bytes + bytesOf(await peer.received(), 1), 4 * abuseBudgetMax * 200);
   });
 
-  it("a window that is opened byte by byte for ever is noise", async () => {
+  it("a window that is opened byte by byte for ever is counted", async () => {
     const peer = new Peer({ greeting: settings([4, 0]), onStream: ok("x".repeat(100_000)) });
     peer.send(get(1));
     const byte = frame({ type: 8, streamId: 1, payload: number(1) });
@@ -87,7 +87,7 @@ describe("noise", () => {
     assert.ok(bytesOf(received, 1) < 10 * abuseBudgetMax);
   });
 
-  it("a body in frames of one byte is held as a few pieces of memory", () => {
+  it("a body in frames of one byte is held in a few buffers", () => {
     const parts = new BodyParts();
     for (let sent = 0; sent < 100_000; sent++) parts.push(Buffer.from([sent & 0xff]), false);
     assert.ok(parts.count <= 3, `${parts.count} pieces`);
@@ -96,7 +96,7 @@ describe("noise", () => {
     assert.equal(whole[99_999], 99_999 & 0xff);
   });
 
-  it("a request that does not begin yet holds no long body: it is refused, and may come again", async () => {
+  it("a request that does not begin yet holds no long body: it is refused, and may be retried", async () => {
     const unread = new UnreadResponseBudget({ bytesPerConnectionMax: 10, bytesMax: 100 });
     const peer = new Peer({ unread, greeting: settings([4, 0]), onStream: ok("x".repeat(50)) });
     peer.send(get(1), headers(3, postFields, { isEnd: false }));
@@ -104,30 +104,30 @@ describe("noise", () => {
     assert.deepEqual(resets(await peer.received()), [[3, errorCode.refusedStream]]);
   });
 
-  it("a client that asks and resets, but also listens, is served", () => {
+  it("a client that sends and resets requests, but also reads responses, is served", () => {
     const peer = new Peer();
     let id = 1;
     for (let i = 0; i < abuseBudgetMax * 5; i++, id += 4) {
       peer.send(get(id), frame({ type: 3, streamId: id, payload: number(8) }), get(id + 2));
-      peer.streams.at(-1)?.answer(204, {}, undefined);
+      peer.streams.at(-1)?.respond(204, {}, undefined);
     }
     assert.equal(peer.isEnded, false);
   });
 
-  it("a client that sends and never reads is cut off, and what it left is bounded", async () => {
+  it("a client that sends and never reads is disconnected, and its memory is bounded", async () => {
     const peer = new Peer({ onStream: ok("x".repeat(1000)) });
     await peer.received();
     peer.isBlocked = true;
     peer.send(get(1));
     for (let id = 3; id < 200_000 && !peer.isEnded; id += 2) peer.send(get(id));
     assert.ok(peer.connection.openStreams <= 100);
-    // Beyond the streams that may be open, each is refused, until patience ends.
+    // Beyond the limit of open streams, each is refused, until the abuse budget is spent.
     assert.ok(peer.isEnded);
   });
 });
 
 describe("draining", () => {
-  it("says goodbye, finishes what is open, refuses what is new, and ends", async () => {
+  it("sends GOAWAY, finishes open streams, refuses new ones, and ends", async () => {
     const peer = new Peer();
     peer.send(get(1));
     peer.connection.drain();
@@ -136,12 +136,12 @@ describe("draining", () => {
     assert.equal(goAwayFrames(received), errorCode.noError);
     assert.deepEqual(resets(received), [[3, errorCode.refusedStream]]);
     assert.equal(peer.isEnded, false);
-    peer.streams[0]?.answer(200, {}, Buffer.from("done"));
+    peer.streams[0]?.respond(200, {}, Buffer.from("done"));
     assert.equal(bodyOf(await peer.received(), 1), "done");
     assert.ok(peer.isEnded);
   });
 
-  it("a connection that nothing is open on ends at once", () => {
+  it("ends an idle connection at once", () => {
     const peer = new Peer();
     peer.connection.drain();
     assert.ok(peer.isEnded);

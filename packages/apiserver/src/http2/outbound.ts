@@ -1,6 +1,6 @@
 /**
- * What a connection sends: small frames at once, answers as far as windows and the socket allow,
- * each stream in its turn.
+ * The outbound side of a connection: sends small frames at once, responses as far as windows and
+ * the socket allow, and the streams in turns.
  */
 import type { OutboundBudget } from "../event-loop/index.ts";
 import { HeaderEncoder } from "./hpack.ts";
@@ -17,12 +17,12 @@ import {
 } from "./protocol.ts";
 import type { ServerStream } from "./server-stream.ts";
 
-// Memory for large answers on their way out is used again and again. Allocated anew for each, it
-// would be garbage by the gigabyte, and collecting that holds the thread for ten milliseconds.
+// A pool of buffers for large responses. Allocating each anew would make gigabytes of garbage,
+// whose collection blocks the thread for ten milliseconds.
 
 /** Four full frames. */
 export const blockBytes = 4 * (frameHeadBytes + framePayloadBytesMax);
-/** So many are kept while nobody needs them. */
+/** The number of unused buffers in the pool. */
 export const freeBlocksMax = 64;
 
 const free: Buffer[] = [];
@@ -35,33 +35,39 @@ export function giveBlock(block: Buffer): void {
   if (free.length < freeBlocksMax) free.push(block);
 }
 
-// What is to be sent, gathered until the end of a turn: the answers of one turn share one write, and one TLS record.
+// Collects frames until the end of a turn: the responses of one turn share one write, and one TLS
+// record.
 
 export interface FrameTarget {
-  /** False when the peer does not keep up: `drained` is called later. `done` is called when the bytes are no longer looked at. */
+  /**
+   * False when the peer does not keep up: `drained` is called later. `done` is called when the
+   * bytes are no longer used.
+   */
   write(bytes: Uint8Array, done?: () => void): boolean;
 }
 
-/** Bodies from this size on are copied into blocks that are used again and again; smaller ones into memory of their own. */
+/**
+ * Bodies from this size on are copied into pooled buffers; smaller ones into memory of their own.
+ */
 const blockedBytesMin = 4 << 10;
 
-/** What is joined goes into such a block, too, when it is this much. */
+/** Joined frames from this size on go into a pooled buffer, too. */
 const joinedInBlockMin = 8 << 10;
 
 export class FrameWriter {
   readonly #target: FrameTarget;
   #pieces: Uint8Array[] = [];
-  /** Which of the pieces are blocks. */
+  /** The frames that are in pooled buffers. */
   readonly #blocks = new Map<Uint8Array, Buffer>();
-  /** What waits for the end of the turn, and while the peer does not keep up. */
+  /** The bytes that wait for the end of the turn, and while the peer does not keep up. */
   waitingBytes = 0;
-  /** The block that is being filled; what is in it comes after all pieces. */
+  /** The buffer that is being filled; its content comes after all other frames. */
   #block: Buffer | undefined;
   #blockUsed = 0;
   #isScheduled = false;
-  /** What is sent until it ends leaves together. */
+  /** Frames of a turn leave together. */
   #isInTurn = false;
-  /** What was sent has not left yet: nothing large may be added. */
+  /** Written bytes have not left yet: no large frame may be added. */
   isBlocked = false;
 
   constructor(target: FrameTarget) {
@@ -73,7 +79,7 @@ export class FrameWriter {
     this.flush();
   }
 
-  /** What is sent between these two leaves together. */
+  /** Frames between the begin and the end of a turn leave together. */
   beginTurn(): void {
     this.#isInTurn = true;
   }
@@ -112,7 +118,7 @@ export class FrameWriter {
     this.#add(piece);
   }
 
-  /** The body is not looked at later: it may be memory that is lent. */
+  /** The body is copied at once, because its buffer may be reused. */
   data(streamId: number, body: Uint8Array, isEnd: boolean): void {
     if (body.length >= blockedBytesMin) {
       this.#copy(streamId, body, isEnd);
@@ -134,7 +140,7 @@ export class FrameWriter {
     this.#pieces = [];
     this.waitingBytes = 0;
     let from = 0;
-    // Blocks go as they are, what is between them together.
+    // Pooled buffers are written as they are, the frames between them are joined.
     for (let at = 0; at <= pieces.length; at++) {
       const piece = pieces[at];
       if (piece !== undefined && !this.#blocks.has(piece)) continue;
@@ -253,91 +259,104 @@ function writeHead(
 export interface OutboundOptions {
   /** Shared by the connections of a listener. */
   readonly budget: OutboundBudget;
-  /** False when it did not leave at once; `drained` must be called when it has, and `done` when the bytes are no longer needed. */
+  /**
+   * False when the bytes did not leave at once; `drained` must be called when they have, and `done`
+   * when the bytes are no longer needed.
+   */
   readonly write: (bytes: Uint8Array, done?: () => void) => boolean;
-  /** The last frame of an answer was sent. */
-  readonly onAnswered: (stream: ServerStream) => void;
-  /** The peer does not read what it is sent. */
-  readonly onStuck: () => void;
+  /** Called when the last frame of a response was sent. */
+  readonly onResponseSent: (stream: ServerStream) => void;
+  /** Called when the peer does not read. */
+  readonly onPeerNotReading: () => void;
 }
 
-/** Small answers to what a peer sends (acknowledgements, resets) that it does not read: beyond it, it is gone or means harm. */
+/**
+ * The limit of unread control frames (acknowledgements, resets): a peer beyond it is gone or
+ * malicious.
+ */
 export const unreadBytesMax = 1 << 20;
-/** So much of large answers is gathered before it is written. */
+/** The bytes of large responses that are collected before they are written. */
 const gatheredBytesMax = 64 << 10;
-/** Frames of fewer bytes, of which more waits, are slivers. */
+/** DATA frames below this size, with more bytes queued, are tiny. */
 const sliverBytesMax = 64;
-/** So many of them count as one frame that brings nothing. */
+/** The number of tiny frames that counts as one useless frame. */
 const sliversPerNoise = 8;
 
 export class Outbound extends FrameWriter {
   readonly encoder = new HeaderEncoder();
   readonly #options: OutboundOptions;
-  /** Streams with something to send and a window to send it in, in the order of their turns. */
+  /** Streams with data to send and an open window, in the order of their turns. */
   readonly #ready = new Set<ServerStream>();
-  /** Those that have a head or an end to send, which need neither a window nor a turn. */
-  readonly #light = new Set<ServerStream>();
+  /** Streams that have only a head or an end to send, which need neither a window nor a turn. */
+  readonly #headersOrEndOnly = new Set<ServerStream>();
   #window = windowDefault;
-  /** What was sent in this turn of the budget. */
+  /** The bytes that were sent in this turn of the budget. */
   #sentBytes = 0;
-  #turn = 0;
-  #isTurnAsked = false;
-  /** Frames of data that were sent. */
+  #iteration = 0;
+  #isPumpScheduled = false;
+  /** The number of sent DATA frames. */
   dataFrames = 0;
-  /** Those of them that were cut to a few bytes by their windows, as far as they were not asked about yet. */
-  #slivers = 0;
+  /** The number of DATA frames that small windows made tiny, since the last query. */
+  #tinyDataFrames = 0;
 
   constructor(options: OutboundOptions) {
     super(options);
     this.#options = options;
   }
 
-  /** What was written has left. */
+  /** Called when the written bytes have left. */
   override drained(): void {
     super.drained();
     this.pump();
   }
 
   ready(stream: ServerStream): void {
-    if (stream.answerHead !== undefined || stream.queuedBytes === 0) this.#light.add(stream);
+    if (stream.answerHead !== undefined || stream.queuedBytes === 0)
+      this.#headersOrEndOnly.add(stream);
     else this.#ready.add(stream);
     this.pump();
   }
 
-  forget(stream: ServerStream): void {
-    this.#light.delete(stream);
+  remove(stream: ServerStream): void {
+    this.#headersOrEndOnly.delete(stream);
     this.#ready.delete(stream);
   }
 
-  forgetAll(): void {
-    this.#light.clear();
+  clear(): void {
+    this.#headersOrEndOnly.clear();
     this.#ready.clear();
   }
 
-  /** The peer takes so many bytes more, on all streams together. */
-  widen(bytes: number): void {
+  /** The peer accepts this many more bytes, on all streams together. */
+  increaseWindow(bytes: number): void {
     if (bytes === 0) throw new ConnectionError(errorCode.protocolError, "a window that stays");
     this.#window += bytes;
     if (this.#window > windowMax) throw windowTooLarge();
     this.pump();
   }
 
-  /** The same of one stream; negative when the peer changed its mind about what a window is. */
-  widenStream(stream: ServerStream, bytes: number): void {
+  /**
+   * The peer accepts this many more bytes on one stream; negative when the peer shrinks its initial
+   * window.
+   */
+  increaseStreamWindow(stream: ServerStream, bytes: number): void {
     stream.sendWindow += bytes;
     if (stream.sendWindow > windowMax) throw windowTooLarge();
     if (stream.sendWindow > 0 && stream.queuedBytes > 0) this.ready(stream);
   }
 
-  /** An answer before the answer, such as 100. */
-  interim(stream: ServerStream, status: number): void {
+  /** Sends an informational response, such as 100. */
+  sendInformational(stream: ServerStream, status: number): void {
     this.headers(stream.id, this.encoder.encode(status, {}), undefined, false);
   }
 
-  /** Whether windows let through next to nothing, again and again: who opens them byte by byte has a frame, and a record, for each. */
-  takeSlivers(): boolean {
-    if (this.#slivers < sliversPerNoise) return false;
-    this.#slivers -= sliversPerNoise;
+  /**
+   * Whether windows repeatedly allow next to nothing: a peer that opens them byte by byte causes a
+   * frame, and a record, for each.
+   */
+  hadTinyDataFrames(): boolean {
+    if (this.#tinyDataFrames < sliversPerNoise) return false;
+    this.#tinyDataFrames -= sliversPerNoise;
     return true;
   }
 
@@ -345,34 +364,34 @@ export class Outbound extends FrameWriter {
     const payload = Buffer.allocUnsafe(8);
     payload.writeUInt32BE(lastStreamId);
     payload.writeUInt32BE(code, 4);
-    this.small(frameType.goAway, 0, 0, payload);
+    this.sendControlFrame(frameType.goAway, 0, 0, payload);
   }
 
   reset(streamId: number, code: ErrorCode): void {
-    this.small(frameType.resetStream, 0, streamId, number(code));
+    this.sendControlFrame(frameType.resetStream, 0, streamId, number(code));
   }
 
   windowUpdate(streamId: number, bytes: number): void {
-    this.small(frameType.windowUpdate, 0, streamId, number(bytes));
+    this.sendControlFrame(frameType.windowUpdate, 0, streamId, number(bytes));
   }
 
-  small(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+  sendControlFrame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
     this.frame(type, flags, streamId, payload);
-    if (this.isBlocked && this.waitingBytes > unreadBytesMax) this.#options.onStuck();
+    if (this.isBlocked && this.waitingBytes > unreadBytesMax) this.#options.onPeerNotReading();
   }
 
-  /** Heads and ends, then one frame of each stream that has something to send, round and round. */
+  /** Sends heads and ends, then one frame of each ready stream, round robin. */
   pump(): void {
-    for (const stream of this.#light) {
+    for (const stream of this.#headersOrEndOnly) {
       if (!this.#hasRoom()) return;
-      this.#light.delete(stream);
+      this.#headersOrEndOnly.delete(stream);
       this.#ready.delete(stream);
       if (this.#send(stream)) this.#ready.add(stream);
     }
     for (const stream of this.#ready) {
       if (this.#window === 0 || !this.#hasRoom()) return;
-      if (!this.#isTurn()) {
-        this.#askForTurn();
+      if (!this.#hasBudget()) {
+        this.#schedulePump();
         return;
       }
       this.#ready.delete(stream);
@@ -385,25 +404,25 @@ export class Outbound extends FrameWriter {
     return !this.isBlocked;
   }
 
-  #isTurn(): boolean {
+  #hasBudget(): boolean {
     const { budget } = this.#options;
-    if (this.#turn !== budget.turn) {
-      this.#turn = budget.turn;
+    if (this.#iteration !== budget.turn) {
+      this.#iteration = budget.turn;
       this.#sentBytes = 0;
     }
     return budget.allows(this.#sentBytes);
   }
 
-  #askForTurn(): void {
-    if (this.#isTurnAsked) return;
-    this.#isTurnAsked = true;
+  #schedulePump(): void {
+    if (this.#isPumpScheduled) return;
+    this.#isPumpScheduled = true;
     setImmediate(() => {
-      this.#isTurnAsked = false;
+      this.#isPumpScheduled = false;
       this.pump();
     });
   }
 
-  /** One frame, or the head and one; whether there is more that may go. */
+  /** Sends one frame, or the head and one; returns whether more may be sent. */
   #send(stream: ServerStream): boolean {
     const room = Math.min(framePayloadBytesMax, stream.sendWindow, this.#window);
     const part = room > 0 && stream.queuedBytes > 0 ? stream.takeBytes(room) : nothing;
@@ -418,11 +437,11 @@ export class Outbound extends FrameWriter {
     this.#window -= part.length;
     if (!isEmpty) {
       this.dataFrames++;
-      if (room < sliverBytesMax && stream.queuedBytes > 0) this.#slivers++;
+      if (room < sliverBytesMax && stream.queuedBytes > 0) this.#tinyDataFrames++;
       this.#sentBytes += part.length;
       this.#options.budget.spend(part.length);
     }
-    if (isEnd) this.#options.onAnswered(stream);
+    if (isEnd) this.#options.onResponseSent(stream);
     return stream.queuedBytes > 0 && stream.sendWindow > 0;
   }
 }

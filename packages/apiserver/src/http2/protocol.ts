@@ -1,4 +1,4 @@
-/** The numbers of HTTP/2 (RFC 9113), and its two kinds of failure. */
+/** The constants of HTTP/2 (RFC 9113), and its two kinds of errors. */
 
 export const frameType = {
   data: 0,
@@ -41,14 +41,17 @@ export const setting = {
 
 export const clientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 export const frameHeadBytes = 9;
-/** Frames both ways have at most this payload: what every peer must take. */
+/** The maximal payload of frames both ways: the size that every peer must accept. */
 export const framePayloadBytesMax = 16_384;
 export const windowDefault = 65_535;
 export const windowMax = 0x7fff_ffff;
-/** What a header costs beside its characters, for both tables and for the size of a list (RFC 7541, 4.1). */
+/**
+ * The overhead of a header besides its characters, for both tables and for the size of a list (RFC
+ * 7541, 4.1).
+ */
 export const fieldOverheadBytes = 32;
 
-/** The peer broke the rules in a way that ends the connection. */
+/** A protocol violation that ends the connection. */
 export class ConnectionError extends Error {
   readonly code: ErrorCode;
 

@@ -1,8 +1,8 @@
 /**
- * One request and its answer on a connection: what has come in, and what still has to go out.
+ * One request and its response on a connection: received body bytes, and queued response bytes.
  *
- * It holds no more than the windows of both sides allow: a client that is slow to read makes `write` say no, and one whose body nobody
- * reads is held back by the window that is not given back.
+ * A stream holds no more than the windows of both sides allow: for a slow reader `write` returns
+ * false, and a client whose body is not read is stopped by flow control.
  */
 import { eventLoopLimits } from "../event-loop/index.ts";
 import type { RequestHead } from "./frame-reader.ts";
@@ -14,23 +14,26 @@ export type StreamResponseHeaders = Readonly<
 
 /** The connection, as its streams see it. */
 export interface StreamConnection {
-  /** The stream has something to send. */
+  /** The stream has data to send. */
   ready(stream: ServerStream): void;
-  /** So many bytes of a body were taken: the peer may send as many again. */
+  /** Bytes of a body were consumed: the peer may send as many again. */
   consumed(stream: ServerStream, bytes: number): void;
-  /** The answer goes on without the rest of the request, or is given up. */
+  /** The response continues without the rest of the request, or is aborted. */
   reset(stream: ServerStream, code: ErrorCode): void;
-  /** Tells a client that waits for it that its body is wanted. */
+  /** Sends 100-continue to a client that expects it. */
   proceed(stream: ServerStream): void;
-  /** Somebody waits for its body; false when too many do. What is waited for too long is to be told to wait no longer. */
-  arriving(stream: ServerStream): boolean;
-  /** Nobody waits any more. */
-  arrived(stream: ServerStream): void;
-  /** So many bytes of an answer wait to be sent; negative when they no longer do. */
+  /**
+   * The stream waits for its body; false when too many do. After the timeout the connection calls
+   * `stopWaitingForBody`.
+   */
+  waitForBody(stream: ServerStream): boolean;
+  /** The stream no longer waits for its body. */
+  bodyArrived(stream: ServerStream): void;
+  /** Bytes of a response are queued; negative when they no longer are. */
   noteUnread(bytes: number): void;
 }
 
-/** Where it is counted what waits of a watch; see `UnreadAccounting` of requests. */
+/** Counts the queued bytes of a watch; see `UnreadAccounting` of requests. */
 export interface UnreadChunkAccounting {
   hold(part: Uint8Array): void;
   release(part: Uint8Array): void;
@@ -46,14 +49,14 @@ export class BodyError extends Error {
   }
 }
 
-/** `write` says no when this much waits. */
+/** `write` returns false with this many queued bytes. */
 const waitingBytesMax = 16 << 10;
 
 const { awaitedBodyBytesMax } = eventLoopLimits.inbound;
 
 interface BodyReader {
   readonly bytesMax: number;
-  /** Asked for each part that comes; no ends the reading. */
+  /** Called for each received part; false ends the reading. */
   readonly hasRoom: ((bytes: number) => boolean) | undefined;
   readonly done: (result: Uint8Array | BodyError) => void;
 }
@@ -62,51 +65,51 @@ export class ServerStream {
   readonly id: number;
   readonly head: RequestHead;
   readonly #host: StreamConnection;
-  /** What the peer lets us send. */
+  /** The bytes that the peer's window allows. */
   sendWindow: number;
-  /** What was taken of the body, and the peer has not been told yet. */
+  /** Consumed bytes of the body that the peer has no WINDOW_UPDATE for yet. */
   consumedBytes = 0;
-  /** The whole request is here. */
+  /** Whether the request is complete. */
   isReceived: boolean;
-  /** The last frame of the answer was sent. */
-  isAnswered = false;
-  /** The answer has its head. */
-  isBegun = false;
-  /** It counts as one of the requests that are worked on. */
-  isAtWork = false;
-  /** It begins when the client has read of what was answered before. */
+  /** Whether the last frame of the response was sent. */
+  isResponseSent = false;
+  /** Whether the response has a head. */
+  hasResponseHead = false;
+  /** Whether the stream counts as a request in flight. */
+  isExecuting = false;
+  /** Whether the request waits until the client has read earlier responses. */
   isQueued = false;
-  /** The answer goes on as things happen: it has its own rules for readers that are slow. */
+  /** Whether the response is a watch, which has its own rules for slow readers. */
   isWatch = false;
   /** Set for watches whose memory is counted. */
   unread: UnreadChunkAccounting | undefined;
   isClosed = false;
 
   readonly #parts = new BodyParts();
-  /** Of the body, whether or not it has been taken. */
+  /** The received bytes of the body, consumed or not. */
   receivedBytes = 0;
-  #heldBytes = 0;
+  #bufferedBytes = 0;
   #reader: BodyReader | undefined;
   #isRefused = false;
 
-  /** Until it is sent. */
+  /** Set until it is sent. */
   answerHead: { readonly status: number; readonly headers: StreamResponseHeaders } | undefined;
   readonly #queue: Uint8Array[] = [];
-  /** How many parts of the queue, from its beginning on, are counted as unread. */
-  #heldParts = 0;
-  /** Of the answer, that wait to be sent. */
+  /** The number of parts at the head of the queue that are counted as unread. */
+  #accountedChunks = 0;
+  /** The queued bytes of the response. */
   queuedBytes = 0;
-  /** Nothing will come after what waits now. */
+  /** No more parts follow the queued ones. */
   isEnding = false;
   #onWritable: (() => void) | undefined;
-  #wakeBelow = waitingBytesMax;
-  /** Something was sent since it was last looked at. */
-  #hasMoved = false;
-  /** How often in a row it was looked at, and had not moved. */
-  #looks = 0;
+  #writableBelow = waitingBytesMax;
+  /** Whether bytes were sent since the last check. */
+  #hasProgressed = false;
+  /** The number of consecutive checks without progress. */
+  #stalledChecks = 0;
   readonly #onClose: (() => void)[] = [];
-  /** Who waits for the body. */
-  #onArrived: (() => void) | undefined;
+  /** Called when the body is complete. */
+  #onBodyArrived: (() => void) | undefined;
 
   constructor(
     id: number,
@@ -122,38 +125,42 @@ export class ServerStream {
     this.isReceived = isReceived;
   }
 
-  /** Called once the stream is closed, however it came to that; at once when it already is. */
+  /** Called once the stream is closed, for any cause; at once when it already is. */
   onClose(callback: () => void): void {
     if (this.isClosed) callback();
     else this.#onClose.push(callback);
   }
 
   /**
-   * Calls back when the whole request is here, at once if it is or is long. Who sends a thousand heads before their bodies has nothing begun
-   * for them, which would only grow old while it waits. Not at all when the client gives up before.
+   * Calls back when the request is complete, at once if it is or its body is large. A client that
+   * sends a thousand heads before their bodies starts no work, whose results would only age while
+   * it waits. Does not call back when the client cancels before.
    */
-  whenHere(begin: () => void): void {
+  onBodyArrived(writeHead: () => void): void {
     const { contentLength = 0, headers } = this.head;
     const isAwaited =
       !this.isReceived &&
       this.receivedBytes < awaitedBodyBytesMax &&
       contentLength <= awaitedBodyBytesMax &&
       headers["expect"] === undefined &&
-      this.#host.arriving(this);
-    if (isAwaited) this.#onArrived = begin;
-    else begin();
+      this.#host.waitForBody(this);
+    if (isAwaited) this.#onBodyArrived = writeHead;
+    else writeHead();
   }
 
-  /** It has been waited for long enough. */
-  waitNoLonger(): void {
-    const begin = this.#onArrived;
+  /** Ends the wait for the body after its timeout. */
+  stopWaitingForBody(): void {
+    const begin = this.#onBodyArrived;
     if (begin === undefined) return;
-    this.#onArrived = undefined;
-    this.#host.arrived(this);
+    this.#onBodyArrived = undefined;
+    this.#host.bodyArrived(this);
     begin();
   }
 
-  /** Hands over the whole body, or says why it will not come. Beyond `bytesMax` nothing more is taken. */
+  /**
+   * Delivers the complete body, or the reason why it will not arrive. Beyond `bytesMax` no more
+   * bytes are received.
+   */
   readBody(bytesMax: number, done: BodyReader["done"], hasRoom?: BodyReader["hasRoom"]): void {
     const announced = this.head.contentLength ?? 0;
     if (announced > bytesMax || this.receivedBytes > bytesMax) {
@@ -167,14 +174,14 @@ export class ServerStream {
     else {
       if (this.head.headers["expect"] === "100-continue") this.#host.proceed(this);
       this.#reader = { bytesMax, hasRoom, done };
-      this.#giveBack();
+      this.#returnWindow();
     }
   }
 
-  /** A whole answer. */
-  answer(status: number, headers: StreamResponseHeaders, body: Uint8Array | undefined): void {
+  /** Sends a complete response. */
+  respond(status: number, headers: StreamResponseHeaders, body: Uint8Array | undefined): void {
     if (this.isClosed) return;
-    this.isBegun = true;
+    this.hasResponseHead = true;
     this.answerHead = { status, headers };
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
@@ -185,10 +192,10 @@ export class ServerStream {
     this.#host.ready(this);
   }
 
-  /** The beginning of an answer that goes on. */
-  begin(status: number, headers: StreamResponseHeaders): void {
+  /** Begins a streamed response. */
+  writeHead(status: number, headers: StreamResponseHeaders): void {
     if (this.isClosed) return;
-    this.isBegun = true;
+    this.hasResponseHead = true;
     this.answerHead = { status, headers };
     this.#host.ready(this);
   }
@@ -201,23 +208,26 @@ export class ServerStream {
     if (!this.isWatch) this.#host.noteUnread(part.length);
     this.#host.ready(this);
     // Most parts have been sent by now, and are never counted.
-    if (this.unread !== undefined) this.#holdRest(this.unread);
+    if (this.unread !== undefined) this.#accountRest(this.unread);
     return this.queuedBytes < waitingBytesMax;
   }
 
-  /** Resolves when there is room again, or when nobody reads any more. */
+  /** Resolves when the queue has space again, or when the stream is closed. */
   writable(): Promise<void> {
     return this.#below(waitingBytesMax);
   }
 
-  /** Resolves when everything that was written has been copied or sent, or when nobody reads any more. */
-  emptied(): Promise<void> {
+  /**
+   * Resolves when everything that was written has been copied or sent, or when the stream is
+   * closed.
+   */
+  drained(): Promise<void> {
     return this.#below(1);
   }
 
   #below(bytes: number): Promise<void> {
     if (this.isClosed || this.queuedBytes < bytes) return Promise.resolve();
-    this.#wakeBelow = bytes;
+    this.#writableBelow = bytes;
     return new Promise((resolve) => {
       this.#onWritable = resolve;
     });
@@ -233,12 +243,15 @@ export class ServerStream {
     if (!this.isClosed) this.#host.reset(this, code);
   }
 
-  // What follows is for the connection.
+  // The following members are for the connection.
 
-  /** A part of the body, with how much of the window it took. An error code when it is more or less than announced. */
+  /**
+   * Receives a part of the body, with its size in the window. Returns an error code when it
+   * contradicts the announced length.
+   */
   receive(part: Uint8Array, windowBytes: number, isEnd: boolean): ErrorCode | undefined {
     this.receivedBytes += part.length;
-    this.#heldBytes += windowBytes;
+    this.#bufferedBytes += windowBytes;
     const { contentLength } = this.head;
     if (contentLength !== undefined) {
       const isWrong = isEnd
@@ -249,8 +262,8 @@ export class ServerStream {
     if (isEnd) this.isReceived = true;
     if (this.#isRefused) return undefined;
     this.#parts.push(part, isEnd);
-    if (this.#onArrived !== undefined) {
-      if (isEnd || this.receivedBytes >= awaitedBodyBytesMax) this.waitNoLonger();
+    if (this.#onBodyArrived !== undefined) {
+      if (isEnd || this.receivedBytes >= awaitedBodyBytesMax) this.stopWaitingForBody();
       return undefined;
     }
     const reader = this.#reader;
@@ -262,26 +275,26 @@ export class ServerStream {
       this.#refuseBody();
       reader.done(new BodyError("no-room"));
     } else if (isEnd) reader.done(this.#takeBody());
-    else this.#giveBack();
+    else this.#returnWindow();
     return undefined;
   }
 
   takeHead(): { readonly status: number; readonly headers: StreamResponseHeaders } | undefined {
     const head = this.answerHead;
     this.answerHead = undefined;
-    this.#hasMoved = true;
+    this.#hasProgressed = true;
     return head;
   }
 
-  /** Up to so many bytes of what waits, without copying. */
+  /** Takes up to this many queued bytes, without copying. */
   takeBytes(bytesMax: number): Uint8Array {
     const first = this.#queue[0];
     if (first === undefined) return nothing;
     let part = first;
     if (first.length <= bytesMax) {
       this.#queue.shift();
-      if (this.#heldParts > 0) {
-        this.#heldParts--;
+      if (this.#accountedChunks > 0) {
+        this.#accountedChunks--;
         this.unread?.release(first);
       }
     } else {
@@ -289,35 +302,38 @@ export class ServerStream {
       this.#queue[0] = first.subarray(bytesMax);
     }
     this.queuedBytes -= part.length;
-    this.#hasMoved = true;
+    this.#hasProgressed = true;
     if (!this.isWatch) this.#host.noteUnread(-part.length);
-    if (this.#onWritable !== undefined && this.queuedBytes < this.#wakeBelow) this.#wake();
+    if (this.#onWritable !== undefined && this.queuedBytes < this.#writableBelow) this.#wake();
     return part;
   }
 
-  /** Looks whether its reader reads: how often in a row nothing was, though there was something. Never of a watch that goes on. */
-  look(): number {
+  /** Returns the number of consecutive checks without read progress. Always 0 for an open watch. */
+  checkProgress(): number {
     const waits = this.answerHead !== undefined || this.queuedBytes > 0 || this.isEnding;
     const mayWait = this.isWatch && !this.isEnding;
-    this.#looks = waits && !this.#hasMoved && !mayWait ? this.#looks + 1 : 0;
-    this.#hasMoved = false;
-    return this.#looks;
+    this.#stalledChecks = waits && !this.#hasProgressed && !mayWait ? this.#stalledChecks + 1 : 0;
+    this.#hasProgressed = false;
+    return this.#stalledChecks;
   }
 
-  /** Ends everything that waits. What was not taken of the body is the connection's to give back. */
+  /**
+   * Ends all waits. Returns the unconsumed bytes of the body, whose window the connection returns.
+   */
   close(): number {
     this.isClosed = true;
-    while (this.#heldParts > 0) this.unread?.release(this.#queue[--this.#heldParts] as Uint8Array);
+    while (this.#accountedChunks > 0)
+      this.unread?.release(this.#queue[--this.#accountedChunks] as Uint8Array);
     this.#queue.length = 0;
     if (!this.isWatch && this.queuedBytes > 0) this.#host.noteUnread(-this.queuedBytes);
     this.queuedBytes = 0;
     this.answerHead = undefined;
-    if (this.#onArrived !== undefined) {
-      this.#onArrived = undefined;
-      this.#host.arrived(this);
+    if (this.#onBodyArrived !== undefined) {
+      this.#onBodyArrived = undefined;
+      this.#host.bodyArrived(this);
     }
-    const held = this.#heldBytes;
-    this.#heldBytes = 0;
+    const held = this.#bufferedBytes;
+    this.#bufferedBytes = 0;
     if (!this.isReceived) this.#reader?.done(new BodyError("incomplete"));
     this.#reader = undefined;
     if (this.#onWritable !== undefined) this.#wake();
@@ -325,10 +341,10 @@ export class ServerStream {
     return held;
   }
 
-  #holdRest(unread: UnreadChunkAccounting): void {
-    // Holding may close the stream.
-    while (this.#heldParts < this.#queue.length)
-      unread.hold(this.#queue[this.#heldParts++] as Uint8Array);
+  #accountRest(unread: UnreadChunkAccounting): void {
+    // Holding memory may close the stream.
+    while (this.#accountedChunks < this.#queue.length)
+      unread.hold(this.#queue[this.#accountedChunks++] as Uint8Array);
   }
 
   #wake(): void {
@@ -339,14 +355,14 @@ export class ServerStream {
 
   #takeBody(): Uint8Array {
     this.#reader = undefined;
-    this.#giveBack();
+    this.#returnWindow();
     return this.#parts.take();
   }
 
-  #giveBack(): void {
-    const held = this.#heldBytes;
+  #returnWindow(): void {
+    const held = this.#bufferedBytes;
     if (held === 0 || this.isClosed) return;
-    this.#heldBytes = 0;
+    this.#bufferedBytes = 0;
     this.#host.consumed(this, held);
   }
 
@@ -359,12 +375,12 @@ export class ServerStream {
 
 const nothing = new Uint8Array();
 
-// What has come of a body. Large parts are kept as they came; small ones are copied together: kept as it came, each would hold an object
-// and the whole of the bytes that it arrived with, for as little as one byte.
+// The received parts of a body. Large parts are kept as received; small ones are copied together:
+// as received, each would hold an object and its whole receive buffer, for as little as one byte.
 
 /** Smaller parts are copied. */
 export const copiedPartBytesMax = 4 << 10;
-/** They are copied into memory of this size at most. */
+/** The maximal size of the memory for copied parts. */
 const tailBytesMax = 64 << 10;
 const tailBytesMin = 512;
 
@@ -373,7 +389,7 @@ export class BodyParts {
   #tail: Buffer | undefined;
   #tailUsed = 0;
 
-  /** Most bodies are one part, which is also the last: it is kept as it came. */
+  /** Most bodies are one part, which is also the last: it is kept as received. */
   push(part: Uint8Array, isLast: boolean): void {
     if (part.length === 0) return;
     if (part.length >= copiedPartBytesMax || (isLast && this.count === 0)) {
@@ -386,7 +402,7 @@ export class BodyParts {
     this.#tailUsed += part.length;
   }
 
-  /** Everything, in one piece; nothing is left. */
+  /** The complete body as one buffer; nothing remains. */
   take(): Uint8Array {
     this.#closeTail();
     const parts = this.#whole;
@@ -400,7 +416,7 @@ export class BodyParts {
     this.#tailUsed = 0;
   }
 
-  /** Pieces of memory that are held. */
+  /** The number of held buffers. */
   get count(): number {
     return this.#whole.length + (this.#tail === undefined ? 0 : 1);
   }

@@ -1,4 +1,6 @@
-/** Settings: what the server says of itself when a connection begins, and what a client says (RFC 9113, 6.5). */
+/**
+ * Settings: those of the server, which begin a connection, and those of a client (RFC 9113, 6.5).
+ */
 import { protocolError } from "./frame-reader.ts";
 import {
   ConnectionError,
@@ -19,7 +21,7 @@ export function writeSettings(pairs: readonly (readonly [id: number, value: numb
   return payload;
 }
 
-/** The settings that an answering server heeds, in order; throws when one of any kind makes no sense. */
+/** The settings that a server applies, in order; throws when any setting is invalid. */
 export function readSettings(
   payload: Buffer,
   heed: { headerTableSize(bytes: number): void; initialWindowSize(bytes: number): void },

@@ -1,7 +1,9 @@
 /**
- * Metrics by hand: counters, gauges and histograms with fixed label sets, in Prometheus' text form.
+ * Counters, gauges and histograms with fixed label sets, in Prometheus' text format, without a
+ * library.
  *
- * Labels never name a tenant, so the number of series does not grow with the number of logical clusters.
+ * Labels never name a tenant, so the number of series does not grow with the number of logical
+ * clusters.
  */
 export interface MetricSource {
   render(): string;
@@ -26,10 +28,10 @@ interface Description {
   readonly labels: readonly string[];
 }
 
-/** Between label values in a key; no label value contains it. */
+/** The separator of label values in a key; no label value contains it. */
 const separator = "\0";
 
-/** Combinations of label values that one metric keeps; hostile methods and resources must not grow it. */
+/** The series per metric; invented methods and resources must not grow it. */
 const seriesMax = 5000;
 
 export class Counter implements MetricSource {
@@ -37,7 +39,7 @@ export class Counter implements MetricSource {
   readonly #values = new Map<string, { value: number }>();
   readonly #type: "gauge" | "counter";
 
-  /** `type` is gauge for what also goes down. */
+  /** `type` is gauge for values that also decrease. */
   constructor(description: Description, type: "gauge" | "counter" = "counter") {
     this.#description = description;
     this.#type = type;
@@ -48,7 +50,10 @@ export class Counter implements MetricSource {
     if (series !== undefined) series.value += by;
   }
 
-  /** The series of labels that are joined already, to be counted up by who asks; undefined when there are too many. */
+  /**
+   * The series of already joined label values, for the caller to increment; undefined when there
+   * are too many.
+   */
   seriesAt(key: string): { value: number } | undefined {
     const known = this.#values.get(key);
     if (known !== undefined || this.#values.size >= seriesMax) return known;
@@ -67,13 +72,13 @@ export class Counter implements MetricSource {
   }
 }
 
-/** A value that somebody else keeps, read when asked for. */
+/** A value of another component, read on each scrape. */
 export class Gauge implements MetricSource {
   readonly #description: Description;
   readonly #read: () => Iterable<readonly [labels: readonly string[], value: number]>;
   readonly #type: "gauge" | "counter";
 
-  /** `type` is counter for what only grows. */
+  /** `type` is counter for values that only grow. */
   constructor(
     description: Description,
     read: () => Iterable<readonly [readonly string[], number]>,
@@ -113,12 +118,15 @@ export class Histogram implements MetricSource {
     if (series !== undefined) this.observeIn(series, value);
   }
 
-  /** Shows a series before anything is observed: dashboards want a zero, and the number of series stays the same. */
-  show(labels: readonly string[]): void {
+  /**
+   * Creates a series before the first observation: dashboards expect a zero, and the number of
+   * series stays constant.
+   */
+  initialize(labels: readonly string[]): void {
     this.seriesAt(labels.join(separator));
   }
 
-  /** The series of labels that are joined already; undefined when there are too many. */
+  /** The series of already joined label values; undefined when there are too many. */
   seriesAt(key: string): HistogramSeries | undefined {
     const known = this.#series.get(key);
     if (known !== undefined || this.#series.size >= seriesMax) return known;

@@ -1,4 +1,4 @@
-/** The server's own metrics, under the names that dashboards for Kubernetes know. */
+/** The server's own metrics, under the names that dashboards for Kubernetes use. */
 import { Counter, Gauge, Histogram, type HistogramSeries, MetricRegistry } from "./metrics.ts";
 
 export interface ServerGauges {
@@ -6,8 +6,8 @@ export interface ServerGauges {
   readonly revision: () => number;
   readonly collections: { readonly size: number; readonly bytes: number };
   /** By resource, for those that are known. */
-  /** Takes whom to tell of lists that were answered from memory. */
-  readonly memoryLists: { onMemoryList: ((group: string, resource: string) => void) | undefined };
+  /** Set to be notified of lists that are answered from memory. */
+  readonly cachedLists: { onCachedList: ((group: string, resource: string) => void) | undefined };
   readonly storedObjects: () => Iterable<readonly [labels: readonly string[], count: number]>;
 }
 
@@ -24,15 +24,17 @@ export interface RequestSample {
   readonly isLongRunning: boolean;
 }
 
-/** What a request is counted in; undefined where there are too many series. */
+/** The series of a request; undefined where there are too many. */
 interface SampleSeries {
   readonly sample: RequestSample;
   readonly total: { value: number } | undefined;
   readonly duration: HistogramSeries | undefined;
   readonly sli: HistogramSeries | undefined;
   readonly sizes: HistogramSeries | undefined;
-  /** Of watches: to be told when one begins and ends, shared by all that are alike. */
-  readonly notes: { readonly onBegin: () => void; readonly onEnd: () => void } | undefined;
+  /** Notified when a watch begins and ends, shared by all watches with the same labels. */
+  readonly longRunningObserver:
+    | { readonly onBegin: () => void; readonly onEnd: () => void }
+    | undefined;
 }
 
 function isAlike(a: RequestSample, b: RequestSample): boolean {
@@ -49,7 +51,7 @@ function isAlike(a: RequestSample, b: RequestSample): boolean {
   );
 }
 
-/** Those of kube-apiserver, on which dashboards and alerts are built. */
+/** The buckets of kube-apiserver, on which dashboards and alerts are built. */
 const sliBounds = [
   ...[0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60],
 ];
@@ -57,7 +59,7 @@ const durationBounds = [0.005, 0.025, ...sliBounds];
 const sizeBounds = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 const place = ["group", "version", "resource", "subresource", "scope", "component"];
-/** The value of the label `component`, as kube-apiserver has it. */
+/** The value of the label `component`, as in kube-apiserver. */
 const component = "apiserver";
 
 export class ServerMetrics {
@@ -121,7 +123,7 @@ export class ServerMetrics {
   #last: SampleSeries | undefined;
 
   constructor(gauges: ServerGauges) {
-    gauges.memoryLists.onMemoryList = (group, resource) =>
+    gauges.cachedLists.onCachedList = (group, resource) =>
       this.#memoryLists.add([group, "", resource]);
     const gauge = (name: string, help: string, read: () => number) =>
       this.registry.add(new Gauge({ name, help, labels: [] }, () => [[[], read()]]));
@@ -176,18 +178,21 @@ export class ServerMetrics {
     if (series.sli !== undefined) this.#sli.observeIn(series.sli, sample.seconds);
   }
 
-  /** The answer to a read has so many bytes. */
+  /** Records the response size of a read. */
   observeSize(sample: RequestSample, bytes: number): void {
     const { sizes } = this.#seriesOf(sample);
     if (sizes !== undefined) this.#sizes.observeIn(sizes, bytes);
   }
 
-  /** By whom a watch is to be followed from its beginning to its end. */
-  notesOf(sample: RequestSample): SampleSeries["notes"] {
-    return this.#seriesOf(sample).notes;
+  /** The observer of a watch from its beginning to its end. */
+  longRunningObserverOf(sample: RequestSample): SampleSeries["longRunningObserver"] {
+    return this.#seriesOf(sample).longRunningObserver;
   }
 
-  /** Requests of one kind come in rows: the series of the one before are found without putting their labels together. */
+  /**
+   * Requests of one kind are often consecutive: the series of the last one are found without
+   * joining their labels.
+   */
   #seriesOf(sample: RequestSample): SampleSeries {
     if (this.#last !== undefined && isAlike(this.#last.sample, sample)) return this.#last;
     const { verb, dryRun, group, version, resource, subresource, scope, code } = sample;
@@ -202,13 +207,17 @@ export class ServerMetrics {
       duration: isLongRunning ? undefined : this.#duration.seriesAt(ofRun),
       sli: isLongRunning ? undefined : this.#sli.seriesAt(ofVerb),
       sizes: isRead && !isLongRunning ? this.#sizes.seriesAt(ofVerb) : undefined,
-      notes: isLongRunning ? longRunningObserver(this.#longRunning.seriesAt(ofVerb)) : undefined,
+      longRunningObserver: isLongRunning
+        ? longRunningObserver(this.#longRunning.seriesAt(ofVerb))
+        : undefined,
     };
     return this.#last;
   }
 }
 
-function longRunningObserver(series: { value: number } | undefined): SampleSeries["notes"] {
+function longRunningObserver(
+  series: { value: number } | undefined,
+): SampleSeries["longRunningObserver"] {
   if (series === undefined) return undefined;
   return { onBegin: () => series.value++, onEnd: () => series.value-- };
 }

@@ -1,8 +1,8 @@
 /**
- * The OpenAPI v2 document of everything a cluster serves, put together from parts.
+ * The OpenAPI v2 document of all APIs of a cluster, concatenated from parts.
  *
- * Each kind's definitions and paths are written down once, as JSON and as protobuf, and shared by all documents that have the kind:
- * a document is then a concatenation, and not a job.
+ * Each kind's definitions and paths are encoded once, as JSON and as protobuf, and shared by all
+ * documents with the kind: creating a document is then a cheap concatenation.
  */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
@@ -32,7 +32,7 @@ interface KindParts {
 
 const known = new WeakMap<ResourceDefinition, KindParts>();
 
-/** The document of all of them, of which some may be large. */
+/** The document of all definitions, of which some may be large. */
 export function* documentOf(definitions: readonly ResourceDefinition[]): Resumable<DocumentV2> {
   const kinds: KindParts[] = [];
   for (const definition of definitions) {
@@ -61,7 +61,7 @@ function* partsOf(definition: ResourceDefinition): Resumable<KindParts> {
   return parts;
 }
 
-/** What every kind refers to. */
+/** The schemas that every kind refers to. */
 const shared: ReadonlyMap<string, Part> = new Map(
   Object.entries(sharedSchemas()).map(([name, schema]) => [name, runSync(partOf(name, schema))]),
 );
@@ -138,7 +138,7 @@ function pathsV2(definition: ResourceDefinition): [path: string, item: JsonObjec
 
 function operationV2(definition: ResourceDefinition, operation: Operation): JsonObject {
   const { group, version, kind } = definition;
-  const { id, action, description, query, bodyTypes, answer } = operation;
+  const { id, action, description, query, bodyTypes, response } = operation;
   const body = {
     name: "body",
     in: "body",
@@ -164,7 +164,7 @@ function operationV2(definition: ResourceDefinition, operation: Operation): Json
     responses: {
       200: {
         description: "OK",
-        schema: reference(responseSchemaName(definition, answer), "v2"),
+        schema: reference(responseSchemaName(definition, response), "v2"),
       },
     },
     "x-kubernetes-action": action,

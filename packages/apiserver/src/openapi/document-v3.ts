@@ -7,7 +7,7 @@ import { addKindSchemas, responseSchemaName, schemaName } from "./kind-schemas.t
 import { type Operation, pathItemsOf } from "./operations.ts";
 import { addSchemas, reference, type Schemas } from "./schemas.ts";
 
-/** As text, which is written schema by schema: any of them may be large. */
+/** The document as text, which is encoded schema by schema: any of them may be large. */
 export function* documentV3(definitions: readonly ResourceDefinition[]): Resumable<Buffer> {
   const schemas: Schemas = {};
   const paths: { [path: string]: JsonValue } = {};
@@ -53,10 +53,10 @@ const watchType = "application/json;stream=watch";
 
 function operationV3(definition: ResourceDefinition, operation: Operation): JsonObject {
   const { group, version, kind } = definition;
-  const { id, action, description, query, bodyTypes, answer } = operation;
+  const { id, action, description, query, bodyTypes, response } = operation;
   const content = (name: string, types: readonly string[]): JsonObject =>
     Object.fromEntries(types.map((type) => [type, { schema: reference(name, "v3") }]));
-  const answered = responseSchemaName(definition, answer);
+  const answered = responseSchemaName(definition, response);
   return {
     tags: [`${group === "" ? "core" : group}_${version}`],
     description,
@@ -75,7 +75,7 @@ function operationV3(definition: ResourceDefinition, operation: Operation): Json
     responses: {
       200: {
         description: "OK",
-        content: content(answered, answer === "list" ? [...answerTypes, watchType] : answerTypes),
+        content: content(answered, response === "list" ? [...answerTypes, watchType] : answerTypes),
       },
     },
   };

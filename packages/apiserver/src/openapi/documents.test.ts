@@ -1,4 +1,4 @@
-/** Which documents are shared, and how custom kinds are described. */
+/** The sharing of documents, and the description of custom kinds. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Resumable } from "@kcp-ts/machinery/base";
@@ -29,8 +29,8 @@ async function v3(definitions: readonly ResourceDefinition[]): Promise<Map<strin
   return new Map(await documentsV3(definitions));
 }
 
-describe("documents", () => {
-  it("are made once per list, also when many ask at the same time", async () => {
+describe("OpenAPI documents", () => {
+  it("are created once per list, also for concurrent requests", async () => {
     const list = [...builtIns];
     const [a, b] = await Promise.all([documentsV3(list), documentsV3(list)]);
     assert.equal(a, b);
@@ -38,7 +38,7 @@ describe("documents", () => {
     assert.equal(await documentV2(list), documentV2(list));
   });
 
-  it("of a group and version are shared by lists that have the same kinds in it", async () => {
+  it("of a group and version are shared by lists with the same kinds in it", async () => {
     const plain = await v3([...builtIns]);
     const extended = await v3([...builtIns, custom("Widget", {})]);
     assert.equal(extended.get("api/v1"), plain.get("api/v1"));
@@ -48,7 +48,7 @@ describe("documents", () => {
     assert.notEqual(fewer.get("api/v1")?.hash, plain.get("api/v1")?.hash);
   });
 
-  it("describe a custom kind by the schema it brings, under the group turned around", async () => {
+  it("describe a custom kind by its own schema, under the reversed group", async () => {
     const definitions = [custom("Widget", { spec: { type: "object" } })];
     const document = (await v3(definitions)).get("apis/stable.example.com/v1");
     const { components, paths } = JSON.parse(document?.bytes.toString() ?? "") as {
@@ -86,7 +86,7 @@ describe("documents", () => {
     assert.ok(protobuf.includes("__proto__"));
   });
 
-  it("that could not be made are made again when asked for again", async () => {
+  it("whose creation failed are created again on the next request", async () => {
     let calls = 0;
     const broken: ResourceDefinition = {
       ...custom("Broken", {}),
@@ -101,7 +101,7 @@ describe("documents", () => {
     assert.equal(calls, 2);
   });
 
-  it("rest between the kinds, and where a kind's schema does", () => {
+  it("yield to the event loop between the kinds, and where a kind's schema does", () => {
     const kinds = (count: number) =>
       Array.from({ length: count }, (_, i) => custom(`Kind${i}`, { spec: { type: "object" } }));
     const rests = (

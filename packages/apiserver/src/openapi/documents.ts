@@ -1,9 +1,10 @@
 /**
- * The OpenAPI documents of a cluster, made from what it serves and remembered.
+ * Creates and caches the OpenAPI documents of a cluster from its served resources.
  *
- * Documents belong to a list of definitions, so that clusters that serve the same share them; the document of one group and version is
- * shared further, by all lists that have the same definitions in it. Making them is cut into pieces: a cluster can bring hundreds
- * of kinds, each of them large, and others wait meanwhile.
+ * Documents belong to a list of definitions, so that clusters with the same APIs share them; the
+ * document of one group and version is also shared by all lists with the same definitions in it.
+ * Creating documents yields to the event loop: a cluster can have hundreds of kinds, each of them
+ * large.
  */
 import { createHash } from "node:crypto";
 import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
@@ -46,7 +47,7 @@ function* makeV3(definitions: Definitions): Resumable<DocumentsV3> {
   return new Map([...documents].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Of paths that are the same everywhere; made once. */
+/** The documents of paths that are the same everywhere; created once. */
 export function pathDocuments(paths: typeof discoveryPaths): ReadonlyMap<string, Document> {
   let made = madeDocuments.get(paths);
   if (made === undefined) {
@@ -80,7 +81,7 @@ function* makeV2(definitions: Definitions): Resumable<HashedV2> {
   return { ...document, hash: yield* hashOf(document.json) };
 }
 
-/** What is being made is waited for, not made again; what failed is not remembered. */
+/** Concurrent callers share one creation; a failed one is not cached. */
 function cachedByDefinitions<Made>(
   known: WeakMap<Definitions, MaybePromise<Made>>,
   definitions: Definitions,
@@ -113,7 +114,7 @@ interface Shared {
   readonly document: Document;
 }
 
-/** Under the first definition of each; few lists begin alike and go on differently. */
+/** Keyed by the first definition of each list; few lists begin alike and differ later. */
 const sharedDocuments = new WeakMap<ResourceDefinition, Shared[]>();
 const alternativesMax = 16;
 
@@ -129,7 +130,7 @@ function* shared(definitions: Definitions): Resumable<Document> {
   if (found !== undefined) return found.document;
   const bytes = yield* documentV3(definitions);
   const document = { bytes, hash: yield* hashOf(bytes) };
-  // Read after the rests: others may have made theirs meanwhile.
+  // Read after yielding: other callers may have created documents meanwhile.
   const kept = (sharedDocuments.get(first) ?? []).slice(-(alternativesMax - 1));
   sharedDocuments.set(first, [...kept, { definitions, document }]);
   return document;

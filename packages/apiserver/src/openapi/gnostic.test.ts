@@ -1,6 +1,6 @@
 /**
- * The protobuf form holds what the JSON form holds. Read back with another implementation of the wire format, and with gnostic's field
- * numbers written down once more.
+ * The protobuf encoding has the content of the JSON encoding. It is read back with another
+ * implementation of the wire format, and with gnostic's field numbers written down once more.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -40,13 +40,13 @@ function named(fields: Fields, number: number): Map<string, Fields> {
   return new Map(all(fields, number).map((each) => [text(one(each, 1)), message(each, 2)]));
 }
 
-/** Extensions, parsed. */
+/** Parsed extensions. */
 function extensions(fields: Fields, number: number): Record<string, unknown> {
   const values = [...named(fields, number)];
   return Object.fromEntries(values.map(([name, any]) => [name, JSON.parse(text(one(any, 2)))]));
 }
 
-/** The parts of a Schema that our own documents use. */
+/** The parts of a Schema that the server's documents use. */
 function schemaOf(fields: Fields): JsonObject {
   const texts = [
     ["$ref", 1],
@@ -76,8 +76,8 @@ const json = JSON.parse(document.json.toString("utf8")) as {
 };
 const protobuf = fieldsOf(document.protobuf);
 
-describe("the protobuf form of OpenAPI v2", () => {
-  it("has the same definitions as the JSON form, member for member", () => {
+describe("the protobuf encoding of OpenAPI v2", () => {
+  it("has the same definitions as the JSON encoding, member for member", () => {
     const definitions = named(message(protobuf, 9), 1);
     assert.deepEqual([...definitions.keys()], Object.keys(json.definitions));
     for (const [name, schema] of definitions)
@@ -109,7 +109,7 @@ describe("the protobuf form of OpenAPI v2", () => {
     }
   });
 
-  it("tells kubectl which kinds can be patched dry", () => {
+  it("shows kubectl which kinds support dry-run patches", () => {
     const item = named(message(protobuf, 8), 2).get(
       "/api/v1/namespaces/{namespace}/configmaps/{name}",
     ) as Fields;
@@ -121,7 +121,7 @@ describe("the protobuf form of OpenAPI v2", () => {
     assert.ok(all(patch, 8).map(parameterName).includes("dryRun"));
   });
 
-  it("carries every kind of member that a custom kind's schema has", () => {
+  it("has every kind of member that a custom kind's schema has", () => {
     const schema = fieldsOf(
       encodeDefinition("com.example.v1.Widget", {
         type: "object",

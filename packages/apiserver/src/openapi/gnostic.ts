@@ -1,8 +1,9 @@
 /**
- * OpenAPI v2 documents as protobuf, the only form that kubectl 1.20 to 1.26 and Argo CD read.
+ * OpenAPI v2 documents as protobuf, the only encoding that kubectl 1.20 to 1.26 and Argo CD read.
  *
- * The messages are gnostic's `openapi.v2`: a table says which member of the JSON goes into which field. Members that gnostic has no
- * field for are left out; extensions (`x-…`) are carried as YAML text, and JSON is YAML.
+ * The messages are gnostic's `openapi.v2`: a table maps members of the JSON to fields. Members
+ * without a field in gnostic are omitted; extensions (`x-…`) are encoded as YAML text, and JSON is
+ * YAML.
  */
 import {
   isJsonObject,

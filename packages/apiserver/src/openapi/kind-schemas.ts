@@ -1,4 +1,4 @@
-/** The schemas of a served kind: the object, its list, and what both refer to. */
+/** The schemas of a served kind: the object, its list, and the schemas that both refer to. */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
@@ -6,7 +6,10 @@ import type { ResourceDefinition } from "../registry/index.ts";
 import type { Operation } from "./operations.ts";
 import { addSchemas, type Dialect, referringProperty, type Schemas } from "./schemas.ts";
 
-/** `com.example.stable.v1.CronTab`: the group turned around, the version, the kind. Built-in kinds have names of their own. */
+/**
+ * `com.example.stable.v1.CronTab`: the reversed group, the version, the kind. Built-in kinds have
+ * names of their own.
+ */
 export function schemaName(definition: ResourceDefinition): string {
   const { group, version, kind, openApi, strategy } = definition;
   if (openApi === undefined) return strategy.shape.name;
@@ -19,10 +22,10 @@ function listSchemaName(definition: ResourceDefinition): string {
   return `${name.slice(0, name.length - definition.kind.length)}${definition.listKind}`;
 }
 
-/** What an operation answers with. */
+/** The schema of an operation's response. */
 export function responseSchemaName(
   definition: ResourceDefinition,
-  answer: Operation["answer"],
+  answer: Operation["response"],
 ): string {
   if (answer === "status") return status.name;
   return answer === "list" ? listSchemaName(definition) : schemaName(definition);
@@ -60,7 +63,10 @@ export function* addKindSchemas(
   };
 }
 
-/** From the shape, or as the definition says it; then metadata is added, which custom kinds leave out. */
+/**
+ * From the shape, or from the definition's own schema; then metadata is added, which custom kinds
+ * omit.
+ */
 function* objectSchema(
   definition: ResourceDefinition,
   schemas: Schemas,

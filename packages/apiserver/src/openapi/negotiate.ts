@@ -1,7 +1,7 @@
-/** Which form of an OpenAPI document a client wants. */
+/** Negotiates the encoding of an OpenAPI document. */
 import { statusError } from "@kcp-ts/machinery/status";
 
-/** What is sent; what is asked for may also have an `@` in place of the last dot but two. */
+/** The media type of responses; in requests an `@` may replace the third dot from the end. */
 export const protobufTypeV2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const askedProtobufV2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
@@ -21,7 +21,7 @@ export function isJsonAccepted(accept: string | undefined): boolean {
   return acceptedTypes(accept).some((type) => jsonTypes.has(type));
 }
 
-/** The best first. */
+/** The preferred type first. */
 function acceptedTypes(accept: string | undefined): string[] {
   if (accept === undefined || accept.trim() === "") return ["*/*"];
   return accept

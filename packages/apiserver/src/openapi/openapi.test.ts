@@ -1,4 +1,4 @@
-/** OpenAPI, through the server: documents, their URLs, and who gets them in which form. */
+/** OpenAPI, through the server: documents, their URLs, access and encodings. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
@@ -64,7 +64,7 @@ describe("/openapi/v3", () => {
     );
   });
 
-  it("describes discovery and the version, and every reference in these leads somewhere", async () => {
+  it("describes discovery and the version, and every reference in these documents resolves", async () => {
     const answers: Readonly<Record<string, string>> = {
       api: "APIVersions",
       apis: "APIGroupList",
@@ -87,7 +87,7 @@ describe("/openapi/v3", () => {
     assert.match(text, /"operationId":"getRbacAuthorizationAPIGroup"/);
   });
 
-  it("a document under its hash is cached for ever", async () => {
+  it("a document under its hash is cacheable for ever", async () => {
     const url = (await indexOf()).get("api/v1") ?? "";
     const { status, headers } = await server.get(url);
     assert.equal(status, 200);
@@ -102,7 +102,7 @@ describe("/openapi/v3", () => {
     assert.deepEqual([again.status, again.bytes.length], [304, 0]);
   });
 
-  it("under another hash it has moved, without one it is not cached", async () => {
+  it("a document under another hash redirects, a document without a hash is not cacheable", async () => {
     for (const prefix of ["", "/clusters/a"]) {
       const moved = await server.get(`${prefix}/openapi/v3/api/v1?hash=OLD`);
       assert.equal(moved.status, 301);
@@ -112,7 +112,7 @@ describe("/openapi/v3", () => {
     assert.deepEqual([plain.status, plain.headers["cache-control"]], [200, "no-cache, private"]);
   });
 
-  it("unknown documents are a 404, and forms other than JSON a 406", async () => {
+  it("unknown documents are a 404, and media types other than JSON a 406", async () => {
     for (const path of ["/openapi/v3/apis/apps/v1", "/openapi/v3/api/v2", "/openapi/v4"])
       assert.equal((await server.get(path)).status, 404, path);
     const accept = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
@@ -122,7 +122,7 @@ describe("/openapi/v3", () => {
     assert.equal((await server.get("/openapi/v3/api/v1", { headers: both })).status, 200);
   });
 
-  it("every reference leads somewhere, in every document", async () => {
+  it("every reference resolves, in every document", async () => {
     for (const url of (await indexOf()).values()) {
       const answer = await server.get(url);
       const { schemas } = jsonOf(answer)["components"] as Json;
@@ -131,7 +131,7 @@ describe("/openapi/v3", () => {
     }
   });
 
-  it("a kind has its type, its metadata, its list, and what patches need to know", async () => {
+  it("a kind has its type, its metadata, its list, and the extensions that patches need", async () => {
     const { schemas } = jsonOf(await server.get("/openapi/v3/api/v1"))["components"] as Json;
     const account = schemas?.["io.k8s.api.core.v1.ServiceAccount"] as Json;
     assert.deepEqual(account["x-kubernetes-group-version-kind"], [
@@ -179,7 +179,7 @@ describe("/openapi/v3", () => {
     assert.ok(!Object.hasOwn(paths as Json, `${base}/namespaces/{namespace}/clusterroles`));
   });
 
-  it("is for whoever is known", async () => {
+  it("is served to authenticated users only", async () => {
     for (const path of ["/openapi/v2", "/openapi/v3", "/openapi/v3/api/v1"]) {
       assert.equal((await server.get(path, { user: "nobody" })).status, 200, path);
       assert.equal((await server.get(path, { user: "anonymous" })).status, 403, path);
@@ -191,7 +191,7 @@ describe("/openapi/v2", () => {
   const asked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
   const sent = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-  it("is one JSON document of everything, whose references lead somewhere", async () => {
+  it("is one JSON document of all APIs, whose references resolve", async () => {
     const answer = await server.get("/openapi/v2");
     assert.equal(answer.headers["content-type"], "application/json");
     const { swagger, definitions, paths } = jsonOf(answer);
@@ -230,7 +230,7 @@ describe("/openapi/v2", () => {
     });
   }
 
-  it("is not sent again to those who have it, in either form", async () => {
+  it("is not sent again to clients that have it cached, in either encoding", async () => {
     const plain = await server.get("/openapi/v2");
     const etag = String(plain.headers["etag"]);
     assert.equal(etag, `"${sum(plain)}"`);

@@ -1,6 +1,6 @@
 /**
- * /openapi/v3: an index of documents, one per group and version, each under a URL that changes with its content.
- * /openapi/v2: one document of everything, as JSON or as protobuf.
+ * /openapi/v3: an index of documents, one per group and version, each under a URL with its hash.
+ * /openapi/v2: one document of all APIs, as JSON or as protobuf.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -35,18 +35,18 @@ export function isOpenApiPath(path: string): boolean {
 export function serveOpenApi(
   request: ApiRequest,
   scope: PathScope,
-  rooms: OpenApiDependencies,
+  dependencies: OpenApiDependencies,
 ): MaybePromise<ApiResponse> {
-  const definitions = rooms.catalog.all(scope.cluster);
+  const definitions = dependencies.catalog.all(scope.cluster);
   return definitions instanceof Promise
-    ? definitions.then((all) => serveDocuments(request, scope, all, rooms))
-    : serveDocuments(request, scope, definitions, rooms);
+    ? definitions.then((all) => serveDocuments(request, scope, all, dependencies))
+    : serveDocuments(request, scope, definitions, dependencies);
 }
 
 export interface OpenApiDependencies {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Set when the server publishes what its own tokens are signed by. */
+  /** Set when the server publishes the keys of its own tokens. */
   readonly issuerDocuments?: object | undefined;
 }
 
@@ -54,10 +54,10 @@ function serveDocuments(
   request: ApiRequest,
   scope: PathScope,
   definitions: readonly ResourceDefinition[],
-  rooms: OpenApiDependencies,
+  dependencies: OpenApiDependencies,
 ): MaybePromise<ApiResponse> {
   if (scope.path === v2Path) {
-    // Asked for in a form that there is not: nothing needs to be made.
+    // An unsupported encoding is rejected before a document is created.
     const encoding = encodingV2(header(request.headers, "accept"));
     const document = documentV2(definitions);
     return document instanceof Promise
@@ -68,8 +68,8 @@ function serveDocuments(
     throw statusError.notAcceptable(["application/json"]);
   const documents = documentsV3(definitions);
   return documents instanceof Promise
-    ? documents.then((made) => serveV3(request, scope, made, rooms))
-    : serveV3(request, scope, documents, rooms);
+    ? documents.then((made) => serveV3(request, scope, made, dependencies))
+    : serveV3(request, scope, documents, dependencies);
 }
 
 function serveV2(
@@ -89,7 +89,7 @@ function serveV3(
   { clock, issuerDocuments }: OpenApiDependencies,
 ): ApiResponse {
   const key = path.slice(v3Path.length).replace(/^\//, "");
-  // Virtual workspaces have none of them.
+  // Virtual workspaces do not serve the issuer documents.
   const isIssuer = issuerDocuments !== undefined && service === undefined;
   const others: DocumentsV3 = isIssuer ? pathDocuments(issuerPaths) : new Map();
   if (key === "") {
@@ -107,7 +107,7 @@ function serveV3(
 
 const yearMs = 365 * 24 * 3_600_000;
 
-/** A document under its hash never changes; under another one's it has moved. */
+/** A document under its hash never changes; a request with another hash is redirected. */
 function serveDocument(
   request: ApiRequest,
   { bytes, hash }: Document,

@@ -1,10 +1,10 @@
-/** The paths of a served kind and what can be done at each, before they are written down in either dialect. */
+/** The paths of a served kind and their operations, independent of the dialect. */
 import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
 import { patchMediaTypes } from "../request/media-types.ts";
 
 export interface PathItem {
   readonly path: string;
-  /** Parameters in the path, required. */
+  /** Required path parameters. */
   readonly parameters: readonly string[];
   readonly operations: readonly Operation[];
 }
@@ -12,13 +12,13 @@ export interface PathItem {
 export interface Operation {
   readonly id: string;
   readonly method: "get" | "post" | "put" | "patch" | "delete";
-  /** As `x-kubernetes-action` says it. */
+  /** The value of `x-kubernetes-action`. */
   readonly action: string;
   readonly description: string;
   readonly query: readonly QueryParameter[];
-  /** Media types of the body, where there is one; a patch is any JSON, others are the object. */
+  /** Media types of the body, if any; a patch is any JSON, other bodies are the object. */
   readonly bodyTypes: readonly string[];
-  readonly answer: "object" | "list" | "status";
+  readonly response: "object" | "list" | "status";
 }
 
 export interface QueryParameter {
@@ -71,7 +71,7 @@ function withBodyTypes({ strategy }: ResourceDefinition, action: Action): Action
 
 interface Action extends Omit<Operation, "id" | "description"> {
   readonly verb: string;
-  readonly says: string;
+  readonly description: string;
 }
 
 const dryRun: QueryParameter = {
@@ -79,7 +79,7 @@ const dryRun: QueryParameter = {
   type: "string",
   description: "All: do everything but persist.",
 };
-/** kubectl looks for these on PATCH before it dares to ask for server-side validation or a dry run. */
+/** kubectl checks PATCH for these before it requests server-side validation or a dry run. */
 const writing: readonly QueryParameter[] = [
   dryRun,
   { name: "fieldManager", type: "string", description: "Who comes to own the fields." },
@@ -114,10 +114,10 @@ const listAction: Action = {
   verb: "list",
   method: "get",
   action: "list",
-  says: "List or watch objects of kind",
+  description: "List or watch objects of kind",
   query: [...selecting, ...watching],
   bodyTypes: [],
-  answer: "list",
+  response: "list",
 };
 
 const collectionActions: readonly Action[] = [
@@ -126,19 +126,19 @@ const collectionActions: readonly Action[] = [
     verb: "create",
     method: "post",
     action: "post",
-    says: "Create a",
+    description: "Create a",
     query: writing,
     bodyTypes: anyBody,
-    answer: "object",
+    response: "object",
   },
   {
     verb: "deletecollection",
     method: "delete",
     action: "deletecollection",
-    says: "Delete a collection of",
+    description: "Delete a collection of",
     query: [dryRun, ...selecting],
     bodyTypes: [],
-    answer: "status",
+    response: "status",
   },
 ];
 
@@ -147,37 +147,37 @@ const objectActions: readonly Action[] = [
     verb: "get",
     method: "get",
     action: "get",
-    says: "Read the specified",
+    description: "Read the specified",
     query: [],
     bodyTypes: [],
-    answer: "object",
+    response: "object",
   },
   {
     verb: "update",
     method: "put",
     action: "put",
-    says: "Replace the specified",
+    description: "Replace the specified",
     query: writing,
     bodyTypes: anyBody,
-    answer: "object",
+    response: "object",
   },
   {
     verb: "patch",
     method: "patch",
     action: "patch",
-    says: "Change parts of the specified",
+    description: "Change parts of the specified",
     query: [...writing, force],
     bodyTypes: patchMediaTypes,
-    answer: "object",
+    response: "object",
   },
   {
     verb: "delete",
     method: "delete",
     action: "delete",
-    says: "Delete a",
+    description: "Delete a",
     query: [dryRun],
     bodyTypes: [],
-    answer: "status",
+    response: "status",
   },
 ];
 
@@ -188,15 +188,17 @@ const idVerbs: Readonly<Record<string, string>> = {
   get: "read",
 };
 
-/** Ids as upstream has them: `listCoreV1NamespacedConfigMap`, `readRbacAuthorizationV1ClusterRole`. */
+/**
+ * Upstream's operation ids: `listCoreV1NamespacedConfigMap`, `readRbacAuthorizationV1ClusterRole`.
+ */
 function operationOf(definition: ResourceDefinition, action: Action, suffix: string): Operation {
   const { group, version, kind, isNamespaced } = definition;
-  const { verb: _, says, ...operation } = action;
+  const { verb: _, description, ...operation } = action;
   const words = [...(group || "core").replace(/\.k8s\.io$/, "").split(/[.-]/), version];
   const scope = isNamespaced && suffix !== "ForAllNamespaces" ? "Namespaced" : "";
   return {
     ...operation,
-    description: `${says} ${kind}.`,
+    description: `${description} ${kind}.`,
     id: `${idVerbs[action.action] ?? action.action}${words.map(capitalized).join("")}${scope}${kind}${suffix}`,
   };
 }

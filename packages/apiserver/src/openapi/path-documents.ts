@@ -1,4 +1,7 @@
-/** OpenAPI v3 documents of paths that are no resources: discovery itself, the version, the keys of service accounts. */
+/**
+ * OpenAPI v3 documents of non-resource paths: discovery itself, the version, the keys of service
+ * accounts.
+ */
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -9,10 +12,10 @@ interface PathDocument {
   readonly id: string;
   readonly tag: string;
   readonly description: string;
-  /** Media types of the answer. */
+  /** Media types of the response. */
   readonly types: readonly string[];
-  /** The name of the answer's schema; text if left out. */
-  readonly answer?: string;
+  /** The name of the response's schema; text if omitted. */
+  readonly response?: string;
 }
 
 const objectTypes = [
@@ -21,7 +24,7 @@ const objectTypes = [
   "application/vnd.kubernetes.protobuf",
 ] as const;
 
-/** By key, as the index of documents has it. */
+/** Keyed as in the index of documents. */
 export const discoveryPaths: Readonly<Record<string, PathDocument>> = {
   api: {
     path: "/api/",
@@ -29,7 +32,7 @@ export const discoveryPaths: Readonly<Record<string, PathDocument>> = {
     tag: "core",
     description: "get available API versions",
     types: objectTypes,
-    answer: `${meta}.APIVersions`,
+    response: `${meta}.APIVersions`,
   },
   apis: {
     path: "/apis/",
@@ -37,7 +40,7 @@ export const discoveryPaths: Readonly<Record<string, PathDocument>> = {
     tag: "apis",
     description: "get available API versions",
     types: objectTypes,
-    answer: `${meta}.APIGroupList`,
+    response: `${meta}.APIGroupList`,
   },
   version: {
     path: "/version/",
@@ -45,7 +48,7 @@ export const discoveryPaths: Readonly<Record<string, PathDocument>> = {
     tag: "version",
     description: "get the version information for this server",
     types: ["application/json"],
-    answer: versionInfo,
+    response: versionInfo,
   },
 };
 
@@ -77,16 +80,23 @@ export function groupPath(group: string): PathDocument {
     tag: group.split(".")[0] as string,
     description: "get information of a group",
     types: objectTypes,
-    answer: `${meta}.APIGroup`,
+    response: `${meta}.APIGroup`,
   };
 }
 
-export function pathDocument({ path, id, tag, description, types, answer }: PathDocument): Buffer {
+export function pathDocument({
+  path,
+  id,
+  tag,
+  description,
+  types,
+  response,
+}: PathDocument): Buffer {
   const schema: JsonObject =
-    answer === undefined ? { type: "string" } : { $ref: `#/components/schemas/${answer}` };
+    response === undefined ? { type: "string" } : { $ref: `#/components/schemas/${response}` };
   const content = Object.fromEntries(types.map((type) => [type, { schema }]));
   const responses = { 200: { description: "OK", content }, 401: { description: "Unauthorized" } };
-  const used = answer === undefined ? [] : [answer, ...(usedBy[answer] ?? [])].sort();
+  const used = response === undefined ? [] : [response, ...(usedBy[response] ?? [])].sort();
   return Buffer.from(
     stringifyJson({
       openapi: "3.0.0",

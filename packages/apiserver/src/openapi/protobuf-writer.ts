@@ -1,8 +1,8 @@
 /**
  * Writes protobuf wire format in one pass into one buffer.
  *
- * The length of a message is known only when it is written; it takes four bytes of varint, so that it can be filled in afterwards. Readers
- * accept varints that are longer than they need to be.
+ * The length of a message is known only after it was written; it is a varint of four bytes, so that
+ * it can be filled in afterwards. Readers accept varints that are longer than necessary.
  */
 export class ProtobufWriter {
   #buffer = Buffer.allocUnsafe(4096);
@@ -59,7 +59,7 @@ export class ProtobufWriter {
     return Buffer.from(this.#buffer.subarray(0, this.#at));
   }
 
-  /** Of 31 bits at most. */
+  /** At most 31 bits. */
   #varint(value: number): void {
     let rest = value;
     for (; rest >= 0x80; rest >>>= 7) this.#buffer[this.#at++] = (rest & 0x7f) | 0x80;

@@ -1,7 +1,7 @@
 /**
- * From shapes to schemas, in the dialects of OpenAPI v3 and of v2 (Swagger).
+ * Converts shapes to schemas, in the dialects of OpenAPI v3 and of v2 (Swagger).
  *
- * A message becomes a schema of its own, named as upstream names it; what refers to it uses the name.
+ * A message becomes a schema of its own, with upstream's name; other schemas refer to it by name.
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { MessageShape, ScalarType, Shape } from "@kcp-ts/machinery/shape";
@@ -27,12 +27,12 @@ export function addSchemas(shape: MessageShape, schemas: Schemas, dialect: Diale
   }
 }
 
-/** What stands where a schema of that name is meant. */
+/** A reference to a schema. */
 export function reference(name: string, dialect: Dialect): JsonObject {
   return { $ref: `${dialect === "v3" ? "#/components/schemas/" : "#/definitions/"}${name}` };
 }
 
-/** A property of that schema: v3 cannot describe a reference, only what it is wrapped in. */
+/** A property with that schema: v3 cannot add a description to a reference, only to a wrapper. */
 export function referringProperty(name: string, description: string, dialect: Dialect): JsonObject {
   const target = reference(name, dialect);
   return dialect === "v3"

@@ -1,14 +1,19 @@
 /**
- * Which resources a logical cluster serves. Built-ins are the same everywhere and cost nothing per cluster.
+ * The resources that a logical cluster serves. Built-ins are the same everywhere and cost nothing
+ * per cluster.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
-import { type CollectionKey, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
+import {
+  type CollectionKey,
+  collectionKeyOf,
+  type ResourceDefinition,
+} from "./resource-definition.ts";
 
 export interface Catalog {
-  /** The resource under this name, or undefined when the cluster does not serve it. */
+  /** The resource with this name, or undefined when the cluster does not serve it. */
   find(
     cluster: ClusterScope,
     group: string,
@@ -16,14 +21,20 @@ export interface Catalog {
     resource: string,
   ): MaybePromise<ResourceDefinition | undefined>;
 
-  /** Everything the cluster serves, in discovery order: groups by priority, the preferred version first. */
+  /** All served resources, in discovery order: groups by priority, the preferred version first. */
   all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]>;
 
-  /** What discovery says of a resource, where that is not what its definition says; the aggregated form is not served then. */
-  readonly entriesOf?: (definition: ResourceDefinition) => readonly JsonObject[];
+  /**
+   * The discovery entries of a resource, where they differ from its definition; aggregated
+   * discovery is not served then.
+   */
+  readonly discoveryEntriesOf?: (definition: ResourceDefinition) => readonly JsonObject[];
 }
 
-/** Where objects are stored, as far as that is in memory: who asks loads nothing, and need not be somebody who may. */
+/**
+ * The storage prefixes of resources, as far as they are in memory: a lookup loads nothing, and
+ * needs no authorization.
+ */
 export interface CollectionSource {
   collectionOf(
     cluster: ClusterName,
@@ -39,7 +50,10 @@ export class BuiltInCatalog implements Catalog, CollectionSource {
   readonly #byName: ReadonlyMap<string, ResourceDefinition>;
   readonly #inRootByName: ReadonlyMap<string, ResourceDefinition>;
 
-  /** `rootOnly` are served in the logical cluster root and, all together, to those who may read all clusters. */
+  /**
+   * `rootOnly` resources are served in the logical cluster root and, all together, to users with
+   * access to all clusters.
+   */
   constructor(
     definitions: readonly ResourceDefinition[],
     rootOnly: readonly ResourceDefinition[] = [],
@@ -80,17 +94,20 @@ export class BuiltInCatalog implements Catalog, CollectionSource {
 /** A resource that is served wherever another one is. */
 export interface VirtualResource {
   readonly definition: ResourceDefinition;
-  readonly beside: Pick<ResourceDefinition, "group" | "version" | "resource">;
+  readonly servedWith: Pick<ResourceDefinition, "group" | "version" | "resource">;
 }
 
-/** A catalog with what is served beside some of it. What a logical cluster defines itself under such a name comes first. */
+/**
+ * A catalog with additional virtual resources. A logical cluster's own CRD of the same name takes
+ * precedence.
+ */
 export class VirtualResourceCatalog implements Catalog, CollectionSource {
   readonly #inner: Catalog & CollectionSource;
-  readonly #besides: ReadonlyMap<string, VirtualResource>;
+  readonly #virtualResources: ReadonlyMap<string, VirtualResource>;
 
   constructor(inner: Catalog & CollectionSource, besides: readonly VirtualResource[]) {
     this.#inner = inner;
-    this.#besides = new Map(besides.map((one) => [nameOf(one.definition), one]));
+    this.#virtualResources = new Map(besides.map((one) => [nameOf(one.definition), one]));
   }
 
   find(
@@ -100,14 +117,14 @@ export class VirtualResourceCatalog implements Catalog, CollectionSource {
     resource: string,
   ): MaybePromise<ResourceDefinition | undefined> {
     const own = this.#inner.find(cluster, group, version, resource);
-    const known = this.#besides.get(nameOf({ group, version, resource }));
+    const known = this.#virtualResources.get(nameOf({ group, version, resource }));
     if (known === undefined || cluster === "*") return own;
     return own instanceof Promise
-      ? own.then((found) => found ?? this.#beside(cluster, known))
-      : (own ?? this.#beside(cluster, known));
+      ? own.then((found) => found ?? this.#findVirtual(cluster, known))
+      : (own ?? this.#findVirtual(cluster, known));
   }
 
-  /** What is served beside others is computed. */
+  /** Virtual resources are computed, so they have no collection. */
   collectionOf(
     cluster: ClusterName,
     group: string,
@@ -121,14 +138,15 @@ export class VirtualResourceCatalog implements Catalog, CollectionSource {
     const all = await this.#inner.all(cluster);
     if (cluster === "*") return all;
     const names = new Set(all.map(nameOf));
-    const further = [...this.#besides.values()].filter(
-      ({ definition, beside }) => names.has(nameOf(beside)) && !names.has(nameOf(definition)),
+    const further = [...this.#virtualResources.values()].filter(
+      ({ definition, servedWith }) =>
+        names.has(nameOf(servedWith)) && !names.has(nameOf(definition)),
     );
     return further.length === 0 ? all : [...all, ...further.map(({ definition }) => definition)];
   }
 
-  async #beside(cluster: ClusterScope, { definition, beside }: VirtualResource) {
-    const { group, version, resource } = beside;
+  async #findVirtual(cluster: ClusterScope, { definition, servedWith }: VirtualResource) {
+    const { group, version, resource } = servedWith;
     const found = await this.#inner.find(cluster, group, version, resource);
     return found && definition;
   }

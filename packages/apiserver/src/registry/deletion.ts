@@ -1,10 +1,11 @@
 /**
- * What a DELETE does to an object: remove it, mark it, or nothing because it is marked already. Pure.
+ * The effect of a DELETE on an object: remove it, mark it as deleted, or nothing because it is
+ * marked already. Pure.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { fieldError, statusError } from "@kcp-ts/machinery/status";
-import type { ResourceDefinition } from "./definition.ts";
 import { timestamp } from "./prepare.ts";
+import type { ResourceDefinition } from "./resource-definition.ts";
 import type { Draft } from "./strategy.ts";
 
 export interface DeleteRequest {
@@ -39,15 +40,17 @@ export function planDeletion(
   const graceSeconds =
     definition.strategy.gracePeriodSeconds?.(old, request.gracePeriodSeconds) ?? 0;
   const isHeldBack =
-    graceSeconds > 0 || finalizers.length > 0 || definition.strategy.isHeldBack?.(old) === true;
+    graceSeconds > 0 ||
+    finalizers.length > 0 ||
+    definition.strategy.isRemovalBlocked?.(old) === true;
   if (!isHeldBack) return { kind: "remove" };
-  // Once it is marked, the time that is left can only get shorter.
+  // Once the object is marked, its remaining grace period can only get shorter.
   const leftSeconds = Number(metadata["deletionGracePeriodSeconds"] ?? 0);
   if (isMarked && graceSeconds >= leftSeconds) return { kind: "none" };
 
   const marked: Draft = { ...metadata, deletionTimestamp: timestamp(nowMs + graceSeconds * 1000) };
-  // A kind with a finalization of its own has no grace.
-  if (definition.strategy.isHeldBack === undefined) {
+  // A kind with a finalization of its own has no grace period.
+  if (definition.strategy.isRemovalBlocked === undefined) {
     marked["deletionGracePeriodSeconds"] = graceSeconds;
   }
   if (finalizers.length > 0) marked["finalizers"] = finalizers;
@@ -68,10 +71,11 @@ function checkPreconditions(
   if (uid !== undefined && uid !== metadata["uid"]) {
     const actual = String(metadata["uid"]);
     throw statusError.conflict(
-      definition.strategy.isHeldBack === undefined ? kindAsResource(definition) : definition,
+      definition.strategy.isRemovalBlocked === undefined ? kindAsResource(definition) : definition,
       name,
-      // Upstream, kinds with a finalization of their own also check preconditions on their own, in other words.
-      definition.strategy.isHeldBack === undefined
+      // Upstream, kinds with a finalization of their own also check preconditions on their own,
+      // with other messages.
+      definition.strategy.isRemovalBlocked === undefined
         ? `the UID in the precondition (${uid}) does not match the UID in record (${actual}). The object might have been deleted and then recreated`
         : `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${actual}`,
     );
@@ -85,12 +89,15 @@ function checkPreconditions(
   }
 }
 
-/** These refusals name the kind where others name the resource: so does Kubernetes. */
+/** These errors name the kind where others name the resource, as in Kubernetes. */
 function kindAsResource({ group, kind }: ResourceDefinition): { group: string; resource: string } {
   return { group, resource: kind };
 }
 
-/** The policy decides over the two garbage-collection finalizers; without one, those already there stay. */
+/**
+ * The propagation policy decides on the two garbage-collection finalizers; without one, existing
+ * ones stay.
+ */
 function finalizersFor(
   definition: ResourceDefinition,
   name: string,

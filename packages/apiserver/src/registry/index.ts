@@ -1,4 +1,3 @@
-export type { StorageQuota, StoredLocation, UsageDelta } from "./capacity.ts";
 export {
   BuiltInCatalog,
   type Catalog,
@@ -6,19 +5,16 @@ export {
   type VirtualResource,
   VirtualResourceCatalog,
 } from "./catalog.ts";
-export type { ComputedListRequest, ComputedResource } from "./computed.ts";
-export { conversionCodec, type VersionConversion } from "./converted-form.ts";
-export {
-  apiVersionOf,
-  type CollectionKey,
-  collectionKeyOf,
-  type OpenApiSource,
-  type Prerequisites,
-  type ResourceDefinition,
-} from "./definition.ts";
+export type { ComputedListRequest, ComputedResource } from "./computed-resource.ts";
+export { conversionCodec, type VersionConversion } from "./conversion-codec.ts";
 export type { DeleteRequest } from "./deletion.ts";
 export { type FieldManager, managedFieldsInput } from "./managed-fields.ts";
-export { mutableItems, mutableMember, mutableMemberIfPresent, setDefault } from "./own-parts.ts";
+export {
+  mutableItems,
+  mutableMember,
+  mutableMemberIfPresent,
+  setDefault,
+} from "./mutable-members.ts";
 export { setPodDefaults, setPodSpecDefaults } from "./pod-defaults.ts";
 export { timestamp } from "./prepare.ts";
 export {
@@ -30,6 +26,14 @@ export {
   type WriteOptions,
   type WriteResult,
 } from "./registry.ts";
+export {
+  apiVersionOf,
+  type CollectionKey,
+  collectionKeyOf,
+  type OpenApiSource,
+  type Prerequisites,
+  type ResourceDefinition,
+} from "./resource-definition.ts";
 export { validatingAdmissionPolicies } from "./resources/admissionregistration/policies.ts";
 export { builtIns } from "./resources/built-ins.ts";
 export { organizationsOf } from "./resources/certificates/signing-request.ts";
@@ -63,7 +67,7 @@ export {
 } from "./resources/standard.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, isStoreUnavailable, translateStorageErrors } from "./storage-errors.ts";
-export { toServed, toServedEntries, type VersionCodec } from "./stored-form.ts";
+export type { StorageQuota, StoredLocation, UsageDelta } from "./storage-quota.ts";
 export {
   type AdmissionTarget,
   type ConnectRequest,
@@ -76,3 +80,4 @@ export {
   type ValidationResult,
   type WriteContext,
 } from "./strategy.ts";
+export { toServed, toServedEntries, type VersionCodec } from "./version-codec.ts";

@@ -1,5 +1,4 @@
-/** Who owns which fields, kept up with every write. */
-
+/** Maintains managedFields on every write. */
 import {
   type FieldSet,
   resetFieldsOf,
@@ -9,9 +8,9 @@ import {
 import { runYielding } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { applyTypeOf, unownedFieldsOf } from "@kcp-ts/machinery/shape";
-import { apiVersionOf, type ResourceDefinition } from "./definition.ts";
+import { apiVersionOf, type ResourceDefinition } from "./resource-definition.ts";
 
-/** Who writes, through which endpoint, and whether ownership is already settled because the write is an apply. */
+/** The manager of a write, its endpoint, and whether an apply has set the ownership already. */
 export interface FieldManager {
   readonly manager: string;
   /** Empty for the main endpoint. */
@@ -19,7 +18,7 @@ export interface FieldManager {
   readonly isApply: boolean;
 }
 
-/** The object with its owners. */
+/** The object with its managedFields. */
 export function recordFieldManager(
   definition: ResourceDefinition,
   owner: FieldManager,
@@ -27,11 +26,12 @@ export function recordFieldManager(
   live: JsonObject | undefined,
   now: string,
 ): JsonObject {
-  if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
+  if (owner.isApply || definition.strategy.recordsFieldManager?.(owner.manager) === false)
+    return updated;
   return updateManagedFields({ updated, ...managedFieldsInput(definition, owner, live, now) });
 }
 
-/** The same for a large object, with rests. */
+/** Records the manager of a large object while yielding to the event loop. */
 export async function recordFieldManagerYielding(
   definition: ResourceDefinition,
   owner: FieldManager,
@@ -39,13 +39,14 @@ export async function recordFieldManagerYielding(
   live: JsonObject | undefined,
   now: string,
 ): Promise<JsonObject> {
-  if (owner.isApply || definition.strategy.recordsOwner?.(owner.manager) === false) return updated;
+  if (owner.isApply || definition.strategy.recordsFieldManager?.(owner.manager) === false)
+    return updated;
   return runYielding(
     updateResumable({ updated, ...managedFieldsInput(definition, owner, live, now) }),
   );
 }
 
-/** What an apply and an update have in common. */
+/** The common input of apply and update. */
 export function managedFieldsInput(
   definition: ResourceDefinition,
   { manager, subresource }: FieldManager,

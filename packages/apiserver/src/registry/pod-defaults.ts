@@ -1,6 +1,9 @@
-/** What Kubernetes fills in where a Pod, or a template of one, says nothing: before admission, and again after it has changed something. */
+/**
+ * Kubernetes' defaults of a Pod, or of a Pod template: set before admission, and again after a
+ * mutation.
+ */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { mutableItems, mutableMemberIfPresent, setDefault } from "./own-parts.ts";
+import { mutableItems, mutableMemberIfPresent, setDefault } from "./mutable-members.ts";
 import type { Draft } from "./strategy.ts";
 
 const graceSecondsDefault = 30;
@@ -18,10 +21,10 @@ export function setPodSpecDefaults(spec: Draft): void {
   for (const volume of mutableItems(spec, "volumes")) setVolumeDefaults(volume);
 }
 
-/** What only Pods get, and templates of them do not. */
+/** Defaults of Pods that templates do not get. */
 export function setPodDefaults(spec: Draft): void {
   setPodSpecDefaults(spec);
-  // The older name is the other one's alias.
+  // The older field name is an alias of the other one.
   setDefault(spec, "serviceAccountName", spec["serviceAccount"] ?? "");
   if (spec["serviceAccountName"] === "") delete spec["serviceAccountName"];
   else spec["serviceAccount"] = spec["serviceAccountName"] as JsonValue;
@@ -68,7 +71,10 @@ function setFieldDefaults(source: Draft): void {
   if (field !== undefined) setDefault(field, "apiVersion", "v1");
 }
 
-/** An image without a tag means the newest one, which has to be asked for every time; not so where its digest is given. */
+/**
+ * An image without a tag means the newest one, which has to be pulled every time; except with a
+ * digest.
+ */
 function pullPolicyOf(image: string): string {
   const [named = "", digest] = image.split("@");
   const [, tag = digest === undefined ? "latest" : ""] = /:([^:/]+)$/.exec(named) ?? [];

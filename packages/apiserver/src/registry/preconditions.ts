@@ -1,24 +1,29 @@
-/** What the client of an update insists on: the object that it knows, in the version that it knows. */
+/** The preconditions of an update: the uid and the resourceVersion that the client knows. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Entry } from "../storage/index.ts";
-import type { ResourceDefinition } from "./definition.ts";
 import type { UpdateRules } from "./prepare.ts";
+import type { ResourceDefinition } from "./resource-definition.ts";
 import type { Draft } from "./strategy.ts";
 
-/** Throws when the object that is there is not the one, or not in the version, that the client insists on. */
+/** Throws when the stored object has another uid or resourceVersion than the client requires. */
 export function checkPreconditions(
   definition: ResourceDefinition,
   name: string,
   draft: Draft,
   entry: Entry,
   old: JsonObject,
-  { isDerived }: UpdateRules,
+  { isDerivedFromLive }: UpdateRules,
 ): void {
   const metadata = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   const oldMetadata = old["metadata"] as JsonObject;
   const uid = metadata["uid"];
-  if (isDerived !== true && typeof uid === "string" && uid !== "" && uid !== oldMetadata["uid"]) {
+  if (
+    isDerivedFromLive !== true &&
+    typeof uid === "string" &&
+    uid !== "" &&
+    uid !== oldMetadata["uid"]
+  ) {
     throw statusError.conflict(
       definition,
       name,

@@ -1,5 +1,5 @@
 /**
- * What every write does to an object before it may be stored: system fields, the resource's own rules, validation.
+ * Prepares every written object for the store: system fields, the resource's strategy, validation.
  */
 import { type Clock, type Random, runYielding } from "@kcp-ts/machinery/base";
 import {
@@ -18,8 +18,8 @@ import { generateName } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { UserInfo } from "../request/user.ts";
 import { clusterAnnotation } from "../stored-object/index.ts";
-import { apiVersionOf, collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import type { ObjectAddress } from "./registry.ts";
+import { apiVersionOf, collectionKeyOf, type ResourceDefinition } from "./resource-definition.ts";
 import type { Draft, SubresourceStrategy, ValidationResult, WriteContext } from "./strategy.ts";
 
 export interface PrepareContext {
@@ -31,10 +31,10 @@ export interface PrepareContext {
 
 export interface PreparedObject {
   readonly object: JsonObject;
-  /** Before the kind's own rules changed it: what the sender comes to own. */
+  /** The object before the strategy changed it: the fields that the sender owns. */
   readonly sent: JsonObject;
-  /** Validation that is not over yet: nothing may be stored before it is. */
-  readonly pending?: Promise<void> | undefined;
+  /** A validation in flight: nothing may be stored before it ends. */
+  readonly pendingValidation?: Promise<void> | undefined;
 }
 
 export function prepareCreate(
@@ -64,7 +64,7 @@ export function prepareCreate(
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
-  const before: Draft | undefined = strategy.isOwnedAsSent === true ? { ...draft } : undefined;
+  const before: Draft | undefined = strategy.ownsOnlySentFields === true ? { ...draft } : undefined;
   strategy.prepareForCreate(draft, { nowMs: context.clock.now(), user: context.user });
   strategy.canonicalize?.(draft);
   const errors = validateObjectMeta(withoutManagers(metadata), {
@@ -72,34 +72,39 @@ export function prepareCreate(
     nameErrors: strategy.nameErrors,
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  const pending = throwIfInvalid(definition, metadata["name"], errors, strategy.validate(draft));
-  return { object: draft, sent: before ?? draft, pending };
+  const pendingValidation = throwIfInvalid(
+    definition,
+    metadata["name"],
+    errors,
+    strategy.validate(draft),
+  );
+  return { object: draft, sent: before ?? draft, pendingValidation };
 }
 
-/** Throws if anything is wrong, or gives a promise of that when finding out takes long. */
+/** Throws on validation errors, or returns a promise of that when validation takes long. */
 function throwIfInvalid(
   definition: ResourceDefinition,
   name: JsonValue | undefined,
   errors: readonly FieldError[],
-  verdict: ValidationResult,
+  validationResult: ValidationResult,
 ): Promise<void> | undefined {
   const refuse = (found: readonly FieldError[]): void => {
     if (errors.length === 0 && found.length === 0) return;
     throw statusError.invalid(kindOf(definition), String(name ?? ""), [...errors, ...found]);
   };
-  if (Array.isArray(verdict)) {
-    refuse(verdict);
+  if (Array.isArray(validationResult)) {
+    refuse(validationResult);
     return undefined;
   }
-  const first = verdict.next();
+  const first = validationResult.next();
   if (first.done === true) {
     refuse(first.value);
     return undefined;
   }
-  return runYielding(verdict).then(refuse);
+  return runYielding(validationResult).then(refuse);
 }
 
-/** What an object that admission changed would have been without: its sender owns nothing of the changes. */
+/** The object without the mutations of admission: its sender does not own the mutated fields. */
 export function prepareAsSent(
   definition: ResourceDefinition,
   sent: Draft,
@@ -120,38 +125,38 @@ export function prepareAsSent(
   const draft: Draft = { ...sent, kind, apiVersion, metadata: own } as Draft;
   if (update !== undefined)
     (update.subresource ?? strategy).prepareForUpdate(draft, update.old, context);
-  else if (strategy.isOwnedAsSent !== true) strategy.prepareForCreate(draft, context);
-  if (update !== undefined || strategy.isOwnedAsSent !== true) strategy.canonicalize?.(draft);
+  else if (strategy.ownsOnlySentFields !== true) strategy.prepareForCreate(draft, context);
+  if (update !== undefined || strategy.ownsOnlySentFields !== true) strategy.canonicalize?.(draft);
   return { object, sent: draft };
 }
 
 const changeableMetadata = ["annotations", "finalizers", "labels", "ownerReferences"];
 
-/** A kind that is stored as one of another group is named as that. */
+/** A kind that is stored as one of another group is named as the stored one. */
 function kindOf(definition: ResourceDefinition): { group: string; kind: string } {
   return { group: collectionKeyOf(definition).group, kind: definition.kind };
 }
 
 export interface UpdateRules {
   readonly subresource?: SubresourceStrategy | undefined;
-  /** The draft was made from the present object, so that it needs no version to fit it. */
-  readonly isDerived?: boolean;
+  /** The draft was created from the stored object, so that it needs no resourceVersion. */
+  readonly isDerivedFromLive?: boolean;
 }
 
 export function prepareUpdate(
   definition: ResourceDefinition,
   draft: Draft,
   old: JsonObject,
-  { subresource, isDerived = false }: UpdateRules,
+  { subresource, isDerivedFromLive = false }: UpdateRules,
   context: WriteContext,
 ): PreparedObject {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  const needsVersion = !definition.strategy.allowsUnconditionalUpdate && !isDerived;
+  const needsVersion = !definition.strategy.allowsUnconditionalUpdate && !isDerivedFromLive;
   if (needsVersion && !sent["resourceVersion"]) {
-    // Named by its resource where other refusals name the kind: so does Kubernetes.
+    // Named by its resource where other errors name the kind, as in Kubernetes.
     const { group, resource } = definition;
     throw statusError.invalid({ group, kind: resource }, name, [
       fieldError.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
@@ -160,37 +165,43 @@ export function prepareUpdate(
   const metadata: Draft = {};
   for (const key of Object.keys(sent))
     if (!preservedFields.has(key)) metadata[key] = sent[key] as JsonValue;
-  // Left out, the namespace is the one of the path; on a kind that has none it is ignored.
+  // An omitted namespace is that of the path; on a cluster-scoped kind it is ignored.
   if (!definition.isNamespaced) delete metadata["namespace"];
   else if (!metadata["namespace"]) metadata["namespace"] = oldMetadata["namespace"] as string;
-  // Whatever the client says: these are the server's.
+  // Only the server sets these fields.
   for (const field of preservedFields) {
     const value = oldMetadata[field] ?? (startsDeletion.has(field) ? sent[field] : undefined);
     if (value !== undefined) metadata[field] = value;
   }
-  // A patch that changes the uid is not about another object, as an update is: it is wrong.
-  if (isDerived && sent["uid"]) metadata["uid"] = sent["uid"];
+  // A patch that changes the uid does not refer to another object, as an update does: it is
+  // invalid.
+  if (isDerivedFromLive && sent["uid"]) metadata["uid"] = sent["uid"];
   removeClusterAnnotation(metadata);
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
   draft["metadata"] = metadata;
   rules.prepareForUpdate(draft, old, context);
-  // A rule that takes the old metadata takes our mark with it.
+  // A strategy that restores the old metadata restores the cluster annotation with it.
   if (draft["metadata"] !== metadata) removeClusterAnnotation(draft["metadata"] as Draft);
   definition.strategy.canonicalize?.(draft);
   const errors = validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  const pending = throwIfInvalid(definition, name, errors, rules.validateUpdate(draft, old));
+  const pendingValidation = throwIfInvalid(
+    definition,
+    name,
+    errors,
+    rules.validateUpdate(draft, old),
+  );
   bumpGeneration(draft, old);
-  return { object: draft, sent: draft, pending };
+  return { object: draft, sent: draft, pendingValidation };
 }
 
 function needsQualifiedFinalizers({ itemsCarryKind, strategy }: ResourceDefinition): boolean {
-  return !itemsCarryKind && strategy.allowsPlainFinalizers !== true;
+  return !itemsCarryKind && strategy.allowsUnqualifiedFinalizers !== true;
 }
 
-/** What the server sets itself, and what the path decides. */
+/** Fields that the server sets itself, and those that the path determines. */
 const systemFields: ReadonlySet<string> = new Set([
   "name",
   "namespace",
@@ -203,7 +214,7 @@ const systemFields: ReadonlySet<string> = new Set([
   "selfLink",
 ]);
 
-/** Copied rather than deleted from: an object that something was deleted from is slow from then on. */
+/** Copied rather than deleted from: V8 makes an object with deleted members slow. */
 function withoutSystemFields(sent: JsonObject): Draft {
   const metadata: Draft = {};
   for (const key of Object.keys(sent))
@@ -220,7 +231,7 @@ const preservedFields: ReadonlySet<string> = new Set([
   "generateName",
 ]);
 
-/** Kept where they are; where they are not, setting them is refused as a change. */
+/** Kept where they are set; otherwise setting them is rejected as a change. */
 const startsDeletion: ReadonlySet<string> = new Set([
   "deletionTimestamp",
   "deletionGracePeriodSeconds",
@@ -228,7 +239,7 @@ const startsDeletion: ReadonlySet<string> = new Set([
 
 let lastSecond = { at: -1, text: "" };
 
-/** Whole seconds in UTC, as metav1.Time has them; many writes share a second. */
+/** Whole seconds in UTC, as in metav1.Time; many writes share a second. */
 export function timestamp(nowMs: number): string {
   const at = Math.floor(nowMs / 1000);
   if (at !== lastSecond.at)
@@ -236,7 +247,7 @@ export function timestamp(nowMs: number): string {
   return lastSecond.text;
 }
 
-/** What a client says of the cluster does not count, and nobody owns what we say of it. */
+/** Drops a client's cluster annotation, so that managedFields never have it. */
 function removeClusterAnnotation(metadata: Draft): void {
   const { annotations } = metadata;
   if (!isJsonObject(annotations) || !Object.hasOwn(annotations, clusterAnnotation)) return;
@@ -245,7 +256,7 @@ function removeClusterAnnotation(metadata: Draft): void {
   else metadata["annotations"] = others;
 }
 
-/** The object with the name of its logical cluster on it, as those see it who judge it and as it will be served. */
+/** The object with its cluster annotation, as admission sees it and as it will be served. */
 export function addClusterAnnotation(object: JsonObject, cluster: string): JsonObject {
   const metadata = object["metadata"] as JsonObject;
   const annotations = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
@@ -253,14 +264,17 @@ export function addClusterAnnotation(object: JsonObject, cluster: string): JsonO
   return withMember(object, "metadata", withMember(metadata, "annotations", marked));
 }
 
-/** What a client sends as managedFields is read, corrected or ignored where owners are recorded, and never refused. */
+/**
+ * Sent managedFields are read, corrected or ignored where managers are recorded, and never
+ * rejected.
+ */
 function withoutManagers(metadata: JsonObject): ObjectMeta {
   if (metadata["managedFields"] === undefined) return metadata as ObjectMeta;
   const { managedFields: _, ...others } = metadata;
   return others as ObjectMeta;
 }
 
-/** Kinds that track a generation count changes outside metadata and status. */
+/** Kinds with a generation count changes outside metadata and status. */
 function bumpGeneration(draft: Draft, old: JsonObject): void {
   const metadata = draft["metadata"] as Draft;
   if (typeof metadata["generation"] !== "number") return;

@@ -1,9 +1,9 @@
 /**
- * The generic registry: every resource's create, read, update and delete over one store, with the resource's strategy for its
- * own rules.
+ * The generic registry: every resource's create, read, update and delete over one store, with the
+ * resource's strategy for its own rules.
  *
- * Writes are compare-and-swap. Whoever gave a resourceVersion gets a conflict when the object moved on; whoever did not has the
- * change rebuilt on the newest state until it fits.
+ * Writes are compare-and-swap. A client with a resourceVersion gets a conflict when the object has
+ * changed; without one the change is rebuilt on the newest state until it succeeds.
  */
 import {
   type Clock,
@@ -36,15 +36,8 @@ import {
   mayBeEqual,
 } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import type { StorageQuota, UsageDelta } from "./capacity.ts";
-import { collectionKeyOf, type ResourceDefinition } from "./definition.ts";
 import { type DeleteRequest, planDeletion } from "./deletion.ts";
 import type { FieldManager } from "./managed-fields.ts";
-import {
-  type FieldOwnership,
-  withManagedFields,
-  withManagedFieldsYielding,
-} from "./owned-object.ts";
 import { checkPreconditions } from "./preconditions.ts";
 import {
   type PreparedObject,
@@ -54,9 +47,16 @@ import {
   timestamp,
   type UpdateRules,
 } from "./prepare.ts";
+import { collectionKeyOf, type ResourceDefinition } from "./resource-definition.ts";
 import { fromStorageError, translateStorageErrors } from "./storage-errors.ts";
-import { toServed } from "./stored-form.ts";
+import type { StorageQuota, UsageDelta } from "./storage-quota.ts";
 import type { Draft } from "./strategy.ts";
+import { toServed } from "./version-codec.ts";
+import {
+  type FieldOwnership,
+  withManagedFields,
+  withManagedFieldsYielding,
+} from "./with-managed-fields.ts";
 
 export interface RegistryOptions {
   readonly storage: Storage;
@@ -65,12 +65,13 @@ export interface RegistryOptions {
   readonly random: Random;
   readonly newUid: () => string;
   /**
-   * Asked in the turn in which an object is handed to the store: what admission found may have changed since. Throws when the object may not be created any
-   * more; a promise is awaited and the question asked again.
+   * Called in the turn in which an object is handed to the store: the state that admission checked
+   * may have changed since. Throws when the object may not be created any more; a promise is
+   * awaited and the check repeated.
    */
   readonly confirmCreate?: ConfirmCreate | undefined;
-  /** Asked for every write that is stored. Nothing is limited if left out. */
-  readonly capacity?: StorageQuota;
+  /** Called for every stored write. Without it nothing is limited. */
+  readonly quota?: StorageQuota;
 }
 
 export type ConfirmCreate = (
@@ -84,43 +85,58 @@ export interface ObjectAddress {
   readonly name: string;
 }
 
-/** Runs between our own rules and the store: admission that may still refuse. */
+/** Runs between the strategy and the store: validating admission. */
 export type Validator = (object: JsonObject, old: JsonObject | undefined) => MaybePromise<void>;
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
-  /** Each step of the write takes some milliseconds: others have their turn in between. */
+  /**
+   * Each step of the write takes some milliseconds: the write yields to the event loop in between.
+   */
   readonly isLarge?: boolean;
-  /** Who writes; left out when the server itself does. */
+  /** The user of the write; absent for the server's own writes. */
   readonly user?: UserInfo;
   readonly validate: Validator;
   readonly signal: AbortSignal;
-  /** Absent for deletions, which nobody comes to own anything by. */
-  readonly owner?: FieldManager;
-  /** What the sender comes to own, when that is not the whole because admission made another object of it. */
+  /** Absent for deletions, which change no ownership. */
+  readonly fieldManager?: FieldManager;
+  /** The object that the sender owns, when admission mutated it. */
   readonly asSent?: { readonly sent?: Draft | undefined };
-  /** Its namespace is stored together with it: nobody looks whether it is there. */
-  readonly comesWithNamespace?: boolean;
+  /** The namespace is stored together with the object: its existence is not checked. */
+  readonly isCreatedWithNamespace?: boolean;
 }
 
-/** What a write left behind. `isStored` is false for dry runs, whose object has no resourceVersion yet. */
+/**
+ * The result of a write. `isStored` is false for dry runs, whose object has no resourceVersion yet.
+ */
 export interface WriteResult {
   readonly entry: Entry;
   readonly isStored: boolean;
   readonly outcome: "created" | "updated" | "unchanged" | "deleted" | "marked";
-  /** Of what was deleted. */
+  /** The uid of the deleted object. */
   readonly uid?: string | undefined;
 }
 
-/** Builds the wanted object from the present one; called again when the present one changed meanwhile. */
+/**
+ * Builds the new object from the stored one; called again when the stored one changed meanwhile.
+ */
 export type BuildObject = (old: JsonObject | undefined) => Promise<Draft>;
 
 const generateNameTries = 8;
-/** Once is the rule, twice when something had to be read first; the bound is against a store that never has anything at hand. */
+/**
+ * Once is the common case, twice when a read was needed first; the limit guards against a store
+ * without cached data.
+ */
 const confirmTriesMax = 16;
-/** Each step of a write of a larger object takes some milliseconds: others have their turn in between. */
+/**
+ * Each step of a write of a larger object takes some milliseconds: the write yields to the event
+ * loop in between.
+ */
 const largeBytes = 32 << 10;
-/** Optimistic retries: each lost race means another writer won, so progress is certain; the bound is against bugs. */
+/**
+ * Optimistic retries: each lost race means another writer won, so progress is certain; the limit
+ * guards against bugs.
+ */
 const updateTriesMax = 1000;
 
 export class Registry {
@@ -148,26 +164,26 @@ export class Registry {
     draft: Draft,
     options: WriteOptions,
   ): Promise<WriteResult> {
-    const made = await this.#make(definition, address, draft, options);
+    const made = await this.#createOnce(definition, address, draft, options);
     if (made !== undefined) return made;
     const { name } = draft["metadata"] as { name: string };
     throw await this.#alreadyExists(definition, { ...address, name }, options.signal);
   }
 
-  /** Undefined when there is an object of the name already. */
-  async #make(
+  /** Undefined when an object of the name exists already. */
+  async #createOnce(
     definition: ResourceDefinition,
     address: ObjectAddress,
     draft: Draft,
     options: WriteOptions,
   ): Promise<WriteResult | undefined> {
     const context = { user: options.user, ...this.#options };
-    const ahead = definition.strategy.judgeAhead?.(draft, undefined, address);
+    const ahead = definition.strategy.prevalidate?.(draft, undefined, address);
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
       const prepared = prepareCreate(definition, address, shallowCopy(draft) as Draft, context);
-      if (prepared.pending !== undefined) await prepared.pending;
+      if (prepared.pendingValidation !== undefined) await prepared.pendingValidation;
       if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
@@ -177,7 +193,13 @@ export class Registry {
               nowMs: this.#options.clock.now(),
               user: options.user,
             });
-      const ownership = this.#ownership(definition, address.cluster, options, owned, undefined);
+      const ownership = this.#fieldOwnership(
+        definition,
+        address.cluster,
+        options,
+        owned,
+        undefined,
+      );
       const object = rests
         ? await withManagedFieldsYielding(ownership)
         : withManagedFields(ownership);
@@ -186,17 +208,17 @@ export class Registry {
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
       const companions =
-        options.isDryRun || definition.companions === undefined
+        options.isDryRun || definition.prerequisites === undefined
           ? undefined
-          : await definition.companions.make(object, address.cluster, options.user);
+          : await definition.prerequisites.create(object, address.cluster, options.user);
       const { cluster, namespace } = address;
       const place = { cluster, namespace, name };
       const written = await this.#insert(definition, place, object, options);
       if (written !== undefined) {
-        companions?.keep();
+        companions?.commit();
         return written;
       }
-      if (companions !== undefined) await companions.discard();
+      if (companions !== undefined) await companions.rollback();
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";
@@ -205,7 +227,10 @@ export class Registry {
     }
   }
 
-  /** Updates through the main resource, or through a subresource with its own rules. Creates only where the strategy allows it. */
+  /**
+   * Updates through the main resource, or through a subresource with its own rules. Creates only
+   * where the strategy allows it.
+   */
   async update(
     definition: ResourceDefinition,
     address: ObjectAddress,
@@ -217,25 +242,25 @@ export class Registry {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) {
         if (options.mayCreate !== true) throw statusError.notFound(definition, address.name);
-        const made = await this.#make(definition, address, await build(undefined), options);
+        const made = await this.#createOnce(definition, address, await build(undefined), options);
         if (made !== undefined) return made;
-        // Somebody else made it meanwhile: it is there to be updated now.
+        // Another writer created it meanwhile: it can be updated now.
         continue;
       }
       throwIfHidden(definition, address.name, entry);
       const rests = options.isLarge === true || entry.value.length > largeBytes;
-      const old = await this.#shown(definition, entry);
+      const old = await this.#toServed(definition, entry);
       if (rests) await yieldToEventLoop();
       const draft = await build(old);
       if (rests) await yieldToEventLoop();
       checkPreconditions(definition, address.name, draft, entry, old, options);
       if (options.subresource === undefined) {
-        const ahead = definition.strategy.judgeAhead?.(draft, old, address);
+        const ahead = definition.strategy.prevalidate?.(draft, old, address);
         if (ahead !== undefined) await ahead;
       }
       const context = { nowMs: this.#options.clock.now(), user: options.user };
       const prepared = prepareUpdate(definition, draft, old, options, context);
-      if (prepared.pending !== undefined) await prepared.pending;
+      if (prepared.pendingValidation !== undefined) await prepared.pendingValidation;
       if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
@@ -245,7 +270,7 @@ export class Registry {
               old,
               subresource: options.subresource,
             });
-      const ownership = this.#ownership(definition, address.cluster, options, owned, old);
+      const ownership = this.#fieldOwnership(definition, address.cluster, options, owned, old);
       const updated = rests
         ? await withManagedFieldsYielding(ownership)
         : withManagedFields(ownership);
@@ -253,7 +278,8 @@ export class Registry {
       await options.validate(updated, old);
       if (rests) await yieldToEventLoop();
       const written = await this.#replace(definition, address, entry, updated, options);
-      // Overtaken: whether the client knows another version now, or the object is gone, the next look tells.
+      // Another writer was faster: the next iteration detects a changed version, or a deleted
+      // object.
       if (written !== undefined) return written;
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
@@ -279,7 +305,7 @@ export class Registry {
       const refusal = definition.strategy.deletionRefusal?.(old);
       if (refusal !== undefined) throw statusError.forbidden(definition, address.name, refusal);
       const step = planDeletion(definition, address.name, old, request, this.#options.clock.now());
-      // Admission is shown what was asked for, whatever it is stored as.
+      // Admission sees the requested version, whatever the storage version is.
       const shown = await toServed(definition, entry);
       const seen = shown === entry ? old : await decoded(shown);
       await options.validate(seen, seen);
@@ -309,26 +335,26 @@ export class Registry {
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }
 
-  async #shown(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {
+  async #toServed(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {
     return decoded(await toServed(definition, entry));
   }
 
-  #ownership(
+  #fieldOwnership(
     definition: ResourceDefinition,
     cluster: ClusterName,
-    { owner }: WriteOptions,
+    { fieldManager }: WriteOptions,
     prepared: PreparedObject,
     live: JsonObject | undefined,
   ): FieldOwnership {
     const now = timestamp(this.#options.clock.now());
-    return { definition, cluster, owner, prepared, live, now };
+    return { definition, cluster, fieldManager, prepared, live, now };
   }
 
   async #insert(
     definition: ResourceDefinition,
     address: ObjectAddress,
     object: JsonObject,
-    { isDryRun, signal, user, isLarge = false, comesWithNamespace = false }: WriteOptions,
+    { isDryRun, signal, user, isLarge = false, isCreatedWithNamespace = false }: WriteOptions,
   ): Promise<WriteResult | undefined> {
     const key = this.key(definition, address);
     const form = toStored(definition, object);
@@ -339,15 +365,15 @@ export class Registry {
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
       return { entry, isStored: false, outcome: "created" };
     }
-    const { capacity } = this.#options;
+    const { quota } = this.#options;
     const place = { definition, cluster: address.cluster, name: address.name };
     const growth = { objects: 1, bytes: value.length };
-    const pending = capacity?.take(place, growth, user);
+    const pending = quota?.charge(place, growth, user);
     if (pending !== undefined) await pending;
     let revision: Revision;
     try {
       const { confirmCreate } = this.#options;
-      if (confirmCreate !== undefined && !comesWithNamespace) {
+      if (confirmCreate !== undefined && !isCreatedWithNamespace) {
         for (let tries = 0; tries < confirmTriesMax; tries++) {
           const unconfirmed = confirmCreate(definition, address);
           if (unconfirmed === undefined) break;
@@ -357,7 +383,7 @@ export class Registry {
       const write: Write = { key, value, expected: "absent" };
       revision = await this.#options.storage.commit(write, { signal });
     } catch (error) {
-      capacity?.giveBack(place, growth);
+      quota?.refund(place, growth);
       return conflictError(definition, error);
     }
     return {
@@ -398,20 +424,20 @@ export class Registry {
     };
   }
 
-  /** The new revision, or undefined when somebody else was faster. */
+  /** The new revision, or undefined when another writer was faster. */
   async #commit(
     definition: ResourceDefinition,
     { cluster, name }: ObjectAddress,
     { write, growth, signal, user }: Replacement,
   ): Promise<Revision | undefined> {
-    const { storage, capacity } = this.#options;
+    const { storage, quota } = this.#options;
     const place = { definition, cluster, name };
-    const pending = capacity?.take(place, growth, user);
+    const pending = quota?.charge(place, growth, user);
     if (pending !== undefined) await pending;
     try {
       return await storage.commit(write, { signal });
     } catch (error) {
-      capacity?.giveBack(place, growth);
+      quota?.refund(place, growth);
       return conflictError(definition, error);
     }
   }
@@ -438,7 +464,7 @@ export class Registry {
   }
 }
 
-/** The object in an entry, read in pieces when it is large. */
+/** The object of an entry, parsed while yielding to the event loop when it is large. */
 function decoded(entry: Entry): MaybePromise<JsonObject> {
   if (entry.value.length <= largeBytes) return decodeObject(entry);
   return runSyncFirst(decodeObjectResumable(entry));
@@ -448,7 +474,9 @@ function encoded(object: JsonObject, isLarge: boolean): MaybePromise<Buffer> {
   return isLarge ? runYielding(encodeObjectResumable(object)) : encodeObject(object);
 }
 
-/** What is not shown is not there, and what is only shown stays as it is. */
+/**
+ * An invisible object does not exist for this definition, and a read-only one cannot be changed.
+ */
 function throwIfHidden(definition: ResourceDefinition, name: string, entry: Entry): void {
   if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
   if (definition.isWritable?.(entry) === false)
@@ -468,22 +496,28 @@ function usageDeltaOf({ value: before }: Entry, value: Write["value"]): UsageDel
     : { objects: 0, bytes: value.length - before.length };
 }
 
-/** Nothing, when a commit failed because somebody else was faster; throws what else was wrong. */
+/** Undefined when a commit failed because another writer was faster; throws other errors. */
 function conflictError(definition: ResourceDefinition, error: unknown): undefined {
   if (isStorageError(error, "conflict")) return undefined;
   throw fromStorageError(error, { resource: definition });
 }
 
-function toStored({ form }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
-  return form === undefined ? object : form.toStored(object);
+function toStored({ codec }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
+  return codec === undefined ? object : codec.toStored(object);
 }
 
-/** Written member by member, as all entries are, so that entries are of one hidden class. */
+/**
+ * All entries are created with the same members in the same order, so that they have one hidden
+ * class.
+ */
 function changed({ key, createdAt }: Entry, value: Uint8Array, modifiedAt: Revision): Entry {
   return { key, value, createdAt, modifiedAt };
 }
 
-/** Equal content has the same bytes, whatever the order of members, so nearly all changes are told apart without parsing. */
+/**
+ * Equal content has the same bytes in some order, so nearly all changes are detected without
+ * parsing.
+ */
 function* isSame(entry: Entry, value: Buffer): Resumable<boolean> {
   if (value.equals(entry.value)) return true;
   if (!mayBeEqual(value, entry.value)) return false;
@@ -494,12 +528,12 @@ function* isSame(entry: Entry, value: Buffer): Resumable<boolean> {
   return jsonEqual(before, after);
 }
 
-/** Deletion was asked for, and nothing holds the object back any more. */
+/** The object is marked as deleted, and no finalizer keeps it. */
 function isRemovable(definition: ResourceDefinition, object: JsonObject): boolean {
   const metadata = object["metadata"] as JsonObject;
   if (metadata["deletionTimestamp"] === undefined) return false;
   const finalizers = metadata["finalizers"];
   if (Array.isArray(finalizers) && finalizers.length > 0) return false;
   if (Number(metadata["deletionGracePeriodSeconds"] ?? 0) > 0) return false;
-  return definition.strategy.isHeldBack?.(object) !== true;
+  return definition.strategy.isRemovalBlocked?.(object) !== true;
 }

@@ -1,12 +1,12 @@
 /**
- * A type in a few lines, for embedders: names, a shape, and the rules that are its own. Built-in kinds with more to say write a whole
- * ResourceDefinition.
+ * A resource in a few lines, for embedders: names, a shape, and its own rules. Built-in kinds with
+ * more rules write a complete ResourceDefinition.
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
-import type { ResourceDefinition } from "./definition.ts";
+import type { ResourceDefinition } from "./resource-definition.ts";
 import {
   ageCell,
   ageColumn,
@@ -19,23 +19,26 @@ import {
 import type { Draft, SubresourceStrategy } from "./strategy.ts";
 
 export interface SimpleResource {
-  /** A domain of your own; what is in front of its version in paths. */
+  /** An own domain, which precedes the version in paths. */
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** The plural; the kind in lower case with an `s` if left out. */
+  /** The plural; the kind in lower case with an `s` if omitted. */
   readonly resource?: string;
   readonly shape: MessageShape;
-  /** True if left out. */
+  /** True if omitted. */
   readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** A status that only `/status` writes, and a spec that only the main endpoint does. */
+  /**
+   * Whether there is a status that only `/status` writes, and a spec that only the main endpoint
+   * writes.
+   */
   readonly hasStatus?: boolean;
-  /** Members that are left out, filled in before validation. */
+  /** Sets defaults of omitted members, before validation. */
   readonly setDefaults?: (draft: Draft) => void;
   readonly validate?: (object: JsonObject) => FieldError[];
-  /** Between Name and Age in what kubectl prints. */
+  /** Columns between Name and Age in kubectl's output. */
   readonly columns?: readonly SimpleColumn[];
 }
 

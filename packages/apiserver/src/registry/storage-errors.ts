@@ -1,10 +1,10 @@
-/** The one place where a StorageError becomes the Status that a client gets. */
+/** Converts a StorageError to the Status that a client gets; the only such place. */
 import { type GroupResource, StatusError, statusError } from "@kcp-ts/machinery/status";
 import { isStorageError } from "../storage/index.ts";
 
 export interface FailedRead {
   readonly resource: Pick<GroupResource, "resource">;
-  /** The revision that the client asked for, as it wrote it. */
+  /** The resourceVersion of the request, as sent. */
   readonly askedVersion?: string | undefined;
 }
 
@@ -24,7 +24,8 @@ export function fromStorageError(error: unknown, { resource, askedVersion }: Fai
     case "closed":
       return statusError.unavailable("the server is stopping");
     case "unavailable":
-      // No cause: what is wrong with the store is logged now and then, not once for every request that it refuses.
+      // No cause: faults of the store are logged with a rate limit, not once for every rejected
+      // request.
       return new StatusError({
         code: 500,
         reason: "InternalError",
@@ -41,7 +42,7 @@ export function fromStorageError(error: unknown, { resource, askedVersion }: Fai
 
 const unavailable = "storage unavailable";
 
-/** Whether a client was refused because the store does not answer. */
+/** Whether a request was rejected because the store is unavailable. */
 export function isStoreUnavailable(error: StatusError): boolean {
   return error.status.details?.causes?.[0]?.message === unavailable;
 }

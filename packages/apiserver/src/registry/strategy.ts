@@ -1,8 +1,8 @@
 /**
- * A strategy: one resource's own rules. Adding a resource is writing one of these.
+ * A strategy: one resource's own rules. Adding a resource means writing a strategy.
  *
- * The order is Kubernetes': prepareForCreate → validate → canonicalize, and the same for updates. A strategy is pure: it neither
- * reads storage nor the clock beyond what it is handed.
+ * The order is Kubernetes': prepareForCreate → validate → canonicalize, and the same for updates. A
+ * strategy is pure: it reads neither the store nor the clock.
  */
 import type { FieldSet, TypeSchema } from "@kcp-ts/machinery/apply";
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
@@ -16,90 +16,103 @@ import type { ApiResponse, HeaderRecord, MaybePromise } from "../request/api-req
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 
-/** An object on its way in: ours to change until it is stored. */
+/** A mutable object before it is stored. */
 export type Draft = { [member: string]: JsonValue };
 
-/** What a strategy may know of the request besides the object. */
+/** The context of a request for a strategy, besides the object. */
 export interface WriteContext {
   readonly nowMs: number;
-  /** Who writes; undefined when the server itself does. */
+  /** The user of the write; undefined for the server's own writes. */
   readonly user: UserInfo | undefined;
 }
 
 export interface Strategy {
   readonly shape: MessageShape;
 
-  /** How apply sees the kind; by default it follows from the shape. */
+  /** The schema for apply; by default it follows from the shape. */
   readonly applyType?: TypeSchema;
 
-  /** Its own rules add to what is sent, and the sender does not come to own that. */
-  readonly isOwnedAsSent?: boolean;
+  /** The strategy adds fields to the sent object, which the sender does not own. */
+  readonly ownsOnlySentFields?: boolean;
 
-  /** Reads a body when the shape alone cannot; throws ShapeError. Custom kinds have no protobuf form but by `protobufShape`. */
+  /**
+   * Decodes a body when the shape alone cannot; throws ShapeError. Custom kinds have a protobuf
+   * encoding only through `protobufShape`.
+   */
   readonly decode?: (value: JsonObject) => Decoded;
 
-  /** The same for a large body, where it takes more than one turn of the event loop should. */
-  readonly decodeInPieces?: (value: JsonObject) => Resumable<Decoded>;
+  /** Decodes a large body while yielding to the event loop. */
+  readonly decodeResumable?: (value: JsonObject) => Resumable<Decoded>;
 
-  /** By what the protobuf of clients is read before `decode` sees it; undefined where clients have none. Asked only when protobuf comes. */
+  /**
+   * The shape that decodes protobuf bodies before `decode`; undefined without protobuf support.
+   * Called only for protobuf bodies.
+   */
   readonly protobufShape?: () => Promise<MessageShape | undefined>;
 
   /**
-   * Does ahead, and in pieces with turns for others between them, what `validate` or `validateUpdate` of this draft would take long for; they find it
-   * done then. Undefined when it takes no time worth waiting for.
+   * Performs expensive parts of `validate` or `validateUpdate` of this draft in advance, while
+   * yielding to the event loop; both reuse the results. Undefined when validation is cheap.
    */
-  readonly judgeAhead?: (
+  readonly prevalidate?: (
     draft: Draft,
     old: JsonObject | undefined,
     address: { readonly namespace: string },
   ) => Promise<void> | undefined;
 
-  /** How strategic merge patches apply where the shape does not say; "none" where they are not accepted. */
+  /**
+   * The schema of strategic merge patches where the shape does not have it; "none" where they are
+   * not supported.
+   */
   readonly patchRules?: PatchSchema | "none";
 
-  /** What the sender of an acceptable object is told. */
+  /** Warnings for the sender of a valid object. */
   readonly warnings?: (object: JsonObject) => string[];
-  /** Whose writes are recorded as owners of fields; everybody's if left out. For kinds that a program of the same process writes in great numbers. */
-  readonly recordsOwner?: (manager: string) => boolean;
-  /** Fields that the main endpoint does not let anybody change, so that nobody comes to own them through it. */
+  /**
+   * Whether the writes of a manager are recorded in managedFields; all are if omitted. For kinds
+   * that a controller of the same process writes in great numbers.
+   */
+  readonly recordsFieldManager?: (manager: string) => boolean;
+  /** Fields that the main endpoint does not change, so that its writers do not own them. */
   readonly resetFields?: FieldSet;
 
-  /** Why a name is not acceptable; empty when it is. `isPrefix` for generateName. */
+  /** The reasons why a name is invalid; empty when it is valid. `isPrefix` for generateName. */
   nameErrors(name: string, options?: { readonly isPrefix?: boolean }): string[];
 
-  /** Drops what a client may not set, fills in defaults. Metadata is already in order. */
+  /** Drops fields that clients may not set, sets defaults. Metadata is already prepared. */
   prepareForCreate(draft: Draft, context: WriteContext): void;
 
   validate(object: JsonObject): ValidationResult;
 
-  /** Puts back what this endpoint may not change. */
+  /** Restores the fields that this endpoint may not change. */
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
 
   validateUpdate(updated: JsonObject, old: JsonObject): ValidationResult;
 
-  /** Derived members, after everything else: labels that follow the name. */
+  /** Sets derived members, after everything else: labels that follow the name. */
   canonicalize?(draft: Draft): void;
 
-  /** Marks the object when its deletion begins: a namespace becomes Terminating. */
+  /** Changes the object when its deletion begins: a namespace becomes Terminating. */
   prepareForDelete?(draft: Draft): void;
 
-  /** Whether something besides `metadata.finalizers` holds the object back from removal. */
-  isHeldBack?(object: JsonObject): boolean;
+  /** Whether another field than `metadata.finalizers` prevents the removal of the object. */
+  isRemovalBlocked?(object: JsonObject): boolean;
 
   /**
-   * Seconds that the object has before it may be removed, where deletion takes time: Pods are stopped first. What the client asks for may be
-   * undefined. Such an object is marked, and goes when it is deleted again with zero seconds.
+   * The grace period in seconds before the object may be removed: Pods are stopped first. The
+   * client's value may be undefined. Such an object is marked as deleted, and removed by another
+   * delete with zero seconds.
    */
   gracePeriodSeconds?(object: JsonObject, asked: number | undefined): number;
 
-  /** Why this object may not be deleted at all: a 403's text. */
+  /** The reason why this object may never be deleted: the message of a 403. */
   deletionForbidden?(name: string): string | undefined;
 
-  /** The same of one that was looked at, where that depends on more than its name. */
+  /** The reason why an object may not be deleted, where that depends on more than its name. */
   deletionRefusal?(object: JsonObject): string | undefined;
 
   /** Whether finalizers need no domain, as on custom kinds. */
-  readonly allowsPlainFinalizers?: boolean;
+  readonly allowsUnqualifiedFinalizers?: boolean;
 
   /** Whether an update without resourceVersion is last-write-wins rather than an error. */
   readonly allowsUnconditionalUpdate: boolean;
@@ -107,81 +120,110 @@ export interface Strategy {
   /** Whether a PUT of a missing object creates it. */
   readonly allowsCreateOnUpdate: boolean;
 
-  /** Whether DELETE answers with the object rather than with a Status. */
+  /** Whether DELETE responds with the object rather than with a Status. */
   readonly returnsDeletedObject: boolean;
 
   /** Fields beyond name and namespace that a field selector may use. */
   readonly selectableFields: ReadonlyMap<string, (object: JsonObject) => string>;
 
-  /** Those of them whose value, unless empty, stands in the stored object as a string, as it is: a selector need not parse to exclude. */
+  /**
+   * Those of them whose value, unless empty, is a verbatim string in the stored object: a selector
+   * can exclude objects without parsing.
+   */
   readonly verbatimFields?: ReadonlySet<string>;
 
   readonly columns: readonly TableColumn[];
 
-  /** The cells of one row, Name first. Columns that a tenant wrote charge the budget, and are empty when it is spent. */
+  /**
+   * The cells of one row, Name first. Columns of a CRD charge the budget, and are empty when it is
+   * spent.
+   */
   cells(object: JsonObject, nowMs: number, budget?: WorkBudget): JsonValue[];
 }
 
-/** What is wrong, at once or, where finding out may take long, in pieces: whoever asks does the first one, and lets others have their turn before each further. */
+/**
+ * The validation errors, at once or, where validation may take long, as a Resumable: the caller
+ * runs the first step, and yields to the event loop before each further one.
+ */
 export type ValidationResult = FieldError[] | Resumable<FieldError[]>;
 
-/** All of it at once: for kinds whose objects are small. */
-export function runValidation(verdict: ValidationResult): FieldError[] {
-  return Array.isArray(verdict) ? verdict : runSync(verdict);
+/** Runs a validation synchronously: for kinds with small objects. */
+export function runValidation(validationResult: ValidationResult): FieldError[] {
+  return Array.isArray(validationResult) ? validationResult : runSync(validationResult);
 }
 
-/** What a subresource such as `status` changes about the rules; the object stays the same. */
+/** The rules of a subresource such as `status` that differ; the object stays the same. */
 export interface SubresourceStrategy {
   readonly verbs: readonly string[];
   /** Set when clients of the subresource see another kind than the object's own. */
   readonly view?: SubresourceView;
-  /** Set when the subresource stores nothing: what is posted to it is answered by an object of this kind. */
+  /**
+   * Set when the subresource stores nothing: a posted object is answered by an object of this kind.
+   */
   readonly action?: SubresourceKind;
   readonly resetFields?: FieldSet;
-  /** Set when the subresource is something to do rather than something to read: logs, evictions. Behind every gate, like all others. */
+  /**
+   * Set when the subresource is an action rather than an object: logs, evictions. It passes all
+   * stages, like other requests.
+   */
   readonly connect?: (call: ConnectRequest) => MaybePromise<ApiResponse>;
-  /** What admission is asked before `connect`; nothing where something is only shown, as logs are. */
-  readonly admitted?: AdmissionTarget;
-  /** What is wrong with an update as it was sent, before admission is asked about it. */
+  /** The target of admission before `connect`; absent where data is only read, as with logs. */
+  readonly admissionTarget?: AdmissionTarget;
+  /** The errors of an update as sent, before admission. */
   validateSent?(sent: JsonObject, old: JsonObject): readonly FieldError[];
   prepareForUpdate(draft: Draft, old: JsonObject, context: WriteContext): void;
   validateUpdate(updated: JsonObject, old: JsonObject): ValidationResult;
 }
 
-/** What admission is shown of a request to a subresource that answers by itself. */
+/** The object of admission for a subresource that responds by itself. */
 export interface AdmissionTarget {
-  /** `CONNECT`, whatever the method: options that the query says. `CREATE`: an object that is posted. */
+  /** `CONNECT`, for any method: options from the query. `CREATE`: a posted object. */
   readonly operation: "CONNECT" | "CREATE";
   readonly kind: SubresourceKind;
 }
 
-/** A request to a subresource that answers by itself. */
+/** A request to a subresource that responds by itself. */
 export interface ConnectRequest {
   readonly verb: string;
   readonly scope: ResourceScope;
   readonly headers: HeaderRecord;
-  /** As it is stored. */
+  /** The stored object. */
   readonly object: JsonObject;
-  /** Where it makes options that admission was asked about, those and nothing else: what was judged is what is done. */
+  /** With admitted options exactly these: the request is executed as it was admitted. */
   readonly query: URLSearchParams;
   readonly user: UserInfo;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The body as it was sent, up to the size that objects may have. */
+  /** The body as sent, up to the maximal size of objects. */
   bytes(): Promise<Uint8Array>;
-  /** The body as an object of that kind, and as admission left it where it was asked about it; a 400 when it is another. */
+  /**
+   * The body as an object of that kind, after mutating admission where it applies; a 400 for
+   * another kind.
+   */
   body(kind: SubresourceKind): Promise<JsonObject>;
-  /** Changes the object under the rules of the subresource; `build` is called again when somebody else was faster. */
+  /**
+   * Changes the object under the rules of the subresource; `build` is called again after a
+   * conflict.
+   */
   update(build: (present: JsonObject) => Draft): Promise<JsonObject>;
-  /** Asks admission about a change of the object that is made elsewhere; what it lets the object become, or its refusal. */
+  /**
+   * Runs admission for a change of the object that another component stores; returns the mutated
+   * object, or throws the denial.
+   */
   admitChange(wanted: JsonObject): Promise<JsonObject>;
 }
 
-/** A subresource that is a kind of its own, such as Scale: a small object made from the stored one, and written back into it. */
+/**
+ * A subresource with a kind of its own, such as Scale: a small object that is computed from the
+ * stored one, and written back into it.
+ */
 export interface SubresourceView extends SubresourceKind {
-  /** The object as the subresource shows it, or as a change starts from it; throws a StatusError when it cannot be shown. */
+  /**
+   * The view of the object, for reading or as the base of a change; throws a StatusError when there
+   * is none.
+   */
   read(object: JsonObject, purpose?: "show" | "change"): JsonObject;
-  /** The object with what the subresource says; throws a StatusError when that is not acceptable. */
+  /** The object with the values of the view; throws a StatusError when they are invalid. */
   write(object: JsonObject, view: JsonObject): JsonObject;
 }
 

@@ -1,7 +1,8 @@
 /**
- * A request and its answer, as every room above `http/` sees them: no sockets, no framework.
+ * A request and its response, as every folder above `http/` sees them: without sockets and
+ * frameworks.
  *
- * `http/` makes these from HTTP/1.1 and HTTP/2; an in-process client makes them directly.
+ * `http/` creates them from HTTP/1.1 and HTTP/2; an in-process client creates them directly.
  */
 import type { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
@@ -14,18 +15,24 @@ export interface ApiRequest {
   readonly target: string;
   /** Names in lower case. */
   readonly headers: HeaderRecord;
-  /** Names and values in turn, as sent: for headers that may stand several times. Absent where `headers` keeps such apart itself. */
+  /**
+   * Alternating names and values, as sent: for repeated headers. Absent where `headers` keeps
+   * repeated headers apart itself.
+   */
   readonly rawHeaders?: readonly string[] | undefined;
   readonly remoteAddress: string;
-  /** The certificate whose key the client holds, whoever issued it; the same object for all requests of a connection. */
+  /**
+   * The certificate whose key the client holds, from any issuer; the same object for all requests
+   * of a connection.
+   */
   clientCertificate(): X509Certificate | undefined;
-  /** Told when somebody has shown who they are; connections of others go first. */
+  /** Called after authentication; unauthenticated connections are closed first. */
   onAuthenticated?(username: string): void;
-  /** Calls back when the client goes away before it has its answer; at once if it already has. */
+  /** Calls back when the client disconnects before its response; at once if it already has. */
   onClose(callback: () => void): void;
   /**
-   * Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. `onPart` is told of what comes over a network as it
-   * comes, and ends the reading by throwing.
+   * Reads the body once; throws a 413 StatusError beyond `bytesMax` without reading on. `onPart` is
+   * called for received chunks, and ends the reading by throwing.
    */
   readBody(bytesMax: number, onPart?: (bytes: number) => void): Promise<Uint8Array>;
 }
@@ -33,65 +40,66 @@ export interface ApiRequest {
 export interface ApiResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** Whole bytes, or a stream whose reader sets the pace. */
+  /** Complete bytes, or a stream with backpressure. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /**
-   * Set with status 101, in answer to a request that asked for an upgrade: the connection is the answerer's from here on. Whoever takes it
-   * ends it.
+   * Set with status 101, in response to an upgrade request: the callee owns the connection from
+   * here on, and has to end it.
    */
-  readonly takeOver?: (connection: Duplex) => void;
-  /** The stream goes on as things happen: never compressed, never timed. */
+  readonly onUpgrade?: (connection: Duplex) => void;
+  /** The stream is a watch: never compressed, without a deadline. */
   readonly isWatch?: boolean;
-  /** Where it is counted what a client does not read of a watch. */
+  /** Counts the unread bytes of a watch. */
   readonly unread?: UnreadAccounting | undefined;
-  /** What making a byte of the stream takes, where that is more than copying it. */
+  /** The cost of producing a byte of the stream, where it exceeds that of copying. */
   readonly microsPerByte?: number;
-  /** Asked before each chunk of a stream is written. */
-  pace?: Pace | undefined;
-  /** Told how much a stream was, when it was written to its end. */
+  /** Called before each chunk of a stream is written. */
+  throttle?: Pace | undefined;
+  /** Called with the size of a stream when it was written to its end. */
   onSent?: ((bytes: number) => void) | undefined;
 }
 
-/** True when so many bytes may be written now; else `write` is called when they may. */
+/** True when this number of bytes may be written now; otherwise `write` is called when they may. */
 export type Pace = (bytes: number, write: () => void) => boolean;
 
-/** Resolves when so many bytes may be written. */
+/** Resolves when this number of bytes may be written. */
 export function untilPaced(pace: Pace, bytes: number): Promise<void> {
   return new Promise((resolve) => {
     if (pace(bytes, resolve)) resolve();
   });
 }
 
-/** Memory that is held for a client until it reads. */
+/** Accounts for memory that is held for a client until it reads. */
 export interface UnreadAccounting {
-  /** The memory that a part stands on; `release` is called once for each time it is held. */
+  /** Holds the backing memory of a part; `release` is called once for each hold. */
   hold(part: Uint8Array): void;
   release(part: Uint8Array): void;
-  /** The same of copies, which nobody shares. */
+  /** Holds a copy, which is not shared. */
   holdCopy(bytes: number): void;
   releaseCopy(bytes: number): void;
-  /** Called when too much is held: to give up what is on its way. */
-  onCut: (() => void) | undefined;
+  /** Called when too much memory is held: to reset the stream. */
+  onReset: (() => void) | undefined;
 }
 
 /**
- * A stream that can also lend its chunks: one that was lent holds until the next one is asked for. Who copies what he gets takes it so, and
- * nothing is allocated for it.
+ * A stream that can reuse the buffer of its chunks: a chunk is valid until the next one is
+ * requested. A reader that copies chunks uses this form, which allocates nothing.
  */
 export interface BufferReusingBody extends AsyncIterable<Uint8Array> {
-  lend(): AsyncIterable<Uint8Array>;
+  reusingBuffer(): AsyncIterable<Uint8Array>;
 }
 
 export function isBufferReusing(body: AsyncIterable<Uint8Array>): body is BufferReusingBody {
-  return "lend" in body;
+  return "reusingBuffer" in body;
 }
 
 /**
- * A stream whose beginning and end can be noted without standing between it and its reader: with ten thousand of them every layer counts.
- * What is noted is told at most once: the beginning when the first chunk is asked for, the end only after it; or that it was left unread.
+ * A stream whose beginning and end can be observed without a wrapper between it and its reader:
+ * with ten thousand streams every layer counts. Each notification comes at most once: the beginning
+ * when the first chunk is requested, the end only after it; or the cancellation without a read.
  */
 export interface ObservableBody extends AsyncIterable<Uint8Array> {
-  note(notes: {
+  observe(notes: {
     readonly onBegin?: () => void;
     readonly onEnd: () => void;
     readonly onUnread?: () => void;
@@ -99,38 +107,40 @@ export interface ObservableBody extends AsyncIterable<Uint8Array> {
 }
 
 /**
- * A stream that calls when it has something, instead of being waited for. Whoever waits for ten thousand of them by promises keeps as many things in
- * memory for each of their events, and every collection of garbage copies them.
+ * A stream that calls back when it has data, instead of being awaited. Awaiting ten thousand
+ * streams by promises allocates objects per stream for each event, which every garbage collection
+ * copies.
  */
 export interface CallbackBody extends AsyncIterable<Uint8Array> {
-  /** Up to the present. Afterwards it is taken from, until it is over. */
-  beginning(): AsyncIterable<Uint8Array>;
-  /** From then on: called whenever there is more to take than there was, or an end. */
-  follow(onReady: () => void): void;
-  /** About how much there is to take; 0 says that there is nothing, and no end. */
-  readonly readyBytes: number;
-  /** The next chunk, undefined when there is nothing now. */
-  take(): Uint8Array | "over" | undefined;
-  /** Its reader wants no more. */
-  leave(): Promise<void>;
+  /** The chunks up to the present. Afterwards the reader calls `read`, until the stream is over. */
+  initialChunks(): AsyncIterable<Uint8Array>;
+  /** Registers the callback for new data, or the end, after the initial chunks. */
+  onReadable(onReady: () => void): void;
+  /** The approximate number of readable bytes; 0 means neither data nor an end. */
+  readonly readableBytes: number;
+  /** The next chunk, undefined when there is none now. */
+  read(): Uint8Array | "over" | undefined;
+  /** The reader stops reading. */
+  cancel(): Promise<void>;
 }
 
 export function isCallbackBody(body: AsyncIterable<Uint8Array>): body is CallbackBody {
-  return "follow" in body;
+  return "onReadable" in body;
 }
 
 /**
- * To be called for a body that is not read: of an answer to HEAD, or whose client is gone, or that is replaced by another. What was opened for it
- * is given back. A failure is of nobody's interest: the body was not wanted.
+ * Releases a body that is not read: of a response to HEAD, of a disconnected client, or of a
+ * replaced response. Its resources are released. Errors are ignored, because the body is not
+ * needed.
  */
 export function cancelBody(body: ApiResponse["body"]): void {
   if (body === undefined || body instanceof Uint8Array) return;
-  // A stream of Node's that nobody has read from does not hear that its iterator was left.
+  // A Node stream without a reader is not notified when its iterator returns.
   if (isDestroyable(body)) {
     body.destroy();
     return;
   }
-  const left = isCallbackBody(body) ? body.leave() : body[Symbol.asyncIterator]().return?.();
+  const left = isCallbackBody(body) ? body.cancel() : body[Symbol.asyncIterator]().return?.();
   left?.then(undefined, () => {});
 }
 
@@ -139,7 +149,7 @@ function isDestroyable(body: object): body is { destroy(): void } {
 }
 
 export function isObservable(body: AsyncIterable<Uint8Array>): body is ObservableBody {
-  return "note" in body;
+  return "observe" in body;
 }
 
 export function header(headers: HeaderRecord, name: string): string | undefined {
@@ -148,10 +158,10 @@ export function header(headers: HeaderRecord, name: string): string | undefined 
   return value.join(", ");
 }
 
-/** Answers that need no waiting come without a promise. */
+/** Synchronous results come without a promise. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** What a client wants to speak instead of HTTP from here on, in lower case; undefined when it wants nothing of the kind. */
+/** The protocol of an upgrade request, in lower case; undefined without one. */
 export function requestedUpgrade(headers: HeaderRecord): string | undefined {
   const asked = header(headers, "connection")
     ?.split(",")
@@ -159,12 +169,12 @@ export function requestedUpgrade(headers: HeaderRecord): string | undefined {
   return asked === true ? header(headers, "upgrade")?.trim().toLowerCase() : undefined;
 }
 
-/** The headers of an answer, names in lower case. Those without a value are not sent. */
+/** The headers of a response, names in lower case. Headers without a value are not sent. */
 export type ResponseHeaders = Record<string, string | string[] | undefined>;
 
 /**
- * What most answers carry has its place from the start: to grow by one header at a time, in each of the places that know one, cost a create
- * a twentieth of its time.
+ * Common headers are preallocated: adding headers one at a time changes the hidden class, and cost
+ * a create a twentieth of its time.
  */
 export function responseHeaders(contentType: string): ResponseHeaders {
   return {
@@ -178,7 +188,7 @@ export function responseHeaders(contentType: string): ResponseHeaders {
   };
 }
 
-/** The same for those who cannot leave out what has no value. */
+/** The headers without undefined values, for callers that cannot skip them. */
 export function sentHeaders(headers: ResponseHeaders): Record<string, string | string[]> {
   const sent: Record<string, string | string[]> = {};
   for (const name in headers) {

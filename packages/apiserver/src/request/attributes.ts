@@ -1,14 +1,20 @@
-/** What is asked: a request as an authorizer sees it. It carries no body and no HTTP. */
+/** The attributes of a request for authorizers, without body and HTTP. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { UserInfo } from "./user.ts";
 
 export interface Attributes {
   readonly user: UserInfo;
-  /** A Kubernetes verb (`get`, `list`, `deletecollection`…), or the lower-case method for non-resource requests. */
+  /**
+   * A Kubernetes verb (`get`, `list`, `deletecollection`…), or the lower-case method for
+   * non-resource requests.
+   */
   readonly verb: string;
-  /** The logical cluster asked; `*` is all of them. */
+  /** The logical cluster of the request; `*` is all of them. */
   readonly cluster: ClusterName | "*";
-  /** Of the API; empty for the core group and for non-resource requests, as are the following ones when absent. */
+  /**
+   * The API group; empty for the core group and for non-resource requests, as are the following
+   * members when absent.
+   */
   readonly group: string;
   readonly version: string;
   readonly resource: string;
@@ -18,8 +24,8 @@ export interface Attributes {
   /** The path behind the cluster prefix, decoded once. */
   readonly path: string;
   readonly isResourceRequest: boolean;
-  /** Set where each step of the decision is written down: by whom, and what it came to. */
-  readonly note?: DecisionRecorder | undefined;
+  /** Set where each step of the decision is audited: the authorizer, and its result. */
+  readonly recordDecision?: DecisionRecorder | undefined;
 }
 
 export type DecisionRecorder = (

@@ -4,7 +4,7 @@ import { forEachAtOnce } from "./entries-at-once.ts";
 
 const sized = (...lengths: readonly number[]) => lengths.map((length) => ({ value: { length } }));
 
-/** The most that were under way at once, and bytes of them. */
+/** The maximal number of items in flight at once, and of their bytes. */
 async function mostAtOnce(lengths: readonly number[]) {
   let [count, bytes, done] = [0, 0, 0];
   const most = { count: 0, bytes: 0 };
@@ -21,19 +21,19 @@ async function mostAtOnce(lengths: readonly number[]) {
   return most;
 }
 
-describe("doing something for many objects", () => {
-  it("has some of them under way at once", async () => {
+describe("processing many objects concurrently", () => {
+  it("has several of them in flight at once", async () => {
     assert.deepEqual(await mostAtOnce(Array(100).fill(10)), { count: 32, bytes: 320 });
   });
 
-  it("has few of them under way where they are large, and at least one", async () => {
+  it("has few of them in flight when they are large, and at least one", async () => {
     const { count, bytes } = await mostAtOnce(Array(20).fill(300_000));
     assert.equal(count, 3);
     assert.equal(bytes, 900_000);
     assert.equal((await mostAtOnce(Array(5).fill(3 << 20))).count, 1);
   });
 
-  it("throws what went wrong when the others have ended, and begins no more", async () => {
+  it("rejects with the first error when the operations in flight have ended, and begins no more", async () => {
     const begun: number[] = [];
     let ended = 0;
     const work = forEachAtOnce(sized(...Array(100).keys()), async ({ value: { length } }) => {

@@ -1,15 +1,22 @@
-/** Something is done for each of many stored objects, some of them at a time: few enough not to crowd out others, and not more of their bytes than may be in memory. */
+/**
+ * Processes many stored objects with limited concurrency: few enough to leave resources to other
+ * requests, and with a limit on their bytes in memory.
+ */
 
 /** Enough to share a disk flush. */
 const countMax = 32;
-/** Of stored bytes; what is made of them takes ten times as much. One that is larger goes alone. */
+/**
+ * Counts stored bytes; decoded objects take ten times as much. A larger object is processed alone.
+ */
 const bytesMax = 1 << 20;
 
 interface Sized {
   readonly value: { readonly length: number };
 }
 
-/** When one fails, no other is begun, and that is thrown when those under way have ended. */
+/**
+ * On an error no other item is begun, and the error is thrown when the items in flight have ended.
+ */
 export async function forEachAtOnce<Item extends Sized>(
   items: readonly Item[],
   body: (item: Item) => Promise<void>,

@@ -1,13 +1,16 @@
 /**
- * How many files and sockets this process may have open, and who may have how many of them. The store must always be able to open
- * its files: whatever clients do, they get no more than their part.
+ * The file descriptors of this process, and their shares. The store must always be able to open its
+ * files: clients get no more than their share.
  */
 import { readFileSync } from "node:fs";
 
-/** Where it is not told. */
+/** The assumed limit where the system does not report one. */
 const limitUnknown = 4096;
 
-/** In parts of the whole; what is left is for the store, which takes a fifth of it itself, and for everything else. */
+/**
+ * Shares of the limit; the rest is for the store, which takes a fifth of the limit itself, and for
+ * everything else.
+ */
 const parts = { connections: 0.6, webhooks: 0.08, mounts: 0.08 } as const;
 
 let known: number | undefined;
@@ -18,7 +21,7 @@ export function fileDescriptorLimit(): number {
   return known;
 }
 
-/** `most`: however many there are. */
+/** `most` caps the share. */
 export function fileDescriptorShare(
   part: keyof typeof parts,
   most = Number.POSITIVE_INFINITY,

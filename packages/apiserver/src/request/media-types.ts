@@ -1,7 +1,7 @@
-/** Server-side apply: the body is a configuration in YAML, of which JSON is a part. */
+/** Server-side apply: the body is an apply configuration in YAML, of which JSON is a subset. */
 export const applyPatchType = "application/apply-patch+yaml";
 
-/** What a PATCH body may be; also said in OpenAPI, where kubectl looks before it chooses. */
+/** The media types of a PATCH body; also in OpenAPI, which kubectl reads before it chooses. */
 export const patchMediaTypes = [
   "application/json-patch+json",
   "application/merge-patch+json",

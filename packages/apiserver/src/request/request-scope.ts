@@ -1,11 +1,11 @@
 /**
- * What a request is about, read off its path: the logical cluster first, then the resource.
+ * The scope of a request, parsed from its path: the logical cluster first, then the resource.
  *
- * A leaf: every room may import it, it imports none.
+ * A leaf: every folder may import it, it imports none.
  */
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 
-/** One logical cluster, or all of them for those who may. Never defaulted below routing. */
+/** One logical cluster, or all of them for users with access. Never defaulted below routing. */
 export type ClusterScope = ClusterName | "*";
 
 export type Verb =
@@ -18,7 +18,10 @@ export type Verb =
   | "delete"
   | "deletecollection";
 
-/** A view of what logical clusters have, under `/services/`. What it is about is known to the extension that serves it. */
+/**
+ * A view of logical clusters, under `/services/`. The extension that serves it knows its
+ * parameters.
+ */
 export interface ServiceScope {
   readonly name: string;
 }
@@ -26,10 +29,15 @@ export interface ServiceScope {
 export interface ResourceScope {
   readonly kind: "resource";
   readonly cluster: ClusterScope;
-  /** Set as long as the cluster is known by a path only; `cluster` says nothing until it is resolved. */
+  /**
+   * Set while the cluster is known by a path only; `cluster` is meaningless until it is resolved.
+   */
   readonly clusterPath?: ClusterPath | undefined;
-  /** True when the request names no cluster: `cluster` is what it means by that, which may depend on who asks. */
-  readonly isClusterUnnamed?: boolean;
+  /**
+   * True when the request names no cluster: `cluster` is the default then, which may depend on the
+   * user.
+   */
+  readonly isClusterImplicit?: boolean;
   /** Set when the request is to a view. */
   readonly service?: ServiceScope | undefined;
   /** The path behind the cluster prefix, without the query. */
@@ -50,15 +58,18 @@ export interface PathScope {
   readonly kind: "path";
   readonly cluster: ClusterScope;
   readonly clusterPath?: ClusterPath | undefined;
-  readonly isClusterUnnamed?: boolean;
+  readonly isClusterImplicit?: boolean;
   readonly service?: ServiceScope | undefined;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The HTTP method in lower case, which is what authorization knows for paths. */
+  /** The HTTP method in lower case, which is the verb of non-resource requests in authorization. */
   readonly verb: string;
 }
 
-/** Stands where a path has yet to be resolved, and where it could not be. Nothing is ever stored under it. */
+/**
+ * The placeholder for a path that is not resolved yet, or could not be. No object is stored under
+ * it.
+ */
 export const unresolvedCluster = "system:unresolved" as ClusterName;
 
 export type RequestScope = ResourceScope | PathScope;

@@ -1,5 +1,6 @@
 /**
- * Kinds whose bodies are secrets, or hold some: they are not repeated where others read. What tenants define themselves cannot be known.
+ * Kinds whose bodies are or contain secrets: logs and audit events omit them. CRDs of tenants are
+ * unknown here.
  */
 
 /** As `resource.group` or `resource/subresource.group`. */

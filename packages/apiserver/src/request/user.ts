@@ -1,4 +1,4 @@
-/** Who asks: the vocabulary that authentication fills in, and authorization, admission and audit read. */
+/** The user of a request: set by authentication, read by authorization, admission and audit. */
 export interface UserInfo {
   readonly username: string;
   readonly uid?: string;
@@ -7,11 +7,11 @@ export interface UserInfo {
 }
 
 export const wellKnownGroup = {
-  /** Passes every check. */
+  /** Members pass every authorization check. */
   masters: "system:masters",
-  /** Everybody who showed valid credentials. */
+  /** All users with valid credentials. */
   authenticated: "system:authenticated",
-  /** Everybody who showed none. */
+  /** All clients without credentials. */
   unauthenticated: "system:unauthenticated",
   /** Administrators of every logical cluster. */
   kcpAdmin: "system:kcp:admin",
@@ -23,25 +23,37 @@ export const wellKnownUser = {
   shardAdmin: "shard-admin",
 } as const;
 
-/** Who asks when nobody says. */
+/** The user of requests without credentials. */
 export const anonymousUser: UserInfo = Object.freeze({
   username: wellKnownUser.anonymous,
   groups: Object.freeze([wellKnownGroup.unauthenticated]),
 });
 
-/** The extra that names the credential itself, so that an audit can tell one from another. */
+/** The extra with the ID of the credential, so that an audit can distinguish credentials. */
 export const credentialIdKey = "authentication.kubernetes.io/credential-id";
 
-/** Which logical cluster a service account is of: elsewhere it does not act under its local name. */
+/**
+ * The extra with the logical cluster of a service account: in other clusters the account does not
+ * have its local name.
+ */
 export const clusterNameKey = "authentication.kcp.io/cluster-name";
 
-/** Further identities that a user may act with, each in JSON; only who has power over all logical clusters may hand them out. */
+/**
+ * The extra with further identities that a user may act with, each in JSON; only global
+ * administrators may grant them.
+ */
 export const warrantKey = "authorization.kcp.io/warrant";
 
-/** Where a user is who they say, as `cluster:<name>`; elsewhere they are nobody in particular. */
+/**
+ * The extra with the clusters in which a user's identity is valid, as `cluster:<name>`; in other
+ * clusters the user is only authenticated.
+ */
 export const scopesKey = "authentication.kcp.io/scopes";
 
-/** Whether somebody passes every check everywhere: who is held to some logical clusters does not, not even there. */
+/**
+ * Whether a user passes every check everywhere: a user that is scoped to some logical clusters does
+ * not, not even there.
+ */
 export function isSystemMaster({ groups, extra }: UserInfo): boolean {
   return (
     groups.includes(wellKnownGroup.masters) &&
@@ -49,14 +61,15 @@ export function isSystemMaster({ groups, extra }: UserInfo): boolean {
   );
 }
 
-/** Whether every logical cluster is open to somebody, also those that do not exist. */
+/** Whether a user has access to all logical clusters, also those that do not exist. */
 export function mayEnterAll(user: UserInfo): boolean {
   return isSystemMaster(user) || user.groups.includes(wellKnownGroup.kcpAdmin);
 }
 
 /**
- * Groups with power over all logical clusters: nobody gets them by way of another. Upstream lists some of kcp's own; here it is all of them, since
- * some open what no role could.
+ * Groups with permissions in all logical clusters: they cannot be impersonated by others. Upstream
+ * lists some of kcp's own groups; here all of them count, since some grant permissions that no role
+ * could.
  */
 export function isPrivilegedGroup(group: string): boolean {
   return group === wellKnownGroup.masters || group.startsWith("system:kcp:");

@@ -5,6 +5,6 @@ export {
   type ServiceSplit,
   type SplitService,
   stripClusterPrefix,
-} from "./parse-target.ts";
+} from "./parse-request-target.ts";
 export { type PathDependencies, type PublishedDocuments, servePath } from "./path-routes.ts";
 export { kubernetesVersion } from "./version.ts";

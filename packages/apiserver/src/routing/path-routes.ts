@@ -1,4 +1,6 @@
-/** Everything that is not a resource: discovery, OpenAPI, health, version, metrics, and the list of these. */
+/**
+ * Serves non-resource paths: discovery, OpenAPI, health, version, metrics, and the list of these.
+ */
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type BackupDependencies, backupPath, serveBackup } from "../backup/index.ts";
@@ -17,11 +19,14 @@ export interface PathDependencies extends BackupDependencies {
   readonly catalog: Catalog;
   readonly health: HealthChecks;
   readonly metrics: ServerMetrics;
-  /** Undefined where service accounts get no tokens. */
+  /** Undefined when service accounts get no tokens. */
   readonly issuerDocuments: PublishedDocuments | undefined;
 }
 
-/** By which others verify tokens of service accounts; the same in every logical cluster, since the keys are. */
+/**
+ * The documents with which other servers verify tokens of service accounts; the same in every
+ * logical cluster, as the keys are.
+ */
 export interface PublishedDocuments {
   configuration(): object;
   keySet(): object;
@@ -31,27 +36,31 @@ export function servePath(
   request: ApiRequest,
   scope: PathScope,
   user: UserInfo,
-  rooms: PathDependencies,
+  dependencies: PathDependencies,
 ): MaybePromise<ApiResponse> {
   const { path, query, verb } = scope;
   if (verb !== "get" && verb !== "head") throw statusError.pathNotFound();
-  if (isHealthPath(path)) return serveHealth(path, query, rooms.health);
+  if (isHealthPath(path)) return serveHealth(path, query, dependencies.health);
   if (path === "/version" || path === "/version/") return jsonResponse(200, versionInfo);
-  if (isDiscoveryPath(path)) return serveDiscovery(request, scope, rooms.catalog);
-  if (isOpenApiPath(path)) return serveOpenApi(request, scope, rooms);
-  if (path === "/metrics") return serveMetrics(scope, rooms);
-  if (path === issuerConfigurationPath || path === keySetPath) return serveIssuer(path, rooms);
-  if (path === "/" || path === "") return jsonResponse(200, { paths: pathsOf(rooms) });
-  // The whole store, not a share of it: there is none below a logical cluster.
+  if (isDiscoveryPath(path)) return serveDiscovery(request, scope, dependencies.catalog);
+  if (isOpenApiPath(path)) return serveOpenApi(request, scope, dependencies);
+  if (path === "/metrics") return serveMetrics(scope, dependencies);
+  if (path === issuerConfigurationPath || path === keySetPath)
+    return serveIssuer(path, dependencies);
+  if (path === "/" || path === "") return jsonResponse(200, { paths: pathsOf(dependencies) });
+  // The backup has the complete store: it is not served below a logical cluster.
   if (path === backupPath && verb === "get" && scope.cluster === rootCluster) {
-    return serveBackup(request, user, rooms);
+    return serveBackup(request, user, dependencies);
   }
   throw statusError.pathNotFound();
 }
 
-/** They are about the process and all its tenants: nothing for the scope of one of them, of root neither. */
+/**
+ * Metrics cover the process and all its tenants: they are not served in the scope of a cluster,
+ * root included.
+ */
 function serveMetrics(scope: PathScope, { metrics }: PathDependencies): ApiResponse {
-  return scope.cluster === rootCluster && scope.isClusterUnnamed === true
+  return scope.cluster === rootCluster && scope.isClusterImplicit === true
     ? textResponse(200, metrics.registry.render())
     : textResponse(501, "shard-level endpoint not available at workspace scope");
 }
@@ -59,7 +68,10 @@ function serveMetrics(scope: PathScope, { metrics }: PathDependencies): ApiRespo
 const issuerConfigurationPath = "/.well-known/openid-configuration";
 const keySetPath = "/openid/v1/jwks";
 
-/** Others may keep them this long, as in Kubernetes: a new key is to be published that long before it signs. */
+/**
+ * The cache lifetime of the documents, as in Kubernetes: a new key is to be published for that time
+ * before it signs.
+ */
 const documentsMaxAgeSeconds = 3600;
 
 function serveIssuer(path: string, { issuerDocuments }: PathDependencies): ApiResponse {

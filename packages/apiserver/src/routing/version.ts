@@ -1,7 +1,7 @@
-/** /version: what clients parse to decide what we can do. */
+/** /version, which clients parse to detect features. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 
-/** The Kubernetes release whose semantics we follow; the suffix is ours. */
+/** The Kubernetes release whose semantics the server follows; the suffix is kcp-ts's own. */
 export const kubernetesVersion = "v1.36.4";
 
 export const versionInfo: JsonObject = {

@@ -1,25 +1,29 @@
 /**
- * Deadlines of all requests with one timer: requests wait in buckets of a second, and a bucket that is due is answered.
+ * The deadlines of all requests with one timer: requests are in buckets of a second, and all
+ * requests of a due bucket time out.
  *
- * Coarse on purpose: a deadline is there so that nobody waits for ever, and it is on the path of every write.
+ * Coarse on purpose: a deadline bounds the wait of a client, and every write passes this code.
  */
 import { type Clock, SlotSet, type Timer } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { RequestScope } from "../request/request-scope.ts";
-import type { Exchange } from "./exchange.ts";
+import type { RequestContext } from "./request-context.ts";
 
 export class Deadlines<Item> {
   readonly #clock: Clock;
-  readonly #onDue: (item: Item) => void;
+  readonly #onExpired: (item: Item) => void;
   readonly #buckets = new Map<number, SlotSet<Item>>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock, onDue: (item: Item) => void) {
     this.#clock = clock;
-    this.#onDue = onDue;
+    this.#onExpired = onDue;
   }
 
-  /** Calls back at the end of the second in which `timeoutMs` are over. The result takes the item out again. */
+  /**
+   * Calls back at the end of the second in which `timeoutMs` have passed. The returned function
+   * removes the item.
+   */
   add(item: Item, timeoutMs: number): () => void {
     const bucketKey = Math.ceil((this.#clock.monotonic() + timeoutMs) / bucketMs);
     let bucket = this.#buckets.get(bucketKey);
@@ -41,7 +45,8 @@ export class Deadlines<Item> {
     for (const [key, bucket] of this.#buckets) {
       if (key > now) continue;
       this.#buckets.delete(key);
-      for (let item = bucket.shift(); item !== undefined; item = bucket.shift()) this.#onDue(item);
+      for (let item = bucket.shift(); item !== undefined; item = bucket.shift())
+        this.#onExpired(item);
     }
     this.#timer =
       this.#buckets.size === 0 ? undefined : this.#clock.schedule(bucketMs, () => this.#tick());
@@ -50,13 +55,15 @@ export class Deadlines<Item> {
 
 const bucketMs = 1000;
 
-// How long a request may take: as its client asks, within limits.
+// The duration of a request: as its client asks, within limits.
 
 const timeoutDefaultMs = 60_000;
 const writeTimeoutMaxMs = 34_000;
 
-/** Watches run as long as they like; everything else has a minute, writes a little more than half of it. */
-export function setDeadline(exchange: Exchange): undefined {
+/**
+ * Watches have no deadline; other requests have a minute, and writes a little more than half of it.
+ */
+export function setDeadline(exchange: RequestContext): undefined {
   const scope = exchange.scope as RequestScope;
   if (scope.verb === "watch") return undefined;
   const asked = scope.query.get("timeout");

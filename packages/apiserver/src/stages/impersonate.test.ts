@@ -7,7 +7,7 @@ import type { Attributes } from "../request/attributes.ts";
 import type { UserInfo } from "../request/user.ts";
 import { ListeningServer, ownCluster, TestServer } from "../testing/index.ts";
 
-/** Who was let do what, and as whom. */
+/** The authorized requests, with their users. */
 let asked: Attributes[] = [];
 const watching: Authorizer = {
   authorize(attributes) {
@@ -31,17 +31,17 @@ describe("impersonation", () => {
     headers: Record<string, string | string[]>,
     user: "admin" | "masters" | "a" | "nobody" = "masters",
   ) => server.get(target, { user, headers: headers as Record<string, string> });
-  /** As whom the request itself was judged. */
+  /** The user that the request itself was authorized for. */
   const actor = (): UserInfo | undefined => asked.at(-1)?.user;
 
-  it("makes the request that of the other user, who may less", async () => {
+  it("makes the request that of the impersonated user, with that user's permissions", async () => {
     const answer = await as({ "impersonate-user": "alice" });
     assert.equal(answer.status, 403);
     assert.match(answer.text, /User \\"alice\\" cannot list/);
     assert.deepEqual(actor(), { username: "alice", groups: ["system:authenticated"] });
   });
 
-  it("takes over groups, uid and extras, each value for itself", async () => {
+  it("takes over groups, uid and extras, each value separately", async () => {
     await as({
       "impersonate-user": "alice",
       "impersonate-group": ["dev", "ops,night"],
@@ -58,7 +58,7 @@ describe("impersonation", () => {
     });
   });
 
-  it("gives nobody the priority of those whose names a tenant gives to its users", async () => {
+  it("does not give a tenant's users the priority of system users with the same names", async () => {
     const schemaFor = async (headers: Record<string, string>, user: "a" | "masters") => {
       const { headers: answered } = await as(headers, user);
       return answered["x-kubernetes-pf-flowschema-uid"];
@@ -74,7 +74,7 @@ describe("impersonation", () => {
     }
   });
 
-  it("asks for every one of these, in Kubernetes' order and names", async () => {
+  it("authorizes every one of these, in Kubernetes' order and with its names", async () => {
     await as({
       "impersonate-user": "alice",
       "impersonate-group": ["dev"],
@@ -96,7 +96,7 @@ describe("impersonation", () => {
     );
   });
 
-  it("of a service account is asked for as such, and gives it its groups", async () => {
+  it("of a service account is authorized as a serviceaccount, and adds the account's groups", async () => {
     await as({ "impersonate-user": "system:serviceaccount:ns:robot" });
     const [first] = asked;
     assert.deepEqual(
@@ -115,14 +115,14 @@ describe("impersonation", () => {
     assert.equal(asked[0]?.resource, "users");
   });
 
-  it("of anonymous makes nobody authenticated", async () => {
+  it("of system:anonymous does not add system:authenticated", async () => {
     await as({ "impersonate-user": "system:anonymous" });
     assert.deepEqual(actor()?.groups, ["system:unauthenticated"]);
     await as({ "impersonate-user": "x", "impersonate-group": "system:unauthenticated" });
     assert.deepEqual(actor()?.groups, ["system:unauthenticated"]);
   });
 
-  it("is refused in the requestor's name", async () => {
+  it("is rejected in the requestor's name", async () => {
     const answer = await as({ "impersonate-user": "alice" }, "nobody");
     assert.equal(answer.status, 403);
     assert.equal(
@@ -131,7 +131,7 @@ describe("impersonation", () => {
     );
   });
 
-  it("without a user is a mistake", async () => {
+  it("without a user is a bad request", async () => {
     const answer = await as({ "impersonate-group": "dev" });
     assert.equal(answer.status, 400);
     assert.equal(
@@ -144,7 +144,7 @@ describe("impersonation", () => {
     assert.equal((await as({ "impersonate-user": "" })).status, 200);
   });
 
-  it("by a cluster's owner gains nothing elsewhere: neither groups over all nor a way out", async () => {
+  it("by a cluster's owner grants nothing in other clusters: neither global groups nor an escape from its scope", async () => {
     for (const group of [
       "system:masters",
       "system:kcp:admin",
@@ -165,7 +165,7 @@ describe("impersonation", () => {
     assert.match(elsewhere.text, /User \\"a\\" cannot impersonate/);
   });
 
-  it("of warrants by a cluster's owner holds in that cluster, down to the warrants of warrants", async () => {
+  it("of warrants by a cluster's owner is scoped to that cluster, down to the warrants of warrants", async () => {
     const inner = { user: "carol", groups: ["friends"] };
     const warrant = {
       user: "bob",
@@ -192,7 +192,7 @@ describe("impersonation", () => {
     });
   });
 
-  it("of warrants gives nobody the power that they do not have", async () => {
+  it("of warrants grants no permission that the requestor does not have", async () => {
     const header = "impersonate-extra-authorization.kcp.io%2Fwarrant";
     const powerful = { user: "bob", groups: ["system:masters"] };
     const nested = {
@@ -206,7 +206,7 @@ describe("impersonation", () => {
     }
   });
 
-  it("of extras adds the cluster to scopes that are named, and takes any key for a key", async () => {
+  it("of extras adds the cluster to scopes that are named, and accepts any key", async () => {
     await as(
       {
         "impersonate-user": "x",
@@ -238,7 +238,7 @@ describe("impersonation over the wire", () => {
   };
   for (const protocol of ["http1", "http2"] as const)
     for (const level of ["None", "Metadata", "Request", "RequestResponse"] as const)
-      it(`keeps headers that stand twice apart, commas and all, over ${protocol}, audited at ${level}`, async () => {
+      it(`keeps repeated headers apart, commas included, over ${protocol}, audited at ${level}`, async () => {
         asked = [];
         const server = await ListeningServer.start({
           authorization: () => unionAuthorizer([watching, bootstrapAuthorizer]),

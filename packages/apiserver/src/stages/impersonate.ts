@@ -1,8 +1,10 @@
 /**
- * Acting in another's name: whoever may `impersonate` what they ask for is that user from here on.
+ * Impersonation: a requestor with the verb `impersonate` on all requested attributes becomes that
+ * user for the rest of the request.
  *
- * Beyond Kubernetes, as kcp does it: groups with power over all logical clusters can be had only by those who have them, and what is
- * gained holds in the cluster asked and nowhere else. So an administrator of one cluster becomes nobody in another by naming them.
+ * Beyond Kubernetes, as in kcp: only members of a privileged group can impersonate it, and the
+ * impersonated identity is scoped to the logical cluster of the request. So an administrator of one
+ * cluster gains nothing in another cluster by impersonating its users.
  */
 import { statusError } from "@kcp-ts/machinery/status";
 import { type ImpersonationRequest, impersonationRequests } from "../authentication/index.ts";
@@ -20,7 +22,7 @@ import {
   wellKnownUser,
 } from "../request/user.ts";
 
-/** The user to act as; undefined when nobody is named. Throws a 400 or a 403. */
+/** The impersonated user; undefined without impersonation headers. Throws a 400 or a 403. */
 export async function impersonate(
   request: Pick<ApiRequest, "headers" | "rawHeaders">,
   requestor: UserInfo,
@@ -40,7 +42,7 @@ export async function impersonate(
   return scoped(impersonated, cluster, requestor);
 }
 
-/** Groups with power over all logical clusters are had by whoever has them already. */
+/** Only members of a privileged group may impersonate it. */
 function requirePermission(requestor: UserInfo, groups: readonly string[]): void {
   for (const group of groups)
     if (hasOnlyOwnGroups(group) && !requestor.groups.includes(group))
@@ -48,13 +50,14 @@ function requirePermission(requestor: UserInfo, groups: readonly string[]): void
 }
 
 /**
- * Somebody who is themselves in this logical cluster alone, and so are all whom they have warrants of: a warrant without the scope would hold in
- * other logical clusters, too.
+ * Scopes the user to this logical cluster, and the users of all its warrants: a warrant without the
+ * scope would apply in other logical clusters, too.
  */
 function scoped(user: UserInfo, cluster: ClusterScope, requestor: UserInfo): UserInfo {
   const { extra = {} } = user;
   const warrants = extra[warrantKey];
-  // Administrators of kcp are somebody everywhere, and vouch for whom they like.
+  // Members of system:kcp:admin have access to all clusters, so their impersonations are not
+  // scoped.
   const isTrusted = requestor.groups.includes(wellKnownGroup.kcpAdmin);
   return {
     ...user,
@@ -80,7 +83,7 @@ function forbiddenImpersonation(): Error {
   return statusError.forbiddenPath("impersonation is not allowed for the requestor");
 }
 
-/** Groups that only those can act with who are in them. */
+/** Groups that only their own members may impersonate. */
 function hasOnlyOwnGroups(group: string): boolean {
   return group === wellKnownGroup.authenticated || isPrivilegedGroup(group);
 }
@@ -141,7 +144,7 @@ function userOf(wishes: readonly ImpersonationRequest[]): UserInfo {
     username,
     ...(uid === undefined ? {} : { uid }),
     groups: isSaid ? groups : [...groups, implied],
-    // Own properties whatever their names.
+    // Creates own properties for all names, `__proto__` included.
     ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }),
   };
 }

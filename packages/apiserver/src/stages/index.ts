@@ -1,14 +1,14 @@
-/** What the stages of the pipeline are made of: a request on its way, and each thing that happens to it. */
+/** The stages of the pipeline: the context of a request, and the implementation of each stage. */
 export {
   type AuditWiringOptions,
   type BackendObserver,
   composeAudit,
   startAuditRecord,
-} from "./audit-trail.ts";
+} from "./audit-wiring.ts";
 export { Deadlines, setDeadline } from "./deadlines.ts";
-export { Exchange } from "./exchange.ts";
-export { type FinishDependencies, finishResponse } from "./finish-answer.ts";
+export { type FinishDependencies, finishResponse } from "./finish-response.ts";
 export { impersonate } from "./impersonate.ts";
+export { observeRequest } from "./observe-request.ts";
 export { flowControlOfBody, receiveBody } from "./receive-body.ts";
-export { observeRequest } from "./request-sample.ts";
+export { RequestContext } from "./request-context.ts";
 export { type RouteDependencies, route } from "./route-request.ts";

@@ -1,10 +1,10 @@
 /**
- * The stages of requests that bring a body: it is received when its sender is known to be allowed
- * to send it, its memory counts for the tenant, and the request takes a seat only with its last byte.
- * A sender that takes its time holds no seat, and decoding, which is what costs, comes after.
+ * The stages of requests with a body: the body is received after authorization, its memory counts
+ * for the tenant, and the request takes a seat only with its last byte. A slow sender holds no
+ * seat, and decoding, which is expensive, comes after.
  *
- * YAML becomes JSON before the seat is taken: waiting for the thread that reads it keeps no other
- * request from beginning.
+ * YAML is converted to JSON before the seat is taken: waiting for the YAML worker thread does not
+ * delay other requests.
  */
 import { isUtf8 } from "node:buffer";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -17,58 +17,66 @@ import {
   type TranslatedYaml,
   translateYaml,
 } from "../content/index.ts";
-import { estimateWrite, type FlowControl } from "../fairness/index.ts";
+import { estimateWrite, type FlowControl } from "../flow-control/index.ts";
 import { bodyBytesMax } from "../handlers/index.ts";
 import { type ApiRequest, header, requestedUpgrade } from "../request/api-request.ts";
 import { applyPatchType } from "../request/media-types.ts";
-import type { Exchange } from "./exchange.ts";
+import type { RequestContext } from "./request-context.ts";
 
-interface BodyRooms {
-  /** Undefined when every request may begin at once. */
-  readonly fairness: FlowControl | undefined;
+interface BodyDependencies {
+  /** Undefined without API Priority and Fairness. */
+  readonly flowControl: FlowControl | undefined;
 }
 
 /** The stage `receiveBody` of the pipeline. */
-export function receiveBody(exchange: Exchange, rooms: BodyRooms): Promise<undefined> | undefined {
-  return bringsBody(exchange) ? receive(exchange, rooms) : undefined;
+export function receiveBody(
+  exchange: RequestContext,
+  dependencies: BodyDependencies,
+): Promise<undefined> | undefined {
+  return bringsBody(exchange) ? receive(exchange, dependencies) : undefined;
 }
 
-/** No path takes a body, and a connection that is to be upgraded has none to its end. */
-function bringsBody(exchange: Exchange): boolean {
-  const { scope, detour, request } = exchange;
+/**
+ * Non-resource paths take no body, and a connection that is to be upgraded has no end of a body.
+ */
+function bringsBody(exchange: RequestContext): boolean {
+  const { scope, unresolvedTarget: detour, request } = exchange;
   return (
     (scope?.kind === "resource" || detour !== undefined) &&
     requestedUpgrade(request.headers) === undefined
   );
 }
 
-async function receive(exchange: Exchange, { fairness }: BodyRooms): Promise<undefined> {
+async function receive(
+  exchange: RequestContext,
+  { flowControl }: BodyDependencies,
+): Promise<undefined> {
   const { request, audit } = exchange;
   const reserve =
-    fairness === undefined
+    flowControl === undefined
       ? undefined
       : (bytes: number) => {
-          fairness.reserveBody(exchange, bytes);
+          flowControl.reserveBody(exchange, bytes);
         };
   const body = await request.readBody(bodyBytesMax, reserve);
   exchange.body = body;
   if (audit !== undefined && audit.rule.level !== "Metadata") audit.requestBody = body;
-  // Another server reads what is sent on to it.
-  if (exchange.detour !== undefined) exchange.request = received(request, body);
+  // The forwarder sends the received body to another server.
+  if (exchange.unresolvedTarget !== undefined) exchange.request = received(request, body);
   else if (isYaml(exchange, body)) {
     const translated = await translate(exchange, body);
     if ("json" in translated) reserve?.(translated.json.length);
-    exchange.noteYaml(translated);
+    exchange.setYaml(translated);
   }
   return undefined;
 }
 
-function isYaml({ request }: Exchange, body: Uint8Array): boolean {
+function isYaml({ request }: RequestContext, body: Uint8Array): boolean {
   const mediaType = mediaTypeOf(header(request.headers, "content-type"));
   return isYamlType(mediaType) && !(mediaType === applyPatchType && isJsonLike(body));
 }
 
-async function translate(exchange: Exchange, bytes: Uint8Array): Promise<TranslatedYaml> {
+async function translate(exchange: RequestContext, bytes: Uint8Array): Promise<TranslatedYaml> {
   if (!isUtf8(bytes)) throw statusError.badRequest("the body of the request is not valid UTF-8");
   if (isShortYaml(bytes)) return translateYaml(Buffer.from(bytes).toString("utf8"));
   const { tenantKey, scope, signal } = exchange;
@@ -79,7 +87,7 @@ async function translate(exchange: Exchange, bytes: Uint8Array): Promise<Transla
   );
 }
 
-/** The same request with a body that is here. */
+/** The same request with a received body. */
 function received(request: ApiRequest, body: Uint8Array): ApiRequest {
   const { method, target, headers, rawHeaders, remoteAddress } = request;
   return {
@@ -90,13 +98,13 @@ function received(request: ApiRequest, body: Uint8Array): ApiRequest {
   };
 }
 
-/** The stage `flowControlOfBody` of the pipeline: how much work it is depends on the body. */
+/** The stage `flowControlOfBody` of the pipeline: the cost of a request depends on its body. */
 export function flowControlOfBody(
-  exchange: Exchange,
-  { fairness }: BodyRooms,
+  exchange: RequestContext,
+  { flowControl }: BodyDependencies,
 ): Promise<undefined> | undefined {
   const { body, yaml } = exchange;
-  if (fairness === undefined || body === undefined) return undefined;
+  if (flowControl === undefined || body === undefined) return undefined;
   const { length } = yaml !== undefined && "json" in yaml ? yaml.json : body;
-  return fairness.admit(exchange, estimateWrite(length)) as Promise<undefined> | undefined;
+  return flowControl.admit(exchange, estimateWrite(length)) as Promise<undefined> | undefined;
 }

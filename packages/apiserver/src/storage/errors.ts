@@ -1,13 +1,15 @@
 /**
- * The one error class of this room, with a closed set of codes.
+ * The one error class of this folder, with a closed set of codes.
  *
- * - `conflict`: the key was not at the expected revision; `current` is where it is now (undefined: absent).
- * - `compacted`: the asked revision is older than the history that is kept; `oldest` is the first one that is left.
- * - `future`: the asked revision has not happened yet; `current` is the newest one.
+ * - `conflict`: the key was not at the expected revision; `current` is its revision (undefined:
+ *   absent).
+ * - `compacted`: the requested revision is older than the kept history; `oldest` is the first
+ *   remaining one.
+ * - `future`: the requested revision has not happened yet; `current` is the newest one.
  * - `overrun`: a watch fell too far behind and was ended.
- * - `too-large`: the value or key is larger than the backend takes.
- * - `unavailable`: the backend cannot answer now; a write may or may not have happened.
- * - `corrupt`: bytes on disk are not what was written; nothing was guessed.
+ * - `too-large`: the value or key exceeds the backend's limit.
+ * - `unavailable`: the backend cannot respond now; a write may or may not have happened.
+ * - `corrupt`: bytes on disk differ from what was written; nothing was guessed.
  * - `closed`: the store was closed.
  */
 import type { Revision } from "./revision.ts";

@@ -1,10 +1,10 @@
 /**
  * Storage keys: `/<group>/<resource>/<identity>/<cluster>/<namespace>/<name>`.
  *
- * One prefix is a resource in all logical clusters, a longer one a tenant's share of it. Every part is
- * required: nothing below routing defaults a cluster. Empty parts stand for the core group, for no
- * identity and for cluster-scoped objects. Parts never contain "/", so one tenant's prefix cannot reach into
- * another's.
+ * One prefix is a resource in all logical clusters, a longer one a tenant's part of it. Every part
+ * is required: no code below routing defaults a cluster. Empty parts stand for the core group, for
+ * no identity and for cluster-scoped objects. Parts never contain "/", so one tenant's prefix
+ * cannot reach into another's.
  */
 import { assert, type Brand } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -46,7 +46,7 @@ export function objectKey(key: ObjectKey): StorageKey {
   return `${namespacePrefix(key)}${part(key.name)}` as StorageKey;
 }
 
-/** The logical cluster of an object, and where its name ends in the key. */
+/** The logical cluster of an object, and the end of its name in the key. */
 export function clusterOfKey(key: StorageKey): {
   readonly cluster: ClusterName;
   readonly end: number;
@@ -62,13 +62,13 @@ export function clusterOfKey(key: StorageKey): {
   return { cluster: key.slice(start, end) as ClusterName, end };
 }
 
-/** The key that the same object would have in another logical cluster. */
+/** The key of the same object in another logical cluster. */
 export function keyInCluster(key: StorageKey, cluster: ClusterName): StorageKey {
   const { cluster: own, end } = clusterOfKey(key);
   return `${key.slice(0, end - own.length)}${part(cluster)}${key.slice(end)}` as StorageKey;
 }
 
-/** Of a prefix that a resource, or a share of it, is stored under. */
+/** Parses the prefix of a resource, or of a part of it. */
 export function parseCollectionKey(prefix: StorageKey): Pick<ObjectKey, "group" | "resource"> {
   const [, group = "", resource = ""] = prefix.split("/", 3);
   return { group: unpart(group), resource: unpart(resource) };
@@ -97,8 +97,8 @@ export function parseObjectKey(key: StorageKey): ObjectKey {
 }
 
 /**
- * Percent-encodes what is not printable ASCII. Names that Kubernetes allows contain neither "/" nor "%", so the encoding is
- * unambiguous and nearly always the identity.
+ * Percent-encodes all characters except printable ASCII. Names that Kubernetes allows contain
+ * neither "/" nor "%", so the encoding is unambiguous and nearly always the identity.
  */
 function part(value: string): string {
   if (plainPart.test(value)) return value;
@@ -110,5 +110,5 @@ function unpart(value: string): string {
   return value.includes("%") ? decodeURIComponent(value) : value;
 }
 
-/** Printable ASCII but for the percent sign and the slash. */
+/** Printable ASCII except the percent sign and the slash. */
 const plainPart = /^[!-$&-.0-~]*$/;

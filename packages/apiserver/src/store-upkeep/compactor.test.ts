@@ -1,4 +1,7 @@
-/** History is forgotten by age and by size, on every backend, and also when the server is restarted again and again. */
+/**
+ * History is compacted by age and by size, on every backend, and also when the server is restarted
+ * repeatedly.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -40,7 +43,7 @@ async function compacting(
       bytes += length;
       return revision;
     },
-    /** Until the tick's work is done, which the next timer tells. */
+    /** Waits until the tick's work is done, which the next timer shows. */
     pass: async (ms: number) => {
       for (let left = ms; left > 0; left -= policy.intervalMs) {
         clock.advance(policy.intervalMs);
@@ -94,7 +97,7 @@ const openEmbedded = (directory: string) => EmbeddedStorage.open({ directory, cl
 
 for (const [name, skip, open] of backends)
   describe(`history in ${name} storage`, { skip }, () => {
-    it("is forgotten when it is old, and not before", async (t) => {
+    it("is compacted when it is old, and not before", async (t) => {
       const storage = await open(t);
       const clock = new FakeClock();
       const running = await compacting(storage, clock);
@@ -113,7 +116,7 @@ for (const [name, skip, open] of backends)
       await storage.close();
     });
 
-    it("is forgotten when it is large, however young", async (t) => {
+    it("is compacted when it is large, at any age", async (t) => {
       const storage = await open(t);
       const clock = new FakeClock();
       const running = await compacting(storage, clock);
@@ -129,7 +132,7 @@ for (const [name, skip, open] of backends)
   });
 
 describe("history of a server that is restarted every two minutes", () => {
-  it("is forgotten when it is old", async (t) => {
+  it("is compacted when it is old", async (t) => {
     const directory = await directoryFor(t);
     const clock = new FakeClock();
     const revisions: Revision[] = [];
@@ -146,7 +149,7 @@ describe("history of a server that is restarted every two minutes", () => {
     }
   });
 
-  it("is forgotten when it is large", async (t) => {
+  it("is compacted when it is large", async (t) => {
     const directory = await directoryFor(t);
     const clock = new FakeClock();
     const revisions: Revision[] = [];
@@ -164,7 +167,7 @@ describe("history of a server that is restarted every two minutes", () => {
     await storage.close();
   });
 
-  it("is forgotten when it is large and nothing is known of its age", async (t) => {
+  it("is compacted when it is large and its age is unknown", async (t) => {
     const directory = await directoryFor(t);
     const before = await openEmbedded(directory);
     for (let i = 0; i < 5; i++) await overwrite(before, "/a", 40_000);

@@ -1,16 +1,18 @@
 /**
- * Compaction by age and size: history is kept long enough for watches and paged lists to go on, and no longer.
+ * Compaction by age and size: history is kept long enough for watches and paged lists to continue,
+ * and no longer.
  *
- * Samples of (time, revision, bytes) say which revision is old enough to forget. One timer for the whole server. Where history outlives the
- * process, so do the samples: a server that is restarted every few minutes would never find anything old enough.
+ * Samples of (time, revision, bytes) determine the revision to compact to. One timer serves the
+ * whole server. Where history outlives the process, so do the samples: otherwise a server that is
+ * restarted every few minutes would never find an old enough revision.
  */
 import { type Clock, type Supervisor, sleep } from "@kcp-ts/machinery/base";
 import type { Revision, RevisionSample, Storage } from "../storage/index.ts";
 
 export interface CompactionPolicy {
-  /** History younger than this is kept, unless it is too large. */
+  /** Younger history is kept, unless it is too large. */
   readonly ageMs: number;
-  /** History beyond this many bytes of changes is forgotten, however young. */
+  /** History beyond this many bytes of changes is compacted at any age. */
   readonly bytesMax: number;
   readonly intervalMs: number;
 }
@@ -32,7 +34,7 @@ export class Compactor {
   readonly #policy: CompactionPolicy;
   readonly #stop = new AbortController();
   #samples: RevisionSample[] = [];
-  /** Samples of before this process have been taken over. */
+  /** Whether the samples of earlier processes have been loaded. */
   #isResumed = false;
   #keptRevision = -1;
   #running: Promise<void> | undefined;
@@ -74,7 +76,7 @@ export class Compactor {
     const { storage } = this.#options;
     const { signal } = this.#stop;
     if (!this.#isResumed) {
-      this.#resume((await storage.history?.marks({ signal })) ?? []);
+      this.#resume((await storage.history?.revisionSamples({ signal })) ?? []);
       this.#isResumed = true;
     }
     this.#sample();
@@ -86,10 +88,11 @@ export class Compactor {
     await this.#keep();
   }
 
-  /** Puts what was kept before what was seen since the start, as if the process had gone on. */
+  /** Prepends the stored samples to those since the start, as if the process had continued. */
   #resume(kept: readonly RevisionSample[]): void {
     const first = this.#samples[0] as RevisionSample;
-    // A store that was put back to an earlier state knows nothing of what came later; nor is anything younger than now.
+    // A store that was restored to an earlier state has no later revisions; samples from the future
+    // are ignored too.
     const known = kept.filter(({ revision }) => revision <= first.revision);
     const offset = first.bytes - (known.at(-1)?.bytes ?? 0);
     const earlier = known.map(({ at, revision, bytes }) => ({
@@ -104,7 +107,7 @@ export class Compactor {
     const { history } = this.#options.storage;
     const { revision } = this.#samples.at(-1) as RevisionSample;
     if (history === undefined || revision === this.#keptRevision) return;
-    await history.keepMarks(this.#samples, { signal: this.#stop.signal });
+    await history.saveRevisionSamples(this.#samples, { signal: this.#stop.signal });
     this.#keptRevision = revision;
   }
 
@@ -115,7 +118,7 @@ export class Compactor {
       newest.at - at >= this.#policy.ageMs || newest.bytes - bytes > this.#policy.bytesMax;
     const due = this.#samples.findLast((sample) => isDue(sample) && sample.revision > 0);
     if (due !== undefined) return due;
-    // More is stored than the samples tell of: what is older than all of them goes.
+    // The store has more history than the samples cover: history before all samples is compacted.
     const storedBytes = this.#options.storage.history?.bytes() ?? 0;
     const oldest = this.#samples.find(({ revision }) => revision > 0);
     const isTold = storedBytes <= this.#policy.bytesMax || newest.at === oldest?.at;

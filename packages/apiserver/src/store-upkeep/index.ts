@@ -1,5 +1,5 @@
-/** Looks after the store while it serves: history that is let go, values that are damaged, objects that are counted. */
+/** Maintains the store while it serves: compaction of history, damaged values, object counts. */
 export { Compactor, type CompactorOptions } from "./compactor.ts";
-export { type CorruptValues, withCheckedStorage } from "./damaged-values.ts";
-export { storageFaultLogger } from "./store-faults.ts";
-export { StoredObjectCounts } from "./stored-objects.ts";
+export { type CorruptValues, withCheckedStorage } from "./corrupt-values.ts";
+export { storageFaultLogger } from "./storage-fault-logger.ts";
+export { StoredObjectCounts } from "./stored-object-counts.ts";

@@ -25,7 +25,7 @@ describe("a checked store", () => {
   const put = (name: string, value: Uint8Array, expected: Revision | "absent" = "absent") =>
     storage.commit({ key: keyOf(name), value, expected }, { signal });
 
-  it("lists what is whole, page by page, over any number of damaged values", async () => {
+  it("lists intact values, page by page, over any number of damaged ones", async () => {
     for (const name of ["a", "b", "c", "d", "e"])
       await put(name, name === "a" || name === "d" ? whole(name) : broken);
     for (const entriesMax of [1, 2, 3, 10]) {
@@ -42,13 +42,13 @@ describe("a checked store", () => {
     assert.deepEqual([...new Set(damaged)], [keyOf("b"), keyOf("c"), keyOf("e")]);
   });
 
-  it("lists damaged values to who asks for them", async () => {
+  it("lists damaged values on request", async () => {
     await put("a", broken);
-    const { entries } = await storage.list(prefix, { signal, entriesMax: 5, withDamaged: true });
+    const { entries } = await storage.list(prefix, { signal, entriesMax: 5, includeCorrupt: true });
     assert.equal(entries.length, 1);
   });
 
-  it("tells of a damaged value as of one that is not there", async () => {
+  it("reports a damaged value in the feed as an absent one", async () => {
     const first = await put("a", whole("a"));
     const second = await put("a", broken, first);
     const third = await put("a", whole("a"), second);

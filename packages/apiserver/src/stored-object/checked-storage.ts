@@ -1,8 +1,9 @@
 /**
- * A store whose lists and feed show nothing but objects.
+ * A store whose lists and feed return only valid objects.
  *
- * A value that is damaged, or that somebody put there who is not this server, would otherwise make a list unreadable for everybody whose objects are in it,
- * and end whoever follows the feed. It is left out and told, and is an error for those alone who ask for it by name.
+ * A value that is damaged, or that another program stored, would otherwise make every list with it
+ * unreadable, and end every reader of the feed. The value is omitted and reported, and is an error
+ * only for requests by its name.
  */
 import type {
   CallOptions,
@@ -26,21 +27,21 @@ export type CorruptEntry = Pick<Entry, "key" | "modifiedAt">;
 
 export class CheckedStorage implements Storage {
   readonly #inner: Storage;
-  readonly #onDamage: (damage: CorruptEntry) => void;
+  readonly #onCorrupt: (damage: CorruptEntry) => void;
   readonly peek?: (key: StorageKey) => Entry | undefined;
   readonly requestProgress?: () => boolean;
-  readonly tidy?: () => void;
-  readonly settle?: () => Promise<void>;
+  readonly evictUnused?: () => void;
+  readonly releaseMemory?: () => Promise<void>;
   readonly history?: PersistentHistory;
 
   constructor(inner: Storage, onDamage: (damage: CorruptEntry) => void) {
     this.#inner = inner;
-    this.#onDamage = onDamage;
+    this.#onCorrupt = onDamage;
     if (inner.peek !== undefined) this.peek = (key) => inner.peek?.(key);
     if (inner.requestProgress !== undefined)
       this.requestProgress = () => inner.requestProgress?.() === true;
-    if (inner.tidy !== undefined) this.tidy = () => inner.tidy?.();
-    if (inner.settle !== undefined) this.settle = async () => inner.settle?.();
+    if (inner.evictUnused !== undefined) this.evictUnused = () => inner.evictUnused?.();
+    if (inner.releaseMemory !== undefined) this.releaseMemory = async () => inner.releaseMemory?.();
     if (inner.history !== undefined) this.history = inner.history;
   }
 
@@ -52,12 +53,15 @@ export class CheckedStorage implements Storage {
     return this.#inner.get(key, options);
   }
 
-  /** A page has at least one object unless it is the last one: who goes on does so behind its last key. */
+  /**
+   * A page has at least one object unless it is the last one, because the next page continues after
+   * its last key.
+   */
   async list(prefix: StorageKey, options: ListOptions): Promise<Page> {
     let page = await this.#inner.list(prefix, options);
-    if (options.withDamaged === true) return page;
+    if (options.includeCorrupt === true) return page;
     for (;;) {
-      const entries = this.#whole(page.entries);
+      const entries = this.#withoutCorrupt(page.entries);
       if (entries.length > 0 || !page.more)
         return { entries, revision: page.revision, more: page.more };
       const continueAfter = page.entries.at(-1)?.key;
@@ -101,23 +105,23 @@ export class CheckedStorage implements Storage {
     return this.#inner.close();
   }
 
-  #whole(entries: readonly Entry[]): readonly Entry[] {
+  #withoutCorrupt(entries: readonly Entry[]): readonly Entry[] {
     if (entries.every(isIntact)) return entries;
-    return entries.filter((entry) => this.#isWhole(entry));
+    return entries.filter((entry) => this.#isIntact(entry));
   }
 
-  #isWhole(entry: Entry): boolean {
+  #isIntact(entry: Entry): boolean {
     if (isIntact(entry)) return true;
-    this.#onDamage(entry);
+    this.#onCorrupt(entry);
     return false;
   }
 
-  /** What is damaged is not there: it came, or went, or nothing happened. */
+  /** A damaged value counts as absent: the change becomes a create, a delete, or nothing. */
   #checked(change: Change): Change {
     if (change.kind === "progress") return change;
     const { revision, previous } = change;
-    const isKnown = previous !== undefined && this.#isWhole(previous);
-    if (change.kind === "put" && this.#isWhole(change.entry))
+    const isKnown = previous !== undefined && this.#isIntact(previous);
+    if (change.kind === "put" && this.#isIntact(change.entry))
       return isKnown || previous === undefined ? change : { ...change, previous: undefined };
     return isKnown ? { kind: "delete", revision, previous } : { kind: "progress", revision };
   }

@@ -1,4 +1,4 @@
-/** From an object to its stored bytes: the one place that knows where its parts come to stand. */
+/** Encodes an object to its stored bytes: the only code that decides the positions of its parts. */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   isJsonObject,
@@ -15,7 +15,10 @@ import {
   writeEnvelope,
 } from "./envelope.ts";
 
-/** Names the logical cluster on every object, so that a client of all clusters can tell them apart. Never stored: the key says it. */
+/**
+ * The annotation with the logical cluster on every served object, so that clients of all clusters
+ * can distinguish objects. Never stored: the key has it.
+ */
 export const clusterAnnotation = "kcp.io/cluster";
 
 export function encodeObject(object: JsonObject): Buffer {
@@ -23,7 +26,7 @@ export function encodeObject(object: JsonObject): Buffer {
   return assemble(parts, stringifyJson(parts.metadata), stringifyJson(parts.rest));
 }
 
-/** The same of a large object, with rests. */
+/** Encodes a large object while yielding to the event loop. */
 export function* encodeObjectResumable(object: JsonObject): Resumable<Buffer> {
   const parts = partsOf(object);
   const metadata = yield* stringifyResumable(parts.metadata);
@@ -58,47 +61,50 @@ function partsOf(object: JsonObject): Parts {
 
 function storedAnnotations(annotations: JsonObject): JsonObject | undefined {
   if (!Object.hasOwn(annotations, clusterAnnotation)) return annotations;
-  // Most objects have no other.
+  // Most objects have no other annotation.
   if (Object.keys(annotations).length === 1) return undefined;
   const { [clusterAnnotation]: _, ...others } = annotations;
   return others;
 }
 
 /**
- * Each part is written in its place, as the JSON object it is; where it goes on one that is open already, its brace becomes a comma.
- * No member can leave its part, whatever its name is.
+ * Writes each part at its position, as a JSON object; where a part continues an open object, its
+ * brace becomes a comma. No member can leave its part, whatever its name is.
  */
-function assemble(parts: Parts, metadataText: string, restText: string): Buffer {
-  const head = headText(parts.kind, parts.apiVersion);
+function assemble(dependencies: Parts, metadataText: string, restText: string): Buffer {
+  const head = headText(dependencies.kind, dependencies.apiVersion);
   const labels =
-    parts.labels === undefined
+    dependencies.labels === undefined
       ? metadataOpening
-      : `${metadataOpening}${labelsOpening}${stringifyJson(parts.labels)},`;
+      : `${metadataOpening}${labelsOpening}${stringifyJson(dependencies.labels)},`;
   const annotations =
-    parts.annotations === undefined ? "}" : continued(stringifyJson(parts.annotations));
+    dependencies.annotations === undefined
+      ? "}"
+      : continued(stringifyJson(dependencies.annotations));
   const metadata = continued(metadataText);
   const text = head + labels + annotations + metadata + continued(restText);
   const length = Buffer.byteLength(text);
-  // As many bytes as characters, which is the rule: then places in the one are places in the other.
+  // With as many bytes as characters, which is the common case, byte offsets equal character
+  // offsets.
   const lengthOf = length === text.length ? charactersOf : Buffer.byteLength;
   const headEnd = textStart + lengthOf(head);
   const gap = headEnd + lengthOf(labels);
   const metadataEnd = gap + lengthOf(annotations) + lengthOf(metadata);
   const bytes = Buffer.allocUnsafe(textStart + length);
   bytes.write(text, textStart, length === text.length ? "latin1" : "utf8");
-  return writeEnvelope(bytes, flagsOf(parts), { metadata: headEnd, gap, metadataEnd });
+  return writeEnvelope(bytes, flagsOf(dependencies), { metadata: headEnd, gap, metadataEnd });
 }
 
 function charactersOf(text: string): number {
   return text.length;
 }
 
-/** An object's text behind the members of another, up to the brace that closes both. */
+/** An object's text as a continuation of another object, up to the brace that closes both. */
 function continued(object: string): string {
   return object === "{}" ? "}" : `,${object.slice(1)}`;
 }
 
-/** Objects of one kind come together. */
+/** Objects of one kind are often encoded consecutively. */
 let lastHead: { kind?: JsonValue | undefined; apiVersion?: JsonValue | undefined; text: string } = {
   text: "",
 };
@@ -111,7 +117,7 @@ function headText(kind: JsonValue | undefined, apiVersion: JsonValue | undefined
   return lastHead.text;
 }
 
-/** Those who wait for dependents are told by these. */
+/** The finalizers of objects that wait for their dependents. */
 const waitingFinalizers: readonly string[] = ["orphan", "foregroundDeletion"];
 
 function flagsOf({ metadata, rest: { status } }: Parts): number {

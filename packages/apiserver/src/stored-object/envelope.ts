@@ -1,38 +1,41 @@
 /**
- * The bytes of a stored object: an envelope that says where things are, and the JSON that a client gets, less what only the server can say.
+ * The bytes of a stored object: an envelope with offsets, and the JSON that a client gets, without
+ * the fields that only the server sets.
  *
  *     envelope │ {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},│,"note":"x"},"name":"x",…},"data":{…}}
  *              ^ textStart                             ^ metadata               ^ gap                     ^ metadataEnd
  *
- * In the gap belongs what is not the object's to say: its resourceVersion, which is known only when the write is done, and the logical
- * cluster, which is part of its key. Both are written when the object is served, so that nothing in its content can stand for them.
+ * The gap is the place of the fields that the object does not control: its resourceVersion, which
+ * is known only after the write, and the logical cluster, which is part of its key. Both are
+ * written when the object is served, so that no content can forge them.
  *
  *     0  u8   the format, 1
- *     1  u8   what is to be known without reading the text: `envelopeFlag`
+ *     1  u8   flags that are readable without parsing the text: `envelopeFlag`
  *     2  u16  0
- *     4  u32  CRC-32 of everything behind it, begun with the flags
- *     8  u32  metadata: where `"metadata":{` begins
- *    12  u32  gap: where the resourceVersion and the first of the annotations belong; labels, if any, stand before it
- *    16  u32  metadataEnd: behind the brace that closes the metadata
+ *     4  u32  CRC-32 of everything after it, begun with the flags
+ *     8  u32  metadata: the offset of `"metadata":{`
+ *    12  u32  gap: the offset for the resourceVersion and the first annotation; labels, if any, are before it
+ *    16  u32  metadataEnd: the offset after the brace that closes the metadata
  *
- * The encoder alone knows these places, because it puts the parts together. Nobody searches the text for them: V8 writes members whose names are
- * integers first, wherever they were put, and a tenant names the members.
+ * Only the encoder knows these offsets, because it assembles the parts. No code searches the text
+ * for them: V8 writes members with integer names first, wherever they were put, and tenants choose
+ * the names of members.
  */
 import { crc32 } from "node:zlib";
 import { type Entry, StorageError } from "../storage/index.ts";
 
 export const envelopeFormat = 1;
-/** Where the text begins. */
+/** The offset of the text. */
 export const textStart = 20;
 
 export const envelopeFlag = {
-  /** It has owners. */
+  /** The object has owner references. */
   owned: 1,
-  /** A finalizer says that its deletion waits for its dependents, or for their release. */
+  /** A finalizer makes its deletion wait for its dependents, or for their release. */
   awaitsDependents: 2,
   finalizers: 4,
   deleting: 8,
-  /** A condition in its status says that it is Established. */
+  /** The object has the condition Established. */
   established: 16,
 } as const;
 
@@ -43,11 +46,11 @@ export interface Envelope {
   readonly metadataEnd: number;
 }
 
-/** Of the metadata without labels, up to the gap. */
+/** The start of metadata without labels, up to the gap. */
 export const metadataOpening = '"metadata":{';
 export const labelsOpening = '"labels":';
 
-/** Writes the envelope in front of a text that is there already. */
+/** Writes the envelope in front of an existing text. */
 export function writeEnvelope(
   bytes: Buffer,
   flags: number,
@@ -61,7 +64,10 @@ export function writeEnvelope(
   return bytes;
 }
 
-/** Throws a StorageError `corrupt` for bytes that the encoder cannot have written. Whether the text is whole is not looked at: see `isWhole`. */
+/**
+ * Throws a StorageError `corrupt` for bytes that the encoder cannot have written. Does not verify
+ * the checksum: see `isIntact`.
+ */
 export function readEnvelope(entry: Pick<Entry, "key" | "value">): Envelope {
   const bytes = asBuffer(entry.value);
   if (hasEnvelope(bytes)) {
@@ -101,7 +107,7 @@ function checksum(bytes: Buffer, flags: number): number {
   return crc32(bytes.subarray(8), flags);
 }
 
-/** Backends hand out Buffers or plain arrays; a view costs nothing. */
+/** Backends return Buffers or plain arrays; a view costs nothing. */
 function asBuffer(value: Uint8Array): Buffer {
   return Buffer.isBuffer(value)
     ? value

@@ -34,7 +34,10 @@ function entryOf(object: JsonObject): Entry {
   };
 }
 
-/** Names that V8 puts first, that name prototypes, that are those of the members which are looked for, and that look like text around them. */
+/**
+ * Names that V8 orders first, names of prototypes, names of the searched members, and names that
+ * look like the surrounding text.
+ */
 const hostileNames = [
   ...["0", "1", "7", "4294967294", "4294967295", "-1", "01", "", "__proto__", "constructor"],
   ...["kind", "apiVersion", "metadata", "labels", "annotations", "resourceVersion", "items"],
@@ -82,7 +85,7 @@ const hostileObject: fc.Arbitrary<JsonObject> = fc
     },
   }));
 
-/** What a client is to get: the object, with what only the server says. */
+/** The object as a client gets it, with the fields that only the server sets. */
 function expected(object: JsonObject, revision: string): JsonObject {
   const { annotations, labels, ...metadata } = object["metadata"] as JsonObject;
   return parsed(
@@ -113,7 +116,7 @@ const object = {
   metadata: { name: "x", resourceVersion: "1", labels: { 'a"}': 'b\\"}' } },
 };
 
-describe("metadata with an annotation of the server's", () => {
+describe("metadata with an annotation that the server sets", () => {
   const note = "kcp.io/original-api-version";
   const withNote = fc.tuple(hostileObject, fc.boolean()).map(([each, isSet]) => {
     const metadata = each["metadata"] as JsonObject;
@@ -121,7 +124,7 @@ describe("metadata with an annotation of the server's", () => {
     return isSet ? { ...each, metadata: { ...metadata, annotations } } : each;
   });
 
-  it("is that of the object, with what the server says, whatever is in it", () => {
+  it("equals the object's metadata with the server's annotation, for any content", () => {
     fc.assert(
       fc.property(withNote, (each) => {
         const shown = annotatedMetadata(entryOf(each), note, "v1");
@@ -145,7 +148,7 @@ describe("metadata with an annotation of the server's", () => {
 });
 
 describe("stored object layout", () => {
-  it("an object is served, listed and decoded as it was encoded, whatever its members are called", () => {
+  it("an object is served, listed and decoded as it was encoded, with any member names", () => {
     fc.assert(
       fc.property(hostileObject, (hostile) => {
         const entry = entryOf(hostile);
@@ -164,7 +167,7 @@ describe("stored object layout", () => {
     );
   });
 
-  it("the metadata alone is the object's own, whatever else is called so", () => {
+  it("the extracted metadata is the object's own, beside other members of that name", () => {
     fc.assert(
       fc.property(hostileObject, (hostile) => {
         const partial = parsed(partialBytesAt(entryOf(hostile), 9 as Revision, "v1"));
@@ -176,7 +179,7 @@ describe("stored object layout", () => {
     );
   });
 
-  it("the labels are the object's own, whatever else is called so", () => {
+  it("the extracted labels are the object's own, beside other members of that name", () => {
     fc.assert(
       fc.property(hostileObject, (hostile) => {
         const { labels } = hostile["metadata"] as { labels?: JsonObject };
@@ -193,7 +196,7 @@ describe("stored object layout", () => {
     );
   });
 
-  it("the bytes of an object that is encoded in pieces are the same", () => {
+  it("an object that is encoded while yielding to the event loop has the same bytes", () => {
     fc.assert(
       fc.property(hostileObject, (hostile) => {
         assert.deepEqual(runSync(encodeObjectResumable(hostile)), encodeObject(hostile));
@@ -201,7 +204,7 @@ describe("stored object layout", () => {
     );
   });
 
-  it("the cluster of an object is that of its key, whatever its annotations say", () => {
+  it("the cluster of an object comes from its key, whatever its annotations contain", () => {
     for (const annotations of [
       { "kcp.io/cluster": "other" },
       JSON.parse('{"kcp.io\\u002fcluster": "other", "0": "first"}') as JsonObject,
@@ -221,7 +224,7 @@ describe("stored object layout", () => {
     }
   });
 
-  it("an object without metadata, or with an empty one, is served as JSON", () => {
+  it("an object without metadata, or with empty metadata, is served as JSON", () => {
     for (const metadata of [undefined, {}, null, [], "x"]) {
       const entry = entryOf({ kind: "K", apiVersion: "v1", metadata, 0: {} } as JsonObject);
       const shown = parsed(servedBytes(entry))["metadata"] as JsonObject;
@@ -232,7 +235,7 @@ describe("stored object layout", () => {
     }
   });
 
-  it("owners, finalizers and deletion are told of the object's own metadata alone", () => {
+  it("owners, finalizers and deletion are read from the object's own metadata alone", () => {
     const owners = [{ apiVersion: "v1", kind: "K", name: "o", uid: "u" }];
     const forged = {
       ownerReferences: owners,
@@ -264,7 +267,7 @@ describe("stored object layout", () => {
     assert.equal(told({ spec: { default: { conditions } }, 0: { status: { conditions } } }), false);
   });
 
-  it("kind and version are told by what stands in front of the metadata", () => {
+  it("kind and version are read from the bytes before the metadata", () => {
     const entry = entryOf(object);
     assert.equal(hasTypeMetaPrefix(entry, typeMetaPrefix("ConfigMap", "v1")), true);
     assert.equal(hasTypeMetaPrefix(entry, typeMetaPrefix("ConfigMap", "v1beta1")), false);

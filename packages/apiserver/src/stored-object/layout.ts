@@ -1,8 +1,9 @@
 /**
- * From stored bytes to the bytes that a client gets: a get, a list and a watch copy bytes and parse nothing.
+ * Converts stored bytes to the bytes that a client gets: a get, a list and a watch copy bytes and
+ * parse nothing.
  *
  *     {"kind":"ConfigMap","apiVersion":"v1","metadata":{"labels":{…},"resourceVersion":"7","annotations":{"kcp.io/cluster":"root",…},"name":"x",…},…}
- *     ^ head: left out in lists of built-in kinds                    ^ the gap, filled
+ *     ^ head: omitted in lists of built-in kinds                     ^ the gap, filled
  */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import {
@@ -24,13 +25,13 @@ import {
   writeEnvelope,
 } from "./envelope.ts";
 
-/** The object with its resourceVersion and its cluster, for those who must look inside. */
+/** The parsed object with its resourceVersion and its cluster. */
 export function decodeObject(entry: Entry): JsonObject {
   const text = textOf(entry);
   return readable(entry, () => parseJson(text).value as JsonObject);
 }
 
-/** The same of a large object, with rests. */
+/** Parses a large object while yielding to the event loop. */
 export function* decodeObjectResumable(entry: Entry): Resumable<JsonObject> {
   const text = textOf(entry);
   yield;
@@ -61,12 +62,15 @@ function readable<Result>(entry: Entry, parse: () => Result): Result {
   }
 }
 
-/** The whole object as a client gets it. */
+/** The complete object as a client gets it. */
 export function servedBytes(entry: Entry): Buffer {
   return servedBytesAt(entry, entry.modifiedAt);
 }
 
-/** The same with another resourceVersion: a deleted object is served at the revision of its deletion. */
+/**
+ * The object with another resourceVersion: a deleted object is served at the revision of its
+ * deletion.
+ */
 export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
   const { bytes, gap } = readEnvelope(entry);
   const filling = serverFieldsOf(entry.key, revision);
@@ -77,11 +81,14 @@ export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
   return served;
 }
 
-/** Writes the object as an item of a list into `target` and returns the end. `itemBytesMax` bytes must fit. */
+/**
+ * Writes the object as an item of a list into `target` and returns the end. `itemBytesMax` bytes
+ * must fit.
+ */
 export function writeListItem(target: Buffer, at: number, entry: Entry, withKind: boolean): number {
   const { bytes, metadata, gap } = readEnvelope(entry);
   const filling = serverFieldsOf(entry.key, entry.modifiedAt);
-  // Without labels there is nothing in front of the gap that is not known: one write is less than two and a copy.
+  // Without labels the bytes before the gap are constant: one write is cheaper than two and a copy.
   if (!withKind && gap === metadata + metadataOpening.length) {
     at += target.write(`{${metadataOpening}${filling}`, at, "latin1");
   } else {
@@ -96,7 +103,10 @@ export function itemBytesMax(entry: Entry): number {
   return entry.value.length + entry.key.length + fillingBytesMax;
 }
 
-/** The object's metadata alone, as PartialObjectMetadata of a version of meta.k8s.io: cut out of the stored bytes, not parsed. */
+/**
+ * The object's metadata alone, as PartialObjectMetadata of a version of meta.k8s.io: sliced from
+ * the stored bytes, not parsed.
+ */
 export function partialBytesAt(entry: Entry, revision: Revision, version: string): Buffer {
   const { bytes, metadata, gap, metadataEnd } = readEnvelope(entry);
   const head = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/${version}",`;
@@ -111,7 +121,7 @@ export function partialBytesAt(entry: Entry, revision: Revision, version: string
   return partial;
 }
 
-/** The version that the object is stored in. */
+/** The version in which the object is stored. */
 export function storedVersionOf(entry: Entry): string {
   return headOfEntry(entry).apiVersion;
 }
@@ -123,8 +133,9 @@ function headOfEntry(entry: Entry): { readonly kind: string; readonly apiVersion
 }
 
 /**
- * An entry with the object's metadata alone, to which the server adds an annotation. Put in between, not parsed, so that it takes the same for any object; but
- * where the metadata mentions that annotation, somebody may have set it.
+ * An entry with the object's metadata alone, to which the server adds an annotation. The annotation
+ * is inserted without parsing, so that the cost is the same for any object; except where the
+ * metadata mentions that annotation, because a client may have set it.
  */
 export function annotatedMetadata(entry: Entry, name: string, value: string): Entry {
   const { bytes, metadata, gap, metadataEnd } = readEnvelope(entry);
@@ -150,7 +161,7 @@ export function annotatedMetadata(entry: Entry, name: string, value: string): En
 
 const closing = Buffer.from("}");
 
-/** The metadata alone, for those who need nothing else; with rests where there is much of it. */
+/** Parses the metadata alone; yields to the event loop where it is large. */
 export function* decodeMetadata(entry: Entry): Resumable<JsonObject> {
   const { bytes, metadata, gap, metadataEnd } = readEnvelope(entry);
   const filling = serverFieldsOf(entry.key, entry.modifiedAt);
@@ -165,24 +176,27 @@ export function labelsOf(entry: Entry): Readonly<Record<string, string>> | undef
   const { bytes, metadata, gap } = readEnvelope(entry);
   const start = metadata + metadataOpening.length;
   if (start === gap) return undefined;
-  // Behind them stands a comma, and then the gap.
+  // A comma follows the labels, and then the gap.
   const text = bytes.toString("utf8", start + labelsOpening.length, gap - 1);
   return JSON.parse(text) as Record<string, string>;
 }
 
-/** Whether the labels have these bytes in them somewhere: a cheap way to be sure that they have not. */
+/** Whether the labels contain these bytes anywhere: a cheap check that excludes most objects. */
 export function labelsMayContain(entry: Entry, word: Buffer): boolean {
   const { bytes, metadata, gap } = readEnvelope(entry);
   const start = metadata + metadataOpening.length;
   return start < gap && bytes.subarray(start, gap).includes(word);
 }
 
-/** Whether the stored text has these bytes in it somewhere: a cheap way to be sure that it has not. What they mean there it cannot say. */
+/**
+ * Whether the stored text contains these bytes anywhere: a cheap check that excludes most objects,
+ * without regard to their meaning.
+ */
 export function mayContain(entry: Entry, word: Buffer): boolean {
   return readEnvelope(entry).bytes.includes(word, textStart);
 }
 
-/** Whether garbage collection is about the object: it has owners, or waits for its dependents. */
+/** Whether garbage collection handles the object: it has owners, or waits for its dependents. */
 export function hasOwnershipMetadata(entry: Pick<Entry, "key" | "value">): boolean {
   return hasFlag(entry, envelopeFlag.owned | envelopeFlag.awaitsDependents);
 }
@@ -191,17 +205,17 @@ export function hasFinalizers(entry: Entry): boolean {
   return hasFlag(entry, envelopeFlag.finalizers);
 }
 
-/** Whether it has a deletionTimestamp. */
+/** Whether the object has a deletionTimestamp. */
 export function isBeingDeleted(entry: Entry): boolean {
   return hasFlag(entry, envelopeFlag.deleting);
 }
 
-/** Whether a condition says that it is Established. */
+/** Whether the object has the condition Established. */
 export function isEstablished(entry: Entry): boolean {
   return hasFlag(entry, envelopeFlag.established);
 }
 
-/** What stands in front of the metadata of every object of a kind and version. */
+/** The bytes before the metadata of every object of a kind and version. */
 export function typeMetaPrefix(kind: string, apiVersion: string): Buffer {
   return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
 }
@@ -214,7 +228,10 @@ export function hasTypeMetaPrefix(entry: Entry, head: Buffer): boolean {
   );
 }
 
-/** Whether two values have the same bytes in whatever order: if they do not, they hold different objects; if they do, most probably the same. */
+/**
+ * Whether two values have the same bytes in any order: if not, they hold different objects; if so,
+ * most probably equal ones.
+ */
 export function mayBeEqual(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   let sum = 0;
@@ -230,16 +247,16 @@ export function mayBeEqual(one: Uint8Array, other: Uint8Array): boolean {
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-/** Of a filling without the name of the cluster, which is part of the key. */
+/** The size of the server's fields without the name of the cluster, which is part of the key. */
 const fillingBytesMax = 128;
 
-/** What goes into the gap: the member that is open is closed by what stands behind it. */
+/** The content of the gap: the following bytes close the last open member. */
 function serverFieldsOf(key: StorageKey, revision: Revision): string {
   if (!key.startsWith(lastCluster.prefix)) lastCluster = clusterAnnotationBytes(key);
   return `"resourceVersion":"${revision}",${lastCluster.text}`;
 }
 
-/** Entries of one cluster come together. */
+/** Entries of one cluster are often served consecutively. */
 let lastCluster = { prefix: "\0", text: "" };
 
 function clusterAnnotationBytes(key: StorageKey): typeof lastCluster {

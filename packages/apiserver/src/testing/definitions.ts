@@ -1,10 +1,10 @@
-/** Definitions of custom kinds: installing them, and waiting for what becomes of them. */
+/** CRDs in tests: installs them, and waits for their conditions. */
 import type { AnyObject, TestServer, TestUser } from "./test-server.ts";
 import type { WatchEvent } from "./watch-reader.ts";
 
 export const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/** Creates the definition and waits until it is served. */
+/** Creates the CRD and waits until it is served. */
 export async function install(
   server: TestServer,
   definition: AnyObject,
@@ -12,11 +12,11 @@ export async function install(
   user: TestUser = "admin",
 ): Promise<AnyObject> {
   const path = `/clusters/${cluster}${definitionsPath}`;
-  await server.must("POST", path, { body: definition, user });
+  await server.requestOk("POST", path, { body: definition, user });
   return established(server, definition.metadata.name ?? "", cluster);
 }
 
-/** Waits as kubectl does: by watching the one definition. */
+/** Waits as kubectl does: by watching the one CRD. */
 export async function established(
   server: TestServer,
   name: string,

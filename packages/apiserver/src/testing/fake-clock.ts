@@ -1,4 +1,4 @@
-/** A clock that stands still until the test moves it. */
+/** A clock that stands still until the test advances it. */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
 interface Scheduled {
@@ -29,12 +29,12 @@ export class FakeClock implements Clock {
     return { cancel: () => this.#timers.delete(scheduled) };
   }
 
-  /** Timers that wait, so that a test can see that none is left behind. */
+  /** The number of pending timers, so that a test can check that none leaks. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Moves time on and runs what is due, in order of time. */
+  /** Advances the time and runs due timers, in order of time. */
   advance(ms: number): void {
     const until = this.#elapsedMs + ms;
     for (;;) {

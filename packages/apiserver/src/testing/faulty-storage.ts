@@ -1,6 +1,7 @@
 /**
- * A store that fails when it is told to: every call throws `unavailable`, open watches are cut, `health` says so.
- * `hold` holds commits back until the test lets them go; after `silence` watches stay open and say nothing more.
+ * A store that fails on demand: every call throws `unavailable`, open watches are ended, `health`
+ * reports the fault. `holdCommits` delays commits until the test releases them; after
+ * `stopWatchEvents` watches stay open without events.
  */
 import {
   type CallOptions,
@@ -26,7 +27,7 @@ export class FaultyStorage implements Storage {
   #isSilent = false;
   #refused: RegExp | undefined;
   #gate: Promise<void> | undefined;
-  /** Commits that wait at the gate. */
+  /** The number of delayed commits. */
   held = 0;
 
   constructor(inner: Storage) {
@@ -38,8 +39,8 @@ export class FaultyStorage implements Storage {
     for (const cut of this.#cuts) cut();
   }
 
-  /** Writes and reads are well, and nobody hears of them. */
-  silence(): void {
+  /** Writes and reads succeed, and watches get no events. */
+  stopWatchEvents(): void {
     this.#isSilent = true;
   }
 
@@ -47,13 +48,13 @@ export class FaultyStorage implements Storage {
     this.#isFailing = false;
   }
 
-  /** Writes of such keys fail from here on, and no others. */
+  /** Writes of matching keys fail from here on, and no others. */
   refuse(keys: RegExp): void {
     this.#refused = keys;
   }
 
-  /** Commits wait from here on; the returned function lets them through. */
-  hold(): () => void {
+  /** Commits are delayed from here on; the returned function releases them. */
+  holdCommits(): () => void {
     let release = () => {};
     this.#gate = new Promise((resolve) => {
       release = () => {

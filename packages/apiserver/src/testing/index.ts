@@ -1,4 +1,7 @@
-/** What the tests of this package, and of those that extend it, are made of. No code of the server imports it. */
+/**
+ * The test utilities of this package, and of packages that extend it. Production code does not
+ * import it.
+ */
 export { servedVerbs } from "../handlers/index.ts";
 export {
   type Condition,

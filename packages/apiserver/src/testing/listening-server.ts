@@ -1,4 +1,7 @@
-/** A test server behind a real listener: TLS on 127.0.0.1, and clients for HTTP/1.1, HTTP/2 and raw bytes. */
+/**
+ * A test server behind a real listener: TLS on 127.0.0.1, and clients for HTTP/1.1, HTTP/2 and raw
+ * bytes.
+ */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
@@ -31,9 +34,9 @@ export interface WireRequest {
 
 export interface ListeningOptions extends TestServerOptions {
   readonly limits?: Partial<ListenerLimits>;
-  /** HTTP/1.1 connections are used again; otherwise each request has its own. */
+  /** Reuses HTTP/1.1 connections; otherwise each request has its own. */
   readonly keepAlive?: boolean;
-  /** Stands between the listener and the server. */
+  /** Wraps the handler between the listener and the server. */
   readonly wrap?: (
     request: ApiRequest,
     handle: (request: ApiRequest) => MaybePromise<ApiResponse>,
@@ -46,7 +49,7 @@ export class ListeningServer {
   readonly port: number;
   readonly ca: string;
   readonly certificate: { readonly cert: string; readonly key: string };
-  /** What the listener said about broken connections. */
+  /** The listener's messages about broken connections. */
   readonly debug: string[];
   readonly #agent: Agent;
   readonly #sessions = new Set<ClientHttp2Session>();
@@ -125,7 +128,7 @@ export class ListeningServer {
     return { status, headers: answered, body: Buffer.concat(parts) };
   }
 
-  /** A connection of its own; errors on it are the test's business, not the process's. */
+  /** A new connection; its errors are left to the test and do not end the process. */
   session(): ClientHttp2Session {
     const session = connectHttp2(`https://127.0.0.1:${this.port}`, { ca: this.ca });
     this.#sessions.add(session);
@@ -168,7 +171,7 @@ export async function readToEnd(socket: TLSSocket): Promise<string> {
 
 let made: { ca: string; cert: string; key: string } | undefined;
 
-/** Made once per process, by openssl. */
+/** Created once per process, by openssl. */
 function certificates() {
   if (made === undefined) {
     const folder = mkdtempSync(join(tmpdir(), "listening-"));

@@ -1,4 +1,4 @@
-/** How many watches are open, as metrics tell it. */
+/** The number of open watches, from the metrics. */
 import type { TestServer } from "./test-server.ts";
 
 export async function openWatches(server: TestServer): Promise<number> {
@@ -9,7 +9,7 @@ export async function openWatches(server: TestServer): Promise<number> {
   return count;
 }
 
-/** Clients come and go sooner or later. */
+/** Waits, because connections open and close asynchronously. */
 export async function untilWatches(server: TestServer, count: number): Promise<void> {
   while ((await openWatches(server)) !== count)
     await new Promise((resolve) => setImmediate(resolve));

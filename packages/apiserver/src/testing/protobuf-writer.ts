@@ -1,6 +1,6 @@
-/** Writes the protobuf that Go clients send; just enough of it for tests. */
+/** Writes protobuf as Go clients send it; just enough for tests. */
 
-/** A field is its number and a text, bytes, a whole number, or a message of fields. */
+/** A field is its number and a text, bytes, an integer, or a message of fields. */
 export type ProtoField = readonly [number: number, value: string | Uint8Array | number | Proto];
 export type Proto = readonly ProtoField[];
 

@@ -1,4 +1,4 @@
-/** For tests: roles and bindings in a logical cluster, written by its administrator. */
+/** For tests: writes roles and bindings in a logical cluster as its administrator. */
 import type { AnyObject, TestResponse, TestServer, TestUser } from "./test-server.ts";
 
 export const rbacPath = "/apis/rbac.authorization.k8s.io/v1";
@@ -64,7 +64,7 @@ export class RoleWriter {
     return this.post(path, bindingOf(name, kind, role, users));
   }
 
-  /** A ClusterRole of these rules, and a binding of the same name. */
+  /** Creates a ClusterRole with these rules, and a binding of the same name. */
   async grant(name: string, user: TestUser, rules: readonly RuleObject[]): Promise<void> {
     for (const { status, text } of [
       await this.clusterRole(name, rules),

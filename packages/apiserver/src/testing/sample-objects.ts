@@ -1,5 +1,6 @@
 /**
- * A valid object of every built-in kind, for tests that go through all of them. Each has a place for a value that tells whose it is.
+ * A valid object of every built-in kind, for tests that iterate over all of them. Each has a place
+ * for a value that identifies its tenant.
  */
 export interface SampleKind {
   /** `/api/v1` or `/apis/<group>/<version>`. */
@@ -7,11 +8,11 @@ export interface SampleKind {
   readonly resource: string;
   readonly kind: string;
   readonly isNamespaced: boolean;
-  /** What the object has besides metadata; `value` goes in somewhere. */
+  /** The members besides metadata; `value` is somewhere in them. */
   readonly body: (value: string, namespace: string) => object;
 }
 
-/** For CN=sample, with a P-256 key that nobody has any more. */
+/** For CN=sample, with a P-256 key that was discarded. */
 export const sampleRequest =
   "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITE1ITUNBUUF3RVRFUE1BMEdBMVVFQXd3R2MyRnRjR3hsTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowRApBUWNEUWdBRWlVeW5mMktDbU0wY2JFK05YZVlyV3U5QjNhZC9HbGw1enlMNXN5YUVoeWJqcXdpQzFsZ3ZZZ1paCnRaOVJpYkNKV3RoVUhITkF0MDZLK3lmTHUyRFAxYUFBTUFvR0NDcUdTTTQ5QkFNQ0EwZ0FNRVVDSUZRNWhoU04KTU1uU1JwcUFJZEIvRFB2bjJQZm9EeFc1bU9pVktNbVMwVDRBQWlFQXkvY0xaMjMvOEtFVk5NSHBHZjdTUC94MwpNditzamdVdlZqUFoyUDRJSnlBPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
@@ -146,7 +147,7 @@ export const sampleKinds: readonly SampleKind[] = [
     "prioritylevelconfigurations",
     "PriorityLevelConfiguration",
     "cluster",
-    // There is no place for a text; labels tell whose it is.
+    // The kind has no place for a text; its labels identify the tenant.
     (value) => ({
       spec: {
         type: "Limited",

@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats (mulberry32). */
+/** Random numbers that a seed reproduces (mulberry32). */
 import type { Random } from "@kcp-ts/machinery/base";
 
 export class SeededRandom implements Random {
@@ -15,7 +15,7 @@ export class SeededRandom implements Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number in [0, below). */
+  /** An integer in [0, below). */
   below(below: number): number {
     return Math.floor(this.next() * below);
   }

@@ -1,4 +1,7 @@
-/** A test server's options with tokens for service accounts, beside the users that every test server knows. */
+/**
+ * A test server's options with tokens for service accounts, in addition to the users of every test
+ * server.
+ */
 import { generateKeyPairSync } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {

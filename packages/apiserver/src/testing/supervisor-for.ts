@@ -1,4 +1,4 @@
-/** A supervisor whose loops are not to fail: one that does fails the test. */
+/** A supervisor for tests: a loop that fails makes the test fail. */
 import { type Clock, type LoopFailure, LoopSupervisor } from "@kcp-ts/machinery/base";
 import { SeededRandom } from "./seeded-random.ts";
 

@@ -1,8 +1,8 @@
 /**
- * An ApiServer on a memory store, called in process: real authentication by token, administrators through the bootstrap
- * authorizer, and tenants who may do everything in their own logical cluster and nothing elsewhere.
+ * An ApiServer on a memory store, called in process: real authentication by token, administrators
+ * through the bootstrap authorizer, and tenants with all permissions in their own logical cluster
+ * and none in others.
  */
-
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   adminTokens,
@@ -22,11 +22,14 @@ import { FakeClock } from "./fake-clock.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { WatchReader } from "./watch-reader.ts";
 
-/** `admin` is kcp-admin, `masters` the shard's; `a` and `b` own a logical cluster each; `anonymous` sends no token. */
+/**
+ * `admin` is kcp-admin, `masters` the shard's; `a` and `b` own a logical cluster each; `anonymous`
+ * sends no token.
+ */
 export type TestUser = "admin" | "masters" | "a" | "b" | "nobody" | "anonymous";
 
 export interface RequestOptions {
-  /** An object is sent as JSON; text and bytes as they are. */
+  /** An object is sent as JSON; text and bytes unchanged. */
   readonly body?: object | string | Uint8Array | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly user?: TestUser;
@@ -38,7 +41,7 @@ export interface TestServerOptions<Extension extends ServerExtension = ServerExt
   readonly storage?: Storage;
 }
 
-/** What tests look at in objects, lists and Statuses alike. */
+/** The members of objects, lists and Statuses that tests read. */
 export interface AnyObject {
   readonly kind?: string;
   readonly apiVersion?: string;
@@ -147,8 +150,12 @@ export class TestServer<Extension extends ServerExtension = ServerExtension> {
     return this.request("GET", target, options);
   }
 
-  /** Like `request`, but a refusal is an error of the test. */
-  async must(method: string, target: string, options: RequestOptions = {}): Promise<AnyObject> {
+  /** Like `request`, but an error response fails the test. */
+  async requestOk(
+    method: string,
+    target: string,
+    options: RequestOptions = {},
+  ): Promise<AnyObject> {
     const answer = await this.request(method, target, options);
     if (answer.status >= 400) throw new Error(`${method} ${target}: ${answer.text}`);
     return answer.object;
@@ -178,7 +185,7 @@ export class TestServer<Extension extends ServerExtension = ServerExtension> {
   }
 }
 
-/** Authorization as usual, for which everybody has to wait. */
+/** The usual authorization, but always asynchronous. */
 export function withSlowAuthorization(rbac: Authorizer): Authorizer {
   const inner = unionAuthorizer([bootstrapAuthorizer, rbac, ownCluster]);
   return {
@@ -230,7 +237,7 @@ export function testAuthenticator(): RequestAuthenticator {
   });
 }
 
-/** Those of the users above. */
+/** The tokens of the users above. */
 export function testTokens(): StaticTokenAuthenticator {
   const tenant = (username: TestUser) => ({
     tokenHash: hashToken(tokenOf(username)),
@@ -247,7 +254,7 @@ export function testTokens(): StaticTokenAuthenticator {
   ]);
 }
 
-/** A user named like a logical cluster may do everything in it. */
+/** A user with the name of a logical cluster has all permissions in it. */
 export const ownCluster: Authorizer = {
   authorize: ({ user, cluster }) =>
     user.username === cluster ? { allowed: true, reason: "owner" } : { allowed: false, reason: "" },

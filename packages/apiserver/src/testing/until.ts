@@ -1,12 +1,15 @@
-/** What follows from a write comes some turns of the event loop later, or when time has gone on: tests wait for the effect. */
+/**
+ * The effects of a write come some turns of the event loop later, or when time has passed: tests
+ * wait for the effect.
+ */
 import type { TestServer } from "./test-server.ts";
 
-/** Lets the server do what follows from what was written. */
+/** Lets the server process the effects of earlier writes. */
 export async function flushPendingWork(_test: TestServer): Promise<void> {
   for (let turn = 0; turn < 60; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits, while time goes on, until what was written has had its effect. */
+/** Waits, while time advances, until a write has had its effect. */
 export async function until(
   test: TestServer,
   what: string,

@@ -1,4 +1,4 @@
-/** Reads a watch: events as they come, one by one. */
+/** Reads a watch event by event. */
 import type { AnyObject } from "./test-server.ts";
 
 export interface WatchEvent {
@@ -42,7 +42,7 @@ export class WatchReader {
     return events;
   }
 
-  /** Everything until the server ends the stream. */
+  /** All events until the server ends the stream. */
   async rest(): Promise<WatchEvent[]> {
     const events: WatchEvent[] = [];
     for (let event = await this.next(); event !== undefined; event = await this.next()) {
@@ -51,7 +51,7 @@ export class WatchReader {
     return events;
   }
 
-  /** Goes away, as a client does that closes its connection. */
+  /** Closes the connection as a client does. */
   async leave(): Promise<void> {
     this.#leaving.abort();
     await this.#chunks.return?.();

@@ -1,4 +1,4 @@
-/** A webhook over HTTPS for tests: it answers by path, and remembers what it was asked. */
+/** A webhook over HTTPS for tests: it responds by path, and records its requests. */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:https";
@@ -25,7 +25,7 @@ export interface WebhookReviewResponse {
   readonly patch?: readonly object[];
   readonly warnings?: readonly string[];
   readonly auditAnnotations?: object;
-  /** The whole body, when it is not to be an AdmissionReview as it should be. */
+  /** The complete body, when it is not a valid AdmissionReview. */
   readonly raw?: string | object;
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export type WebhookResponder = (
 ) => WebhookReviewResponse | Promise<WebhookReviewResponse>;
 
 export class WebhookServer {
-  readonly asked: {
+  readonly receivedReviews: {
     readonly path: string;
     readonly host: string | undefined;
     readonly request: ReviewRequest;
@@ -57,7 +57,7 @@ export class WebhookServer {
         for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
         const review = JSON.parse(Buffer.concat(parts).toString("utf8"));
         const path = String(request.url);
-        this.asked.push({ path, host: request.headers.host, request: review.request });
+        this.receivedReviews.push({ path, host: request.headers.host, request: review.request });
         const answer = this.#answers.get(new URL(path, "https://x").pathname);
         const given: WebhookReviewResponse = await (answer ?? unknownPath)(review.request);
         response.writeHead(given.code ?? 200, given.headers ?? {});
@@ -66,7 +66,7 @@ export class WebhookServer {
     );
   }
 
-  /** Certified as this machine, or as what it is told to be. */
+  /** Its certificate is for this machine, or for the given names. */
   static async start(names = ["DNS:localhost", "IP:127.0.0.1"]): Promise<WebhookServer> {
     const directory = await mkdtemp(join(tmpdir(), "webhook-"));
     const authority = createTestAuthority(directory);
@@ -77,13 +77,13 @@ export class WebhookServer {
     return new WebhookServer(server, directory, authority.ca);
   }
 
-  /** Forgets what it was asked and how it answered. */
+  /** Drops the recorded requests and the configured responses. */
   reset(): void {
-    this.asked.length = 0;
+    this.receivedReviews.length = 0;
     this.#answers.clear();
   }
 
-  answer(path: string, answerer: WebhookResponder): void {
+  respondWith(path: string, answerer: WebhookResponder): void {
     this.#answers.set(path, answerer);
   }
 
@@ -136,7 +136,10 @@ export const rulesFor = (resource: string, operations = ["CREATE"], group = "") 
 
 export const registration = "/apis/admissionregistration.k8s.io/v1";
 
-/** Registers one webhook in a cluster; the name of the configuration is the first part of the webhook's. */
+/**
+ * Registers one webhook in a cluster; the name of the configuration is the first part of the
+ * webhook's.
+ */
 export function register(
   server: TestServer,
   kind: "mutating" | "validating",
@@ -148,5 +151,5 @@ export function register(
     webhooks: [{ sideEffects: "None", admissionReviewVersions: ["v1"], ...webhook }],
   };
   const path = `/clusters/${cluster}${registration}/${kind}webhookconfigurations`;
-  return server.must("POST", path, { body });
+  return server.requestOk("POST", path, { body });
 }

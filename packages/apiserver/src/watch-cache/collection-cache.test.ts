@@ -24,20 +24,23 @@ async function start(bytesMax: number) {
       { key, value: Buffer.alloc(bytes), expected },
       { signal },
     );
-    await hub.reach(revision, signal);
+    await hub.waitForRevision(revision, signal);
   };
   const remove = async (prefix: StorageKey, name: string): Promise<void> => {
     const key = `${prefix}n/${name}` as StorageKey;
     const expected = (await storage.get(key, { signal }))?.modifiedAt as Revision;
-    await hub.reach(await storage.commit({ key, value: "delete", expected }, { signal }), signal);
+    await hub.waitForRevision(
+      await storage.commit({ key, value: "delete", expected }, { signal }),
+      signal,
+    );
   };
   const names = async (prefix: StorageKey) =>
     ((await cache.get(prefix, signal))?.slice(prefix) ?? []).map(({ key }) => key.slice(-1));
   return { storage, clock, hub, cache, put, remove, names };
 }
 
-describe("collections in memory", () => {
-  it("are loaded once, by many at once, and follow what happens", async () => {
+describe("collections in the cache", () => {
+  it("are loaded once for concurrent readers, and follow the events", async () => {
     const { cache, put, remove, names } = await start(1 << 20);
     await put(a, "x", 10);
     const loaded = await Promise.all([cache.get(a, signal), cache.get(a, signal)]);
@@ -50,7 +53,7 @@ describe("collections in memory", () => {
     assert.equal(cache.size, 1);
   });
 
-  it("say how many objects they have, while they are read and when they are too large to be held", async () => {
+  it("report their number of objects, while they are read and when they are too large to be cached", async () => {
     const { cache, clock, put } = await start(20_000);
     assert.equal(cache.countOf(a), undefined);
     await put(a, "x", 10);
@@ -62,7 +65,7 @@ describe("collections in memory", () => {
     assert.equal(cache.countOf(b), 0);
     assert.equal(await loading, undefined);
     assert.equal(cache.countOf(b), 3);
-    // One that outgrows the room while it is held is known, too.
+    // A collection that outgrows the budget while it is cached is counted, too.
     for (const name of ["1", "2", "3"]) await put(a, name, 5000);
     assert.equal(cache.size, 0);
     assert.ok((cache.countOf(a) ?? 0) >= 4);
@@ -71,7 +74,7 @@ describe("collections in memory", () => {
     assert.deepEqual([cache.countOf(a), cache.countOf(b)], [undefined, undefined]);
   });
 
-  it("count their bytes, down to nothing", async () => {
+  it("count their bytes, down to zero", async () => {
     const { cache, put, remove } = await start(1 << 20);
     await put(a, "x", 1000);
     await cache.get(a, signal);
@@ -85,11 +88,11 @@ describe("collections in memory", () => {
     assert.equal(cache.bytes, two);
     await remove(a, "x");
     await remove(a, "y");
-    // What is left is the collection itself.
+    // The collection itself remains.
     assert.ok(cache.bytes > 0 && cache.bytes < one, `${cache.bytes}`);
   });
 
-  it("are held within bounds also when there is nothing in them", async () => {
+  it("are bounded in number also when they are empty", async () => {
     const { cache } = await start(20_000);
     for (let i = 0; i < 100; i++) {
       const empty = await cache.get(`/g/r//invented-${i}/` as StorageKey, signal);
@@ -98,7 +101,7 @@ describe("collections in memory", () => {
     assert.ok(cache.size > 0 && cache.size < 20, `${cache.size} collections`);
   });
 
-  it("are let go when nobody used them for two minutes", async () => {
+  it("are evicted after two minutes without a read", async () => {
     const { cache, clock, put } = await start(1 << 20);
     await put(a, "x", 10);
     await cache.get(a, signal);
@@ -110,7 +113,7 @@ describe("collections in memory", () => {
     assert.equal(cache.size, 0);
   });
 
-  it("give way to those used later when the budget is spent", async () => {
+  it("are evicted in favour of those used later when the budget is spent", async () => {
     const { cache, put } = await start(7000);
     await put(a, "x", 1500);
     await put(b, "x", 1500);
@@ -126,7 +129,7 @@ describe("collections in memory", () => {
     assert.ok(cache.peek(a) !== undefined && cache.peek(c) !== undefined);
   });
 
-  it("that are larger than half the budget are not held, and not tried again for a while", async () => {
+  it("larger than half the budget are not cached, and not tried again for a while", async () => {
     const { cache, clock, put } = await start(4000);
     await put(a, "x", 3000);
     assert.equal(await cache.get(a, signal), undefined);
@@ -136,7 +139,7 @@ describe("collections in memory", () => {
     assert.notEqual(await cache.get(a, signal), undefined);
   });
 
-  it("that grow over half the budget while they are held are let go", async () => {
+  it("that grow over half the budget while they are cached are evicted", async () => {
     const { cache, put } = await start(10_000);
     await put(a, "x", 10);
     await cache.get(a, signal);
@@ -147,7 +150,7 @@ describe("collections in memory", () => {
     assert.equal(cache.size, 0);
   });
 
-  it("that grow together over the budget give way to each other", async () => {
+  it("that grow together over the budget evict each other", async () => {
     const { cache, put } = await start(13_000);
     for (const prefix of [a, b]) {
       await put(prefix, "x", 10);
@@ -162,7 +165,7 @@ describe("collections in memory", () => {
     assert.ok(cache.bytes <= 13_000);
   });
 
-  it("are forgotten when continuity is lost, and true again when loaded anew", async () => {
+  it("are dropped when continuity is lost, and correct again when reloaded", async () => {
     const { storage, clock, hub, cache, put, names } = await start(1 << 20);
     await put(a, "x", 10);
     await cache.get(a, signal);
@@ -182,7 +185,7 @@ describe("collections in memory", () => {
     await hub.close();
   });
 
-  it("a store that fails while one is loaded is the reader's error, and the next one tries again", async () => {
+  it("a store that fails while a collection is loaded is the reader's error, and the next reader tries again", async () => {
     const { storage, cache, put, names } = await start(1 << 20);
     await put(a, "x", 10);
     storage.fail();

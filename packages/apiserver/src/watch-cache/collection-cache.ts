@@ -1,28 +1,33 @@
 /**
- * Collections in use: all objects of one resource in one logical cluster, held in memory while somebody lists them.
+ * Caches collections in use: all objects of one resource in one logical cluster, held in memory
+ * while clients list them.
  *
- * A collection is loaded by the first list, kept true by the hub, and dropped when it was not used for a while or the
- * budget is needed for others; so an idle tenant costs nothing. Loading reads pages at whatever revision each is read and lets the
- * hub's events, which carry revisions, put right what changed meanwhile.
+ * A collection is loaded by the first list, updated by the hub, and evicted when it was not used
+ * for a while or the budget is needed for others; so an idle tenant costs nothing. Loading reads
+ * each page at its own revision and lets the hub's events, which carry revisions, correct the
+ * objects that changed meanwhile.
  */
 import { type Clock, neverAborted, SortedMap, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { Entry, Revision, Storage, StorageError, StorageKey } from "../storage/index.ts";
 import type { HubEvent } from "./hub-event.ts";
-import { isContinuous } from "./unbroken.ts";
+import { isContinuous } from "./is-continuous.ts";
 import type { HubListener, WatchHub } from "./watch-hub.ts";
 
 export interface CollectionCacheOptions {
   readonly storage: Storage;
   readonly hub: WatchHub;
   readonly clock: Clock;
-  /** Bytes of values that all collections together may hold. */
+  /** The limit of value bytes in all collections together. */
   readonly bytesMax: number;
   readonly idleMs?: number;
 }
 
 const pageEntries = 250;
 const entryOverheadBytes = 300;
-/** What a collection without objects takes: whoever may enter every logical cluster can list as many as there are names. */
+/**
+ * The memory of a collection without objects: a user with access to all logical clusters can list
+ * any number of them.
+ */
 const collectionOverheadBytes = 1500;
 const idleDefaultMs = 120_000;
 
@@ -31,16 +36,19 @@ export class CollectionCache {
   /** In order of last use, oldest first. */
   readonly #collections = new Map<StorageKey, Collection>();
   readonly #loading = new Map<StorageKey, Loading>();
-  /** Collections that did not fit: until when nobody tries again, and how many objects they have at least. */
+  /**
+   * Collections that did not fit: the time until the next attempt, and their minimal number of
+   * objects.
+   */
   readonly #tooLarge = new Map<StorageKey, { readonly until: number; readonly count: number }>();
   #bytes = 0;
-  #line: Promise<void> = Promise.resolve();
+  #loadQueue: Promise<void> = Promise.resolve();
 
   constructor(options: CollectionCacheOptions) {
     this.#options = options;
   }
 
-  /** The collection under a cluster prefix, or undefined when it is too large to hold. */
+  /** The collection under a cluster prefix, or undefined when it is too large to cache. */
   async get(prefix: StorageKey, signal: AbortSignal): Promise<Collection | undefined> {
     const found = this.peek(prefix);
     if (found !== undefined) return found;
@@ -48,7 +56,7 @@ export class CollectionCache {
     if ((this.#tooLarge.get(prefix)?.until ?? 0) > now) return undefined;
     const loading = this.#loading.get(prefix) ?? this.#begin(prefix);
     const collection = await loading.done;
-    await this.#inLine();
+    await this.#enqueueLoad();
     signal.throwIfAborted();
     return collection;
   }
@@ -57,7 +65,7 @@ export class CollectionCache {
     const { clock } = this.#options;
     const collection: Collection = new Collection(clock.monotonic(), {
       onLost: () => this.#drop(prefix, collection),
-      onBytes: (change) => this.#account(prefix, collection, change),
+      onBytes: (change) => this.#addBytes(prefix, collection, change),
     });
     const done = this.#load(prefix, collection).finally(() => this.#loading.delete(prefix));
     const loading = { collection, done };
@@ -65,15 +73,15 @@ export class CollectionCache {
     return loading;
   }
 
-  /** All who waited go on when a collection is there: one in each turn of the event loop. */
-  async #inLine(): Promise<void> {
-    const before = this.#line;
+  /** Waiters of a loaded collection resume one per turn of the event loop. */
+  async #enqueueLoad(): Promise<void> {
+    const before = this.#loadQueue;
     const after = before.then(yieldToEventLoop);
-    this.#line = after;
+    this.#loadQueue = after;
     await before;
   }
 
-  /** The collection if it is in memory now. */
+  /** The collection if it is cached now. */
   peek(prefix: StorageKey): Collection | undefined {
     const found = this.#collections.get(prefix);
     if (found === undefined) return undefined;
@@ -83,7 +91,7 @@ export class CollectionCache {
     return found;
   }
 
-  /** How many objects a collection has, as far as it has been read; asking is no use of it. */
+  /** The number of objects in a collection, as far as it has been read; does not count as a use. */
   countOf(prefix: StorageKey): number | undefined {
     const held = this.#collections.get(prefix) ?? this.#loading.get(prefix)?.collection;
     return held === undefined ? this.#tooLarge.get(prefix)?.count : held.size;
@@ -97,7 +105,7 @@ export class CollectionCache {
     return this.#collections.size;
   }
 
-  /** Lets go of what nobody used lately. Called now and then by the owner's one timer. */
+  /** Evicts collections that were not used lately. Called by the owner's one timer. */
   sweep(): void {
     const now = this.#options.clock.monotonic();
     const idleMs = this.#options.idleMs ?? idleDefaultMs;
@@ -123,7 +131,7 @@ export class CollectionCache {
           return undefined;
         }
         if (!page.more) {
-          if (!(await isContinuous(hub.reach(page.revision, signal)))) return undefined;
+          if (!(await isContinuous(hub.waitForRevision(page.revision, signal)))) return undefined;
           break;
         }
         continueAfter = page.entries.at(-1)?.key;
@@ -140,8 +148,8 @@ export class CollectionCache {
     return collection;
   }
 
-  /** A collection that is held grew or shrank: the budget holds for it as for one that is loaded. */
-  #account(prefix: StorageKey, collection: Collection, change: number): void {
+  /** Applies the budget to a cached collection that grew or shrank, as to a loaded one. */
+  #addBytes(prefix: StorageKey, collection: Collection, change: number): void {
     if (this.#collections.get(prefix) !== collection) return;
     this.#bytes += change;
     if (change <= 0) return;
@@ -185,7 +193,9 @@ interface CollectionOwner {
 
 export class Collection implements HubListener {
   readonly #entries = new SortedMap<Entry>();
-  /** While loading: keys that were deleted at a revision, so that an older page does not bring them back. */
+  /**
+   * While loading: deleted keys with their revisions, so that an older page does not restore them.
+   */
   #deleted: Map<StorageKey, Revision> | undefined = new Map();
   readonly #owner: CollectionOwner;
   usedAt: number;
@@ -198,7 +208,7 @@ export class Collection implements HubListener {
     this.#owner = owner;
   }
 
-  /** The entries under a prefix as they are now, at most so many. */
+  /** The current entries under a prefix, up to the given number. */
   slice(prefix: StorageKey, after?: StorageKey, countMax?: number): Entry[] {
     return this.#entries.slice(prefix, after, countMax);
   }
@@ -215,7 +225,7 @@ export class Collection implements HubListener {
     return this.#entries.get(key);
   }
 
-  /** Takes an entry that was read, unless something newer is known. */
+  /** Adds an entry that was read, unless a newer one is cached. */
   merge(entry: Entry): void {
     const known = this.#entries.get(entry.key);
     const newest = Math.max(known?.modifiedAt ?? 0, this.#deleted?.get(entry.key) ?? 0);

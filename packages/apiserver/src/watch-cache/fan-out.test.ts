@@ -1,20 +1,20 @@
-/** Crowds of watches, with turns played by hand. */
+/** Watcher groups, with simulated turns. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { eventLoopCosts, eventLoopLimits } from "../event-loop/index.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { encodeObject } from "../stored-object/index.ts";
-import { type GroupedWatcher, type WatcherCursor, WatcherGroup } from "./crowd.ts";
+import { segmentLimits } from "./event-log-segment.ts";
+import type { EventRange } from "./event-range.ts";
 import { FanOut } from "./fan-out.ts";
 import { fullObjectEncoding, HubEvent } from "./hub-event.ts";
-import type { EventRange } from "./run.ts";
-import { segmentLimits } from "./segment.ts";
+import { type GroupedWatcher, type WatcherCursor, WatcherGroup } from "./watcher-group.ts";
 
 const fanOutCosts = eventLoopCosts.fanOut;
 const { directMax, microsPerTurn, backlogEventsMax, backlogBytesMax, heldEventsMax } =
   eventLoopLimits.fanOut;
-/** What is told in a turn when every telling has something to send. */
+/** The watches per turn when every watch has bytes to send. */
 const toldPerTurnMax = Math.ceil(microsPerTurn / (fanOutCosts.visit + fanOutCosts.send));
 
 function eventAt(revision: number, bytes = 10): HubEvent {
@@ -27,22 +27,22 @@ function eventAt(revision: number, bytes = 10): HubEvent {
 
 class Member implements GroupedWatcher {
   readonly told: number[] = [];
-  /** How often it was told something. */
+  /** The number of deliveries. */
   tellings = 0;
   isLeftBehind = false;
-  isHeld = false;
-  /** Bytes that it says it has to send for each change. */
+  isBackpressured = false;
+  /** The bytes that the watch reports for each event. */
   bytes = 1;
   onEvent({ revision }: HubEvent): void {
     this.tellings++;
     this.told.push(revision);
   }
-  onRun({ events }: EventRange): number {
+  onEventRange({ events }: EventRange): number {
     this.tellings++;
     for (const { revision } of events) this.told.push(revision);
     return events.length * this.bytes;
   }
-  onLeftBehind(): void {
+  onFellBehind(): void {
     this.isLeftBehind = true;
   }
 }
@@ -51,28 +51,28 @@ class Scene {
   #asked: (() => void)[] = [];
   #later: (() => void)[] = [];
   readonly fanOut = new FanOut({
-    nextTurn: (callback) => this.#asked.push(callback),
-    later: (callback) => this.#later.push(callback),
+    scheduleImmediate: (callback) => this.#asked.push(callback),
+    scheduleRetry: (callback) => this.#later.push(callback),
   });
 
   crowd(size: number): { crowd: WatcherGroup; members: Member[]; places: WatcherCursor[] } {
     const crowd = new WatcherGroup();
     const members = Array.from({ length: size }, () => new Member());
-    const places = members.map((member) => crowd.join(member));
+    const places = members.map((member) => crowd.add(member));
     return { crowd, members, places };
   }
 
-  /** False when nobody asked for one. */
+  /** False when no turn was requested. */
   turn(): boolean {
     return called(this.#asked);
   }
 
-  /** The time after which held crowds are looked at; false when there are none. */
+  /** Lets the retry time of held groups pass; false when there are none. */
   pass(): boolean {
     return called(this.#later);
   }
 
-  /** Until nothing is left to do. */
+  /** Runs until no work remains. */
   settle(): void {
     do while (this.turn());
     while (this.pass());
@@ -91,25 +91,25 @@ const tellings = (members: readonly Member[]) =>
   members.reduce((total, { tellings }) => total + tellings, 0);
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
-describe("a change", () => {
-  it("is told to few watches at once, and to more of them in later turns", () => {
+describe("an event", () => {
+  it("is sent to few watches at once, and to the other watches in later turns", () => {
     for (const [size, atOnce] of [
       [directMax, directMax],
       [directMax + 1, 0],
     ] as const) {
       const scene = new Scene();
       const { crowd, members } = scene.crowd(size);
-      scene.fanOut.tell(crowd, eventAt(1));
+      scene.fanOut.publish(crowd, eventAt(1));
       assert.equal(sum(members), atOnce);
       scene.settle();
       assert.ok(members.every(({ told }) => told.length === 1));
     }
   });
 
-  it("is told to no more watches in a turn than is allowed", () => {
+  it("is sent to no more watches in a turn than is allowed", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(toldPerTurnMax * 3);
-    scene.fanOut.tell(crowd, eventAt(1));
+    scene.fanOut.publish(crowd, eventAt(1));
     let turns = 0;
     for (let before = 0; scene.turn(); turns++) {
       assert.ok(tellings(members) - before <= toldPerTurnMax);
@@ -119,74 +119,75 @@ describe("a change", () => {
     assert.ok(turns >= 3);
   });
 
-  it("counts by its bytes: of long ones fewer watches hear in a turn", () => {
+  it("counts by its bytes: a long event is sent to fewer watches in a turn", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(100);
     for (const member of members) member.bytes = microsPerTurn / fanOutCosts.byte;
-    scene.fanOut.tell(crowd, eventAt(1));
+    scene.fanOut.publish(crowd, eventAt(1));
     for (let heard = 1; heard <= members.length; heard++) {
       assert.ok(scene.turn());
       assert.equal(sum(members), heard);
     }
   });
 
-  it("does not wait for another crowd's backlog", () => {
+  it("does not wait for another watcher group's backlog", () => {
     const scene = new Scene();
     const loud = scene.crowd(10_000);
     const quiet = scene.crowd(directMax + 1);
-    for (let i = 1; i <= 100; i++) scene.fanOut.tell(loud.crowd, eventAt(i));
-    scene.fanOut.tell(quiet.crowd, eventAt(101));
+    for (let i = 1; i <= 100; i++) scene.fanOut.publish(loud.crowd, eventAt(i));
+    scene.fanOut.publish(quiet.crowd, eventAt(101));
     const few = scene.crowd(1);
-    scene.fanOut.tell(few.crowd, eventAt(102));
+    scene.fanOut.publish(few.crowd, eventAt(102));
     assert.equal(sum(few.members), 1);
     scene.turn();
     scene.turn();
     assert.equal(sum(quiet.members), directMax + 1);
   });
 
-  it("counts also when it is told at once: a burst to few is spread over turns", () => {
+  it("counts also when it is sent at once: a burst to few watches is spread over turns", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(directMax);
     const burst = 100;
-    for (let i = 1; i <= burst; i++) scene.fanOut.tell(crowd, eventAt(i));
+    for (let i = 1; i <= burst; i++) scene.fanOut.publish(crowd, eventAt(i));
     assert.ok(sum(members) <= microsPerTurn / fanOutCosts.direct + directMax);
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(burst));
   });
 });
 
-describe("a crowd", () => {
-  it("that is behind is told many changes in one visit", () => {
+describe("a watcher group", () => {
+  it("that is behind sends many events in one pass", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(1000);
     const burst = segmentLimits.eventsMax;
-    for (let i = 1; i <= burst; i++) scene.fanOut.tell(crowd, eventAt(i));
+    for (let i = 1; i <= burst; i++) scene.fanOut.publish(crowd, eventAt(i));
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(burst));
     assert.equal(tellings(members), members.length);
     assert.equal(crowd.size, 0);
   });
 
-  it("shares the bytes of what its members are told", () => {
+  it("shares the bytes that its watches send", () => {
     const seen = new Set<Buffer>();
     class Reader extends Member {
-      override onRun(run: EventRange): number {
+      override onEventRange(run: EventRange): number {
         seen.add(run.encoded(fullObjectEncoding));
-        return super.onRun(run);
+        return super.onEventRange(run);
       }
     }
     const scene = new Scene();
     const crowd = new WatcherGroup();
-    for (let i = 0; i < 500; i++) crowd.join(new Reader());
-    for (let i = 1; i <= 5; i++) scene.fanOut.tell(crowd, eventAt(i));
+    for (let i = 0; i < 500; i++) crowd.add(new Reader());
+    for (let i = 1; i <= 5; i++) scene.fanOut.publish(crowd, eventAt(i));
     scene.turn();
-    // What comes in the middle of a round is told at once to those who are still to come, and in the next round to the others.
-    scene.fanOut.tell(crowd, eventAt(6));
+    // An event in the middle of a pass is sent at once to the watches that are still to be visited,
+    // and in the next pass to the others.
+    scene.fanOut.publish(crowd, eventAt(6));
     scene.settle();
     assert.equal(seen.size, 3);
   });
 
-  it("loses those who are too many changes or bytes behind, some in a turn", () => {
+  it("drops watches that are too many events or bytes behind, some in a turn", () => {
     const size = 1 << 20;
     const bytesOfEvent = eventAt(1, size).bytes;
     const cases = [
@@ -197,9 +198,9 @@ describe("a crowd", () => {
       const scene = new Scene();
       const { crowd, members } = scene.crowd(1000);
       const event = eventAt(1, bytes);
-      for (let i = 1; i <= count; i++) scene.fanOut.tell(crowd, event);
+      for (let i = 1; i <= count; i++) scene.fanOut.publish(crowd, event);
       assert.equal(crowd.size, count);
-      scene.fanOut.tell(crowd, event);
+      scene.fanOut.publish(crowd, event);
       assert.ok(crowd.size < count);
       const lost = () => members.filter(({ isLeftBehind }) => isLeftBehind).length;
       assert.equal(lost(), 0);
@@ -210,37 +211,37 @@ describe("a crowd", () => {
     }
   });
 
-  it("passes over slow readers, and looks at them again after some time, without a turn in between", () => {
+  it("skips slow readers, and retries them after some time, without a turn in between", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(100);
     const slow = members.slice(0, 3);
-    for (const member of slow) member.isHeld = true;
-    for (let i = 1; i <= 10; i++) scene.fanOut.tell(crowd, eventAt(i));
+    for (const member of slow) member.isBackpressured = true;
+    for (let i = 1; i <= 10; i++) scene.fanOut.publish(crowd, eventAt(i));
     while (scene.turn());
     assert.equal(sum(members), 97 * 10);
     assert.ok(scene.pass());
     while (scene.turn());
     assert.equal(sum(slow), 0);
-    for (const member of slow) member.isHeld = false;
+    for (const member of slow) member.isBackpressured = false;
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(10));
     assert.equal(crowd.size, 0);
   });
 
-  it("tells a slow reader all the same when it is too far behind: its own buffer has bounds", () => {
+  it("sends to a slow reader nevertheless when it is too far behind: the reader's own buffer is bounded", () => {
     const scene = new Scene();
     const { crowd, members } = scene.crowd(directMax + 1);
     const [slow] = members as [Member];
-    slow.isHeld = true;
-    for (let i = 1; i <= heldEventsMax; i++) scene.fanOut.tell(crowd, eventAt(i));
+    slow.isBackpressured = true;
+    for (let i = 1; i <= heldEventsMax; i++) scene.fanOut.publish(crowd, eventAt(i));
     while (scene.turn());
     assert.equal(slow.told.length, 0);
-    scene.fanOut.tell(crowd, eventAt(heldEventsMax + 1));
+    scene.fanOut.publish(crowd, eventAt(heldEventsMax + 1));
     while (scene.turn());
     assert.ok(slow.told.length > 0);
   });
 
-  it("hears of every change once and in order, whoever joins, leaves, is slow, or comes in between", () => {
+  it("sends every event once and in order to watches that join, leave, are slow, or arrive in between", () => {
     const step = fc.constantFrom("event", "event", "turn", "join", "leave", "hold", "free", "pass");
     fc.assert(
       fc.property(
@@ -254,23 +255,23 @@ describe("a crowd", () => {
           let revision = 0;
           for (const [each, at] of steps) {
             const place = places[at % places.length] as WatcherCursor;
-            const member = place.member as Member;
-            if (each === "event") scene.fanOut.tell(crowd, eventAt(++revision, at));
+            const member = place.watcher as Member;
+            if (each === "event") scene.fanOut.publish(crowd, eventAt(++revision, at));
             else if (each === "turn") scene.turn();
             else if (each === "pass") scene.pass();
-            else if (each === "hold") member.isHeld = true;
-            else if (each === "free") member.isHeld = false;
+            else if (each === "hold") member.isBackpressured = true;
+            else if (each === "free") member.isBackpressured = false;
             else if (each === "join") {
               const newcomer = new Member();
               since.set(newcomer, revision);
-              places.push(crowd.join(newcomer));
+              places.push(crowd.add(newcomer));
             } else if (places.length > 1) {
-              crowd.leave(place);
+              crowd.remove(place);
               places.splice(at % places.length, 1);
               gone.add(member);
             }
           }
-          for (const member of since.keys()) member.isHeld = false;
+          for (const member of since.keys()) member.isBackpressured = false;
           scene.settle();
           for (const [member, joinedAt] of since) {
             const heard = gone.has(member) ? member.told.length : revision - joinedAt;

@@ -1,10 +1,11 @@
 /**
- * One change can concern ten thousand watches. They hear of it some at a time, with turns of the event loop in between, each of every change
- * in order.
+ * Sends one event to up to ten thousand watches, some at a time, with turns of the event loop in
+ * between, and each watch gets every event in order.
  *
- * Few watches hear of a change at once, as everybody else does: that is the rule, and what follows is for crowds. A crowd is walked
- * through, over many turns, and whoever is visited is told all that happened since his last visit: a crowd that is behind costs no more visits, only
- * longer answers. A watch whose reader is slow is passed over for a while and costs nothing meanwhile.
+ * A small group is notified at once, as other listeners are: that is the common case, and the rest
+ * of this file is for large groups. A pass over a large group takes many turns, and each visited
+ * watch is sent all events since its last visit: a group that is behind costs no more visits, only
+ * longer writes. A watch with a slow reader is skipped for a while and costs nothing meanwhile.
  */
 import { systemClock } from "@kcp-ts/machinery/base";
 import {
@@ -13,164 +14,173 @@ import {
   eventLoopLimits,
   type NextTurn,
 } from "../event-loop/index.ts";
-import type { EventLogSize, WatcherCursor, WatcherGroup } from "./crowd.ts";
+import { EventRange } from "./event-range.ts";
 import type { HubEvent } from "./hub-event.ts";
-import { EventRange } from "./run.ts";
+import type { EventLogSize, WatcherCursor, WatcherGroup } from "./watcher-group.ts";
 
 const fanOutLimits = eventLoopLimits.fanOut;
 const fanOutCosts = eventLoopCosts.fanOut;
 
 export interface FanOutOptions {
-  /** `setImmediate` but for tests. */
-  readonly nextTurn?: NextTurn | undefined;
-  /** Some time later, by the world's clock: what is spread is work of this thread, whatever the server's clock says. */
-  readonly later?: (callback: () => void) => void;
+  /** `setImmediate` except in tests. */
+  readonly scheduleImmediate?: NextTurn | undefined;
+  /**
+   * Calls back some time later, by the system clock: spreading is about the work of this thread,
+   * not about the server's clock.
+   */
+  readonly scheduleRetry?: (callback: () => void) => void;
 }
 
 export class FanOut {
   readonly #budget: EventLoopBudget;
-  readonly #later: (callback: () => void) => void;
-  /** Crowds with something to tell, in the order of their turns. */
-  readonly #behind = new Set<WatcherGroup>();
-  /** Crowds in which all who are behind have slow readers. */
-  readonly #held = new Set<WatcherGroup>();
-  /** To be given to every crowd. */
-  readonly logs: EventLogSize = { bytes: 0 };
-  #isLaterScheduled = false;
+  readonly #scheduleRetry: (callback: () => void) => void;
+  /** Groups with unsent events, in the order of their turns. */
+  readonly #lagging = new Set<WatcherGroup>();
+  /** Groups in which all lagging watches have slow readers. */
+  readonly #backpressured = new Set<WatcherGroup>();
+  /** Shared by all groups. */
+  readonly logSize: EventLogSize = { bytes: 0 };
+  #isRetryScheduled = false;
 
-  constructor({ nextTurn, later = scheduleBackpressureRetry }: FanOutOptions = {}) {
+  constructor({
+    scheduleImmediate: nextTurn,
+    scheduleRetry = scheduleBackpressureRetry,
+  }: FanOutOptions = {}) {
     const perTurn = fanOutLimits.microsPerTurn;
     this.#budget = new EventLoopBudget({ perTurn, nextTurn, onTurn: () => this.#tellSome() });
-    this.#later = later;
+    this.#scheduleRetry = scheduleRetry;
   }
 
-  tell(crowd: WatcherGroup, event: HubEvent): void {
-    const { places } = crowd;
-    const isDirect = places.size <= fanOutLimits.directMax && this.#budget.isOpen;
-    if (isDirect && crowd.size === 0) {
-      this.#budget.spend(places.size * fanOutCosts.direct);
-      for (const { member } of places) member.onEvent(event);
+  publish(group: WatcherGroup, event: HubEvent): void {
+    const { cursors } = group;
+    const isDirect = cursors.size <= fanOutLimits.directMax && this.#budget.isOpen;
+    if (isDirect && group.size === 0) {
+      this.#budget.spend(cursors.size * fanOutCosts.direct);
+      for (const { watcher } of cursors) watcher.onEvent(event);
       return;
     }
-    crowd.push(event);
-    this.#keepBounds(crowd);
-    this.#held.delete(crowd);
-    this.#behind.add(crowd);
+    group.push(event);
+    this.#enforceLimits(group);
+    this.#backpressured.delete(group);
+    this.#lagging.add(group);
     this.#budget.wake();
   }
 
-  /** They were told of their loss, and hear nothing more. */
-  forget(crowd: WatcherGroup): void {
-    this.#behind.delete(crowd);
-    this.#held.delete(crowd);
-    crowd.forget();
+  /** The watches of the group were notified of the loss, and get no more events. */
+  remove(group: WatcherGroup): void {
+    this.#lagging.delete(group);
+    this.#backpressured.delete(group);
+    group.clear();
   }
 
-  /** A quarter goes at once, so that it is not done for every change. Who is not that far yet is ended when he is visited. */
-  #keepBounds(crowd: WatcherGroup): void {
+  /**
+   * Drops a quarter of the log at once, so that not every event does it. Watches that lose events
+   * are ended when they are visited.
+   */
+  #enforceLimits(group: WatcherGroup): void {
     const { backlogEventsMax, backlogBytesMax, allBacklogsBytesMax } = fanOutLimits;
-    if (crowd.size > backlogEventsMax || crowd.bytes > backlogBytesMax) this.#shorten(crowd);
-    if (this.logs.bytes <= allBacklogsBytesMax) return;
-    let largest = crowd;
-    for (const crowds of [this.#behind, this.#held])
+    if (group.size > backlogEventsMax || group.bytes > backlogBytesMax) this.#truncate(group);
+    if (this.logSize.bytes <= allBacklogsBytesMax) return;
+    let largest = group;
+    for (const crowds of [this.#lagging, this.#backpressured])
       for (const each of crowds) if (each.bytes > largest.bytes) largest = each;
-    this.#shorten(largest, largest.bytes / 2);
-    this.#held.delete(largest);
-    this.#behind.add(largest);
+    this.#truncate(largest, largest.bytes / 2);
+    this.#backpressured.delete(largest);
+    this.#lagging.add(largest);
   }
 
-  #shorten(crowd: WatcherGroup, bytesMax: number = fanOutLimits.backlogBytesMax * 0.75): void {
+  #truncate(group: WatcherGroup, bytesMax: number = fanOutLimits.backlogBytesMax * 0.75): void {
     const eventsMax = fanOutLimits.backlogEventsMax * 0.75;
-    let start = crowd.start;
-    let bytes = crowd.bytes;
-    while (crowd.end - start > eventsMax || bytes > bytesMax) bytes -= crowd.at(start++).bytes;
-    crowd.dropBefore(start);
+    let start = group.start;
+    let bytes = group.bytes;
+    while (group.end - start > eventsMax || bytes > bytesMax) bytes -= group.at(start++).bytes;
+    group.dropBefore(start);
   }
 
-  /** Says whether there is more to tell. */
+  /** Returns whether unsent events remain. */
   #tellSome(): boolean {
-    while (this.#budget.isOpen && this.#behind.size > 0) {
-      const share = this.#budget.left / this.#behind.size;
-      for (const crowd of [...this.#behind]) {
+    while (this.#budget.isOpen && this.#lagging.size > 0) {
+      const share = this.#budget.left / this.#lagging.size;
+      for (const crowd of [...this.#lagging]) {
         if (!this.#budget.isOpen) break;
-        this.#behind.delete(crowd);
-        const state = this.#walk(crowd, Math.min(share, this.#budget.left));
-        if (state === "goes on") this.#behind.add(crowd);
-        else if (state === "held") this.#hold(crowd);
+        this.#lagging.delete(crowd);
+        const state = this.#advancePass(crowd, Math.min(share, this.#budget.left));
+        if (state === "goes on") this.#lagging.add(crowd);
+        else if (state === "held") this.#pauseGroup(crowd);
       }
     }
-    return this.#behind.size > 0;
+    return this.#lagging.size > 0;
   }
 
-  /** Visits as many as the budget allows. */
-  #walk(crowd: WatcherGroup, budget: number): "done" | "goes on" | "held" {
+  /** Visits as many watches as the budget allows. */
+  #advancePass(group: WatcherGroup, budget: number): "done" | "goes on" | "held" {
     let left = budget;
     let state: "done" | "goes on" | "held" = "goes on";
     while (left > 0 && state === "goes on") {
-      crowd.pass ??= startPass(crowd);
-      const { value: place, done } = crowd.pass.rest.next();
+      group.pass ??= startPass(group);
+      const { value: place, done } = group.pass.remaining.next();
       left -= fanOutCosts.visit;
-      if (done === true) state = endPass(crowd);
-      else if (place.next < crowd.end) left -= deliverTo(crowd, place);
+      if (done === true) state = endPass(group);
+      else if (place.next < group.end) left -= deliverTo(group, place);
     }
     this.#budget.spend(budget - left);
     return state;
   }
 
-  #hold(crowd: WatcherGroup): void {
-    this.#held.add(crowd);
-    if (this.#isLaterScheduled) return;
-    this.#isLaterScheduled = true;
-    this.#later(this.#lookAtHeld);
+  #pauseGroup(group: WatcherGroup): void {
+    this.#backpressured.add(group);
+    if (this.#isRetryScheduled) return;
+    this.#isRetryScheduled = true;
+    this.#scheduleRetry(this.#retryBackpressured);
   }
 
-  readonly #lookAtHeld = (): void => {
-    this.#isLaterScheduled = false;
-    for (const crowd of this.#held) this.#behind.add(crowd);
-    this.#held.clear();
-    if (this.#behind.size > 0) this.#budget.wake();
+  readonly #retryBackpressured = (): void => {
+    this.#isRetryScheduled = false;
+    for (const crowd of this.#backpressured) this.#lagging.add(crowd);
+    this.#backpressured.clear();
+    if (this.#lagging.size > 0) this.#budget.wake();
   };
 }
 
-/** Over all when there is something new, else over those who are behind. */
-function startPass(crowd: WatcherGroup) {
-  const isOverAll = crowd.toldTo < crowd.end;
-  // A set's iterator also visits those who join meanwhile: they are at its end.
-  const rest = (isOverAll ? crowd.places : crowd.behind).values();
-  return { rest, isOverAll, to: crowd.end, hasMoved: false };
+/** Passes over all watches when there are new events, otherwise over the lagging ones. */
+function startPass(group: WatcherGroup) {
+  const coversAll = group.deliveredTo < group.end;
+  // A set's iterator also visits watches that join meanwhile: they are at its end.
+  const remaining = (coversAll ? group.cursors : group.lagging).values();
+  return { remaining, coversAll, to: group.end, madeProgress: false };
 }
 
-function endPass(crowd: WatcherGroup): "done" | "goes on" | "held" {
-  const { to, isOverAll, hasMoved } = crowd.pass as NonNullable<WatcherGroup["pass"]>;
-  crowd.pass = undefined;
-  if (isOverAll) crowd.toldTo = to;
-  let lowest = crowd.toldTo;
-  for (const { next } of crowd.behind) if (next < lowest) lowest = next;
-  crowd.dropBefore(lowest);
-  if (crowd.size === 0) return "done";
-  return hasMoved || crowd.toldTo < crowd.end ? "goes on" : "held";
+function endPass(group: WatcherGroup): "done" | "goes on" | "held" {
+  const { to, coversAll, madeProgress } = group.pass as NonNullable<WatcherGroup["pass"]>;
+  group.pass = undefined;
+  if (coversAll) group.deliveredTo = to;
+  let lowest = group.deliveredTo;
+  for (const { next } of group.lagging) if (next < lowest) lowest = next;
+  group.dropBefore(lowest);
+  if (group.size === 0) return "done";
+  return madeProgress || group.deliveredTo < group.end ? "goes on" : "held";
 }
 
-/** Tells one watch what it has not heard; says what that costs. */
-function deliverTo(crowd: WatcherGroup, place: WatcherCursor): number {
-  const { member } = place;
-  const pass = crowd.pass as NonNullable<WatcherGroup["pass"]>;
-  if (place.next < crowd.start) {
-    pass.hasMoved = true;
-    crowd.leave(place);
-    member.onLeftBehind();
+/** Sends one watch its unsent events; returns the cost. */
+function deliverTo(group: WatcherGroup, cursor: WatcherCursor): number {
+  const { watcher } = cursor;
+  const pass = group.pass as NonNullable<WatcherGroup["pass"]>;
+  if (cursor.next < group.start) {
+    pass.madeProgress = true;
+    group.remove(cursor);
+    watcher.onFellBehind();
     return fanOutCosts.ending;
   }
-  if (member.isHeld && crowd.end - place.next <= fanOutLimits.heldEventsMax) {
-    crowd.behind.add(place);
+  if (watcher.isBackpressured && group.end - cursor.next <= fanOutLimits.heldEventsMax) {
+    group.lagging.add(cursor);
     return 0;
   }
-  pass.hasMoved = true;
-  const run = new EventRange(crowd.segmentOf(place.next), place.next);
-  place.next = run.to;
-  const bytes = member.onRun(run);
-  if (place.next < pass.to) crowd.behind.add(place);
-  else crowd.behind.delete(place);
+  pass.madeProgress = true;
+  const run = new EventRange(group.segmentOf(cursor.next), cursor.next);
+  cursor.next = run.to;
+  const bytes = watcher.onEventRange(run);
+  if (cursor.next < pass.to) group.lagging.add(cursor);
+  else group.lagging.delete(cursor);
   const looked = run.length * fanOutCosts.event;
   return bytes === 0 ? looked : looked + fanOutCosts.send + bytes * fanOutCosts.byte;
 }

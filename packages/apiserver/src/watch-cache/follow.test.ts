@@ -1,7 +1,8 @@
 /**
- * Goal: whoever lists and then watches ends with the state of the server, whatever happens meanwhile.
- * Method: seeded random writes; followers with different selectors, forms and paths that lose their stream and resume from their last
- * version, list again after a 410, and meet evicted collections, compactions and a second server on the same store.
+ * Goal: a client that lists and then watches ends with the state of the server, whatever happens
+ * meanwhile. Method: seeded random writes; followers with different selectors, encodings and paths
+ * that lose their stream and resume from their last version, list again after a 410, and meet
+ * evicted collections, compactions and a second server on the same store.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -27,7 +28,7 @@ class Follower {
     this.query = query;
   }
 
-  /** Goes on at another server of the same store. */
+  /** Continues at another server of the same store. */
   async move(server: TestServer): Promise<void> {
     await this.disconnect();
     this.server = server;
@@ -38,7 +39,7 @@ class Follower {
     this.#reader = undefined;
   }
 
-  /** Reads until the follower has seen `sentinel`, which every selector lets through. */
+  /** Reads until the follower has seen `sentinel`, which every selector selects. */
   async follow(sentinel: string): Promise<void> {
     for (;;) {
       if (this.state.get("one/sentinel")?.includes(`"n":"${sentinel}"`)) return;
@@ -101,7 +102,7 @@ function followersOf(server: TestServer): Follower[] {
   ]);
 }
 
-/** One random write in cluster a, or a similar one in cluster b that nobody may notice. */
+/** One random write in cluster a, or a similar one in cluster b that no follower may see. */
 async function write(server: TestServer, random: SeededRandom): Promise<void> {
   const cluster = random.below(4) === 0 ? "b" : "a";
   const path = `/clusters/${cluster}/api/v1/namespaces/${random.pick(namespaces)}/configmaps`;
@@ -120,7 +121,7 @@ async function writeSentinel(server: TestServer, n: string): Promise<void> {
   const path = "/clusters/a/api/v1/namespaces/one/configmaps";
   const body = { metadata: { name: "sentinel", labels: { team: "red" } }, data: { n } };
   const put = await server.request("PUT", `${path}/sentinel`, { body });
-  if (put.status === 404) await server.must("POST", path, { body });
+  if (put.status === 404) await server.requestOk("POST", path, { body });
 }
 
 async function disturb(server: TestServer, random: SeededRandom, followers: readonly Follower[]) {
@@ -131,7 +132,7 @@ async function disturb(server: TestServer, random: SeededRandom, followers: read
     case 1:
       return follower.move(server);
     case 2:
-      // Nobody used the collections for long enough: they are dropped. Bookmark time comes, too.
+      // The collections are unused for long enough to be evicted. Bookmarks are due, too.
       server.clock.advance(300_000);
       return;
     case 3: {
@@ -146,12 +147,12 @@ async function disturb(server: TestServer, random: SeededRandom, followers: read
 
 async function run(seed: number, collectionBytesMax: number): Promise<number> {
   const random = new SeededRandom(seed);
-  // A short memory: history is forgotten while followers are away.
+  // A short history: it is compacted while followers are disconnected.
   const storage = new MemoryStorage({ historyChangesMax: 60 });
   const followers: Follower[] = [];
   const open = () => TestServer.start({ storage, collectionBytesMax });
   const servers = [await open(), await open()];
-  /** A server that just started remembers nothing: followers depend on what the store still has. */
+  /** A restarted server has no events in memory: followers depend on the store's history. */
   const restart = async () => {
     const at = random.below(servers.length);
     const old = servers[at] as TestServer;
@@ -161,7 +162,7 @@ async function run(seed: number, collectionBytesMax: number): Promise<number> {
   };
   for (const cluster of ["a", "b"]) {
     for (const name of namespaces) {
-      await random.pick(servers).must("POST", `/clusters/${cluster}/api/v1/namespaces`, {
+      await random.pick(servers).requestOk("POST", `/clusters/${cluster}/api/v1/namespaces`, {
         body: { metadata: { name } },
       });
     }
@@ -198,11 +199,11 @@ describe("list, then watch", () => {
     assert.ok(relists > 12 * 6, "no history was ever lost: the test tests less than it says");
   });
 
-  it("also when no collection fits into memory", async () => {
+  it("ends with the server's state when no collection fits into memory", async () => {
     for (let seed = 101; seed <= 106; seed++) await run(seed, 0);
   });
 
-  it("also when collections push each other out", async () => {
+  it("ends with the server's state when collections evict each other", async () => {
     for (let seed = 201; seed <= 206; seed++) await run(seed, 12_000);
   });
 });

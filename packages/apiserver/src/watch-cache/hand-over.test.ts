@@ -1,6 +1,7 @@
 /**
- * Goal: nothing is lost where a watch goes over from what has happened to what happens.
- * Method: a write that is under way for so many turns before the watch goes on, for every number of turns that it may take.
+ * Goal: no event is lost when a watch goes over from history to live events. Method: a write is in
+ * flight for a number of turns before the watch continues, for every number of turns that it may
+ * take.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -16,7 +17,8 @@ describe("hand-over of a watch", () => {
     it(`a change arrives, in whichever turn it is made (${form})`, async () => {
       const server = await TestServer.start();
       const path = "/clusters/a/api/v1/namespaces/default/configmaps";
-      const create = (name: string) => server.must("POST", path, { body: { metadata: { name } } });
+      const create = (name: string) =>
+        server.requestOk("POST", path, { body: { metadata: { name } } });
       await create("first");
       for (let turns = 0; turns < turnsMax; turns++) {
         const query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";

@@ -1,10 +1,12 @@
 /**
- * One change, encoded once for all its watchers.
+ * One event, encoded once for all its watchers.
  *
- * What a watcher gets depends on its selector (a change can enter, stay in or leave the selection) and on its form (whole object,
- * metadata only, table row); each combination is made on first use and shared.
+ * The bytes for a watcher depend on its selector (an object can enter, stay in or leave the
+ * selection) and on its encoding (complete object, metadata only, table row); each combination is
+ * created on first use and shared.
  */
-import type { DataChange } from "../storage/feed.ts";
+import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
+import type { DataChange } from "../storage/change-feed.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { labelsOf, servedBytesAt } from "../stored-object/index.ts";
 
@@ -16,8 +18,10 @@ export class HubEvent {
   /** The state after the change; undefined when the object was deleted. */
   readonly current: Entry | undefined;
   readonly previous: Entry | undefined;
-  /** Most events have no watcher: made on first use. */
+  /** Created on first use, because most events have no watcher. */
   #encoded: Map<string, Buffer> | undefined;
+  /** Those that take several turns of the event loop, while they do. */
+  #encoding: Map<string, Promise<Buffer>> | undefined;
 
   constructor(change: DataChange) {
     this.revision = change.revision;
@@ -26,12 +30,12 @@ export class HubEvent {
     this.key = (change.kind === "put" ? change.entry : change.previous).key;
   }
 
-  /** The object to show for an event type: a deleted or deselected one is shown as it last was. */
+  /** The object of an event type: a deleted or deselected object is sent in its last state. */
   entryFor(type: EventType): Entry {
     return (type === "DELETED" ? (this.previous ?? this.current) : this.current) as Entry;
   }
 
-  /** For the watchers that hear of the change as it happens: they share the bytes. */
+  /** Encodes for watchers that are notified at once: they share the bytes. */
   encodeShared(type: EventType, form: EventEncoding): Buffer {
     const cacheKey = `${form.name}/${type}`;
     this.#encoded ??= new Map();
@@ -43,26 +47,59 @@ export class HubEvent {
     return bytes;
   }
 
-  /** For a watcher that hears of the change later. */
+  /**
+   * encodeShared for an encoding that yields to the event loop: a promise, which equal watches
+   * share as well, if the encoding takes several turns.
+   */
+  encodeSharedYielding(type: EventType, form: EventEncoding): Buffer | Promise<Buffer> {
+    const cacheKey = `${form.name}/${type}`;
+    const known = this.#encoded?.get(cacheKey) ?? this.#encoding?.get(cacheKey);
+    if (known !== undefined) return known;
+    const made = this.encodeYielding(type, form);
+    if (made instanceof Promise) {
+      this.#encoding ??= new Map();
+      this.#encoding.set(cacheKey, made);
+    } else {
+      this.#encoded ??= new Map();
+      this.#encoded.set(cacheKey, made);
+    }
+    return made;
+  }
+
+  /** Encodes for a watcher that is notified later. */
+  encodeYielding(type: EventType, form: EventEncoding): Buffer | Promise<Buffer> {
+    const { encodeResumable } = form;
+    if (encodeResumable === undefined) return this.encode(type, form);
+    const object = runSyncFirst(encodeResumable(this.entryFor(type), this.revision));
+    return object instanceof Promise
+      ? object.then((bytes) => encodeFrame(type, bytes))
+      : encodeFrame(type, object);
+  }
+
+  /** Encodes in one turn. */
   encode(type: EventType, form: EventEncoding): Buffer {
     const object = form.encode(this.entryFor(type), this.revision);
-    if (form.tellsPrevious !== true || type !== "MODIFIED") return encodeFrame(type, object);
+    if (form.includesPrevious !== true || type !== "MODIFIED") return encodeFrame(type, object);
     const before = form.encode(this.previous as Entry, this.revision);
     return encodeFrame(type, Buffer.concat([object, previousMember, before]));
   }
 
-  /** All live watchers have been told; the ring keeps the change, not a copy of it in every form that somebody asked for. */
-  forgetEncoded(): void {
+  /**
+   * Drops the encodings when all live watchers have been notified; the ring keeps the event,
+   * without a copy in every requested encoding.
+   */
+  clearEncoded(): void {
     this.#encoded = undefined;
+    this.#encoding = undefined;
   }
 
-  /** Forms that are held in memory. */
+  /** The number of cached encodings. */
   get encodedCount(): number {
     return this.#encoded?.size ?? 0;
   }
 
-  /** About what a watch is sent of it. */
-  get shownBytes(): number {
+  /** The approximate size of the event for a watch. */
+  get encodedBytes(): number {
     return 40 + (this.current ?? (this.previous as Entry)).value.length;
   }
 
@@ -71,14 +108,19 @@ export class HubEvent {
   }
 }
 
-/** How a watcher wants its objects; the same name always means the same bytes. */
+/** The encoding of a watcher's objects; the same name always means the same bytes. */
 export interface EventEncoding {
   readonly name: string;
   encode(entry: Entry, revision: Revision): Buffer;
-  /** The form of a watch's first event, where it differs. */
+  /** Encodes with yields to the event loop, if the encoding parses the object. */
+  readonly encodeResumable?: (entry: Entry, revision: Revision) => Resumable<Buffer>;
+  /** The encoding of a watch's first event, where it differs. */
   readonly first?: EventEncoding;
-  /** Modifications come with the object as it was, in a member `previous`: for a reader in between, not for clients. */
-  readonly tellsPrevious?: boolean;
+  /**
+   * MODIFIED events have the earlier object in a member `previous`: for internal readers, not for
+   * clients.
+   */
+  readonly includesPrevious?: boolean;
 }
 
 const previousMember = Buffer.from(',"previous":');
@@ -101,36 +143,45 @@ const heads = new Map(
 );
 const tail = Buffer.from("}\n");
 
-/** Decides which objects a watch or list is about. Both parts are looked at lazily: most requests have no selector at all. */
+/**
+ * Selects the objects of a watch or list. Both parts are evaluated lazily: most requests have no
+ * selector.
+ */
 export interface Selection {
   readonly matches: (entry: Entry) => boolean;
-  /** Whether an object was among them before, where that is another question. */
-  readonly matched?: (entry: Entry) => boolean;
-  /** The removal of an object is told whether or not it was selected. */
-  readonly tellsEveryDeletion?: boolean;
-  /** An object that was there before it was selected comes as modified: whoever watches waits for what becomes of it. */
-  readonly entersModified?: boolean | undefined;
+  /**
+   * Whether an object was selected before the change, where that differs from the rule for the
+   * present.
+   */
+  readonly matchedBefore?: (entry: Entry) => boolean;
+  /** DELETED events are sent whether or not the object was selected. */
+  readonly reportsEveryDeletion?: boolean;
+  /**
+   * An object that existed before it was selected is sent as MODIFIED: the watcher waits for
+   * changes of known objects.
+   */
+  readonly entersAsModified?: boolean | undefined;
 }
 
-/** What the change means to a selection, or undefined when it means nothing. */
+/** The event type of the change for a selection, or undefined when it has none. */
 export function eventTypeFor(
   event: HubEvent,
   selection: Selection | undefined,
 ): EventType | undefined {
   const { current, previous } = event;
-  if (current === undefined && selection?.tellsEveryDeletion === true) return "DELETED";
+  if (current === undefined && selection?.reportsEveryDeletion === true) return "DELETED";
   const before =
     previous !== undefined &&
-    (selection === undefined || (selection.matched ?? selection.matches)(previous));
+    (selection === undefined || (selection.matchedBefore ?? selection.matches)(previous));
   const after = current !== undefined && (selection === undefined || selection.matches(current));
-  const wasThere = before || (previous !== undefined && selection?.entersModified === true);
+  const wasThere = before || (previous !== undefined && selection?.entersAsModified === true);
   if (after) return wasThere ? "MODIFIED" : "ADDED";
   return before ? "DELETED" : undefined;
 }
 
 const labelCache = new WeakMap<Entry, Readonly<Record<string, string>> | null>();
 
-/** The labels of an entry, read once however many selectors ask. */
+/** The labels of an entry, parsed once for any number of selectors. */
 export function cachedLabels(entry: Entry): Readonly<Record<string, string>> | undefined {
   let labels = labelCache.get(entry);
   if (labels === undefined) {
@@ -140,7 +191,7 @@ export function cachedLabels(entry: Entry): Readonly<Record<string, string>> | u
   return labels ?? undefined;
 }
 
-/** Whether somebody asked for them before. */
+/** Whether the labels were parsed before. */
 export function hasCachedLabels(entry: Entry): boolean {
   return labelCache.has(entry);
 }

@@ -8,8 +8,8 @@ export {
   hasCachedLabels,
   type Selection,
 } from "./hub-event.ts";
+export { isContinuous } from "./is-continuous.ts";
 export type { Freshness, ListQuery, ListResult } from "./object-reader.ts";
-export { isContinuous } from "./unbroken.ts";
 export { UnreadBudget, type UnreadLimits, unreadLimits } from "./unread-budget.ts";
 export { WatchCache, type WatchCacheOptions } from "./watch-cache.ts";
 export type { HubListener, WatchHub } from "./watch-hub.ts";

@@ -1,26 +1,37 @@
 /**
- * Objects that watches begin with, as they are sent. Large ones are the same memory for all watches that are at them, for as long as one is:
- * a thousand clients that stop reading at the same object hold it once.
+ * The initial objects of watches, as they are sent. The bytes of a large object are shared by all
+ * watches that send it at the same time: a thousand clients that stop reading at the same object
+ * hold it once.
  */
+import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { Entry } from "../storage/index.ts";
 import { type EventEncoding, encodeFrame } from "./hub-event.ts";
 
-/** Smaller ones are sent with others, in chunks. */
+/** Smaller objects are sent together, in chunks. */
 const sharedBytesMin = 16 << 10;
 
 const frames = new WeakMap<Entry, Map<string, WeakRef<Buffer>>>();
 
-export function initialFrame(entry: Entry, form: EventEncoding): Buffer {
-  if (entry.value.length < sharedBytesMin) return encoded(entry, form);
-  const known = frames.get(entry)?.get(form.name)?.deref();
-  if (known !== undefined) return known;
-  const made = encoded(entry, form);
-  const ofEntry = frames.get(entry) ?? new Map<string, WeakRef<Buffer>>();
-  ofEntry.set(form.name, new WeakRef(made));
-  frames.set(entry, ofEntry);
-  return made;
+/** A promise where the form takes its time and this turn of the event loop has none left. */
+export function initialFrame(entry: Entry, form: EventEncoding): Buffer | Promise<Buffer> {
+  if (form.encodeResumable !== undefined) return runSyncFirst(frameResumable(entry, form));
+  if (entry.value.length < sharedBytesMin)
+    return encodeFrame("ADDED", form.encode(entry, entry.modifiedAt));
+  return runSync(frameResumable(entry, form));
 }
 
-function encoded(entry: Entry, form: EventEncoding): Buffer {
-  return encodeFrame("ADDED", form.encode(entry, entry.modifiedAt));
+function* frameResumable(entry: Entry, form: EventEncoding): Resumable<Buffer> {
+  const { name, encodeResumable } = form;
+  const known = frames.get(entry)?.get(name)?.deref();
+  if (known !== undefined) return known;
+  const object =
+    encodeResumable === undefined
+      ? form.encode(entry, entry.modifiedAt)
+      : yield* encodeResumable(entry, entry.modifiedAt);
+  const made = encodeFrame("ADDED", object);
+  if (entry.value.length < sharedBytesMin) return made;
+  const ofEntry = frames.get(entry) ?? new Map<string, WeakRef<Buffer>>();
+  ofEntry.set(name, new WeakRef(made));
+  frames.set(entry, ofEntry);
+  return made;
 }

@@ -1,5 +1,6 @@
 /**
- * Reads of objects: consistent, at a revision, in pages, from memory where it pays and from storage where it does not.
+ * Reads objects: consistently, at a revision, in pages, from memory where it pays and from storage
+ * where it does not.
  */
 import { type Clock, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { eventLoopLimits } from "../event-loop/index.ts";
@@ -15,9 +16,9 @@ import type { Selection } from "./hub-event.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
 export interface ListQuery {
-  /** What is listed: a resource, a cluster's share of it, a namespace's, or one object. */
+  /** The prefix of the list: a resource, a cluster's part of it, a namespace's, or one object. */
   readonly prefix: StorageKey;
-  /** The cluster's share, when the list is within one cluster: the unit that is held in memory. */
+  /** The cluster's part, when the list is within one cluster: the unit of the cache. */
   readonly collection: StorageKey | undefined;
   readonly selection: Selection | undefined;
   /** 0: no limit. */
@@ -29,7 +30,7 @@ export interface ListQuery {
 
 /**
  * - `latest`: everything acknowledged before the request.
- * - `any`: whatever is at hand.
+ * - `any`: any available state.
  * - `notOlder`: at least `revision`. `exact`: precisely `revision`.
  */
 export type Freshness =
@@ -39,9 +40,9 @@ export type Freshness =
 export interface ListResult {
   readonly revision: Revision;
   readonly entries: readonly Entry[] | AsyncIterable<readonly Entry[]>;
-  /** The last key of this page, when there is more behind it. */
+  /** The last key of this page, when more entries follow. */
   readonly continueAfter: StorageKey | undefined;
-  /** How many follow this page; undefined when there was a selection or nothing follows. */
+  /** The number of entries after this page; undefined with a selector, or when none follow. */
   readonly remaining: number | undefined;
 }
 
@@ -50,30 +51,33 @@ export interface ObjectReaderOptions {
   readonly hub: WatchHub;
   readonly collections: CollectionCache;
   readonly clock: Clock;
-  /** Called now and then while everything is read through, which leaves behind much that nobody needs. */
-  readonly tidyMemory?: (() => void) | undefined;
-  /** Told of every list that is answered from memory. */
-  readonly onMemoryList: (collection: StorageKey) => void;
+  /** Called repeatedly during a read of all clusters, which leaves much garbage behind. */
+  readonly collectGarbage?: (() => void) | undefined;
+  /** Called for every list that is answered from memory. */
+  readonly onCachedList: (collection: StorageKey) => void;
 }
 
-/** So much is read of all clusters between two calls of `tidyMemory`. */
+/** The bytes of a read of all clusters between two calls of `collectGarbage`. */
 const tidyAfterBytes = 256 << 10;
 
 const pageEntries = 500;
-/** A list without a limit is read in pages of about so many bytes: its reader may take as long as it likes over each. */
+/**
+ * A list without a limit is read in pages of about this size: its reader may take any time over
+ * each.
+ */
 const pageBytes = 1 << 20;
-/** When it is not known yet how large objects are. */
+/** The page size while the size of objects is unknown. */
 const firstPageEntries = 32;
-/** Of all clusters, which are read by loops that have time: less is held at once. */
+/** The page size over all clusters, which controllers read without hurry: less is held at once. */
 const wildcardPageEntries = 100;
-/** How long a read waits for a revision that another server may have handed out. */
+/** The time that a read waits for a revision that another server may have returned. */
 const futureWaitMs = 3_000;
-/** How long a read waits for the feed to catch up before it reads from storage. */
+/** The time that a read waits for the feed before it reads from storage. */
 const progressWaitMs = 200;
 
 export class ObjectReader {
   readonly #options: ObjectReaderOptions;
-  #untidyBytes = 0;
+  #bytesSinceCollection = 0;
 
   constructor(options: ObjectReaderOptions) {
     this.#options = options;
@@ -85,46 +89,47 @@ export class ObjectReader {
     signal: AbortSignal,
   ): Promise<Entry | undefined> {
     if (freshness.kind === "notOlder" || freshness.kind === "exact")
-      await this.#catchUp(freshness, signal);
+      await this.#waitUntilFresh(freshness, signal);
     return this.#options.storage.get(key, { signal });
   }
 
   async list(query: ListQuery): Promise<ListResult> {
     const { freshness, collection: unit, signal } = query;
     const { hub, collections } = this.#options;
-    const isCaughtUp = await this.#catchUp(freshness, signal);
+    const isCaughtUp = await this.#waitUntilFresh(freshness, signal);
     const collection =
       unit !== undefined && isCaughtUp ? await collections.get(unit, signal) : undefined;
     if (
       collection !== undefined &&
       (freshness.kind !== "exact" || freshness.revision === hub.revision)
     ) {
-      this.#options.onMemoryList(unit as StorageKey);
+      this.#options.onCachedList(unit as StorageKey);
       return listCached(query, collection, hub.revision);
     }
     return this.#listStored(query, freshness.kind === "exact" ? freshness.revision : undefined);
   }
 
   /**
-   * Brings the hub to where a reader with this freshness must at least be. False when the hub is behind and cannot say when it
-   * will not be: then the reader asks storage, which always knows. Throws `future` when the revision does not come.
+   * Waits until the hub has the revision that this freshness requires. False when the hub is behind
+   * without progress: then the reader asks storage, which is always current. Throws `future` when
+   * the revision does not arrive.
    */
-  async catchUp(freshness: Freshness, signal: AbortSignal): Promise<void> {
-    await this.#catchUp(freshness, signal);
+  async waitUntilFresh(freshness: Freshness, signal: AbortSignal): Promise<void> {
+    await this.#waitUntilFresh(freshness, signal);
   }
 
-  async #catchUp(freshness: Freshness, signal: AbortSignal): Promise<boolean> {
+  async #waitUntilFresh(freshness: Freshness, signal: AbortSignal): Promise<boolean> {
     const { storage, hub } = this.#options;
     if (freshness.kind === "any") return true;
     if (!("revision" in freshness)) {
       const current = await storage.currentRevision({ signal });
-      return hub.revision >= current || this.#reach(current, progressWaitMs, signal);
+      return hub.revision >= current || this.#waitForRevision(current, progressWaitMs, signal);
     }
     const { revision } = freshness;
     if (hub.revision >= revision) return true;
     const current = await storage.currentRevision({ signal });
-    if (current >= revision) return this.#reach(revision, progressWaitMs, signal);
-    if (await this.#reach(revision, futureWaitMs, signal)) return true;
+    if (current >= revision) return this.#waitForRevision(revision, progressWaitMs, signal);
+    if (await this.#waitForRevision(revision, futureWaitMs, signal)) return true;
     const newest = await storage.currentRevision({ signal });
     if (newest >= revision) return false;
     throw new StorageError("future", `revision ${revision} has not happened yet`, {
@@ -132,15 +137,19 @@ export class ObjectReader {
     });
   }
 
-  /** Whether the hub came to a revision within the time. */
-  async #reach(revision: Revision, waitMs: number, signal: AbortSignal): Promise<boolean> {
+  /** Whether the hub reached a revision within the time. */
+  async #waitForRevision(
+    revision: Revision,
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { hub, clock } = this.#options;
     const waiting = new AbortController();
     const stop = () => waiting.abort();
     const timer = clock.schedule(waitMs, stop);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      await hub.seen(revision, waiting.signal);
+      await hub.waitUntilSeen(revision, waiting.signal);
       return true;
     } catch (error) {
       signal.throwIfAborted();
@@ -177,14 +186,15 @@ export class ObjectReader {
       this.#noteRead(query, page.entries);
       const pace = new MatchYield();
       for (const [i, entry] of page.entries.entries()) {
-        if (selection !== undefined && pace.isTime(entry)) await yieldToEventLoop();
+        if (selection !== undefined && pace.shouldYield(entry)) await yieldToEventLoop();
         if (selection !== undefined && !selection.matches(entry)) continue;
         found.push(entry);
         if (found.length < wanted) continue;
         const isLast = i === page.entries.length - 1 && !page.more;
         if (isLast)
           return { revision, entries: found, continueAfter: undefined, remaining: undefined };
-        // Counting is reading the rest of the keys. Over all clusters that is done once, not with every page.
+        // Counting reads the remaining keys. Over all clusters that is done once, not with every
+        // page.
         const isCounted =
           selection === undefined &&
           (query.collection !== undefined || query.continueAfter === undefined);
@@ -210,15 +220,15 @@ export class ObjectReader {
   }
 
   #noteRead({ collection }: ListQuery, entries: readonly Entry[]): void {
-    const { tidyMemory } = this.#options;
-    if (tidyMemory === undefined || collection !== undefined) return;
-    for (const { value } of entries) this.#untidyBytes += value.length;
-    if (this.#untidyBytes < tidyAfterBytes) return;
-    this.#untidyBytes = 0;
-    tidyMemory();
+    const { collectGarbage } = this.#options;
+    if (collectGarbage === undefined || collection !== undefined) return;
+    for (const { value } of entries) this.#bytesSinceCollection += value.length;
+    if (this.#bytesSinceCollection < tidyAfterBytes) return;
+    this.#bytesSinceCollection = 0;
+    collectGarbage();
   }
 
-  /** The rest of an unlimited list, page by page, so that its size is never held at once. */
+  /** The rest of an unlimited list, page by page, so that it is never held as a whole. */
   async *#stream(
     query: ListQuery,
     first: readonly Entry[],
@@ -244,7 +254,7 @@ export class ObjectReader {
   }
 }
 
-/** Objects are about as large as those before them: a page of large ones has few. */
+/** Assumes objects of the size of those before: a page of large objects has few. */
 function pageEntriesAfter(entries: readonly Entry[], pageMax: number): number {
   const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
   const each = Math.max(1, bytes / Math.max(1, entries.length));
@@ -255,7 +265,7 @@ async function selected(entries: readonly Entry[], { matches }: Selection): Prom
   const found: Entry[] = [];
   const pace = new MatchYield();
   for (const entry of entries) {
-    if (pace.isTime(entry)) await yieldToEventLoop();
+    if (pace.shouldYield(entry)) await yieldToEventLoop();
     if (matches(entry)) found.push(entry);
   }
   return found;
@@ -266,15 +276,18 @@ interface Sliceable {
   count(prefix: StorageKey, after?: StorageKey): number;
 }
 
-/** What is looked at in one turn of the event loop: some hundred microseconds of it when labels are asked for, and some milliseconds when objects have to be read. */
+/**
+ * The objects that are matched in one turn of the event loop: some hundred microseconds for labels,
+ * and some milliseconds when objects have to be decoded.
+ */
 const { objectsPerTurn, bytesPerTurn } = eventLoopLimits.matched;
 
 class MatchYield {
   #entries = 0;
   #bytes = 0;
 
-  /** Whether others are to have their turn before this one is looked at. */
-  isTime({ value }: Entry): boolean {
+  /** Whether to yield to the event loop before this object is matched. */
+  shouldYield({ value }: Entry): boolean {
     const isFull = this.#entries === objectsPerTurn || this.#bytes >= bytesPerTurn;
     if (isFull) {
       this.#entries = 0;
@@ -306,7 +319,7 @@ async function listCached(
   return { revision, entries, continueAfter: last, remaining: collection.count(prefix, last) };
 }
 
-/** The selected ones of a snapshot, up to the limit; others have their turn in between. */
+/** The selected entries of a snapshot, up to the limit; yields to the event loop in between. */
 async function select(
   entries: readonly Entry[],
   { matches }: Selection,
@@ -315,7 +328,7 @@ async function select(
   const found: Entry[] = [];
   const pace = new MatchYield();
   for (const entry of entries) {
-    if (pace.isTime(entry)) {
+    if (pace.shouldYield(entry)) {
       await yieldToEventLoop();
       signal.throwIfAborted();
     }

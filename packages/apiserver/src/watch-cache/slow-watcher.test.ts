@@ -1,4 +1,7 @@
-/** A watcher that does not read is ended: what waits for it is bounded, and nothing it has read is lost to it. */
+/**
+ * A watcher that does not read is ended: its queue is bounded, and its client resumes without a
+ * loss.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
@@ -8,13 +11,15 @@ const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
 
 async function start() {
   const server = await TestServer.start();
-  const { metadata } = await server.must("POST", configmaps, { body: { metadata: { name: "x" } } });
+  const { metadata } = await server.requestOk("POST", configmaps, {
+    body: { metadata: { name: "x" } },
+  });
   const write = (n: string) => server.patch(`${configmaps}/x`, "merge", { data: { n } });
   const target = `${configmaps}?watch=1&resourceVersion=${metadata.resourceVersion}`;
   return { server, target, write };
 }
 
-/** A watch that has caught up, has been given one event and then sleeps. */
+/** A watch that has caught up, has been sent one event and then stops reading. */
 async function watchAndSleep({ server, target, write }: Awaited<ReturnType<typeof start>>) {
   const reader = await server.watch(target);
   const first = reader.next();
@@ -24,7 +29,7 @@ async function watchAndSleep({ server, target, write }: Awaited<ReturnType<typeo
 }
 
 describe("a watcher that does not read", () => {
-  it("may fall behind by as many events as the buffer has, and gets them all", async () => {
+  it("may fall behind by as many events as the buffer holds, and gets them all", async () => {
     const started = await start();
     const { server, write } = started;
     const { reader } = await watchAndSleep(started);
@@ -35,7 +40,7 @@ describe("a watcher that does not read", () => {
     await server.close();
   });
 
-  it("is ended without an error one event later, and resumes where it was", async () => {
+  it("is ended without an error one event later, and resumes at its position", async () => {
     const started = await start();
     const { server, write } = started;
     const { reader, version } = await watchAndSleep(started);
@@ -49,7 +54,7 @@ describe("a watcher that does not read", () => {
     await server.close();
   });
 
-  it("is ended when the bytes that wait are too many, though the events are few", async () => {
+  it("is ended when the queued bytes are too many, though the events are few", async () => {
     const started = await start();
     const { server, write } = started;
     const { reader } = await watchAndSleep(started);
@@ -60,7 +65,7 @@ describe("a watcher that does not read", () => {
     await server.close();
   });
 
-  it("does not slow down the others", async () => {
+  it("does not slow down other watchers", async () => {
     const started = await start();
     const { server, target, write } = started;
     const { reader: sleeping } = await watchAndSleep(started);

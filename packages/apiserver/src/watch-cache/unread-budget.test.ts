@@ -1,4 +1,7 @@
-/** What clients do not read is counted once for all who share it, and those who stand still longest pay for it. */
+/**
+ * Unread memory is counted once for all watches that share it, and the watches without progress for
+ * longest are evicted.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type UnreadAccount, UnreadBudget } from "./unread-budget.ts";
@@ -6,15 +9,15 @@ import { type UnreadAccount, UnreadBudget } from "./unread-budget.ts";
 const kilobyte = () => Buffer.alloc(1024);
 const limits = { bytesPerTenantMax: 4096, bytesMax: 8192 };
 
-/** A watch that holds what it is given until it is ended or cut. */
+/** A watch that holds its events until it is ended or reset. */
 class Holder {
   readonly account: UnreadAccount;
   readonly held: Buffer[] = [];
   readonly told: string[] = [];
 
-  constructor(budget: UnreadBudget, tenant: string, releasesOn: "onEvict" | "onCut" = "onEvict") {
+  constructor(budget: UnreadBudget, tenant: string, releasesOn: "onEvict" | "onReset" = "onEvict") {
     this.account = budget.account(tenant);
-    for (const how of ["onEvict", "onCut"] as const)
+    for (const how of ["onEvict", "onReset"] as const)
       this.account[how] = () => {
         this.told.push(how);
         if (how === releasesOn) this.read();
@@ -31,8 +34,8 @@ class Holder {
   }
 }
 
-describe("the budget of what is not read", () => {
-  it("counts memory that many watches hold once, and until the last of them has read it", () => {
+describe("the budget of unread memory", () => {
+  it("counts memory that many watches share once, and until the last of them has read it", () => {
     const budget = new UnreadBudget(limits);
     const shared = kilobyte();
     const holders = Array.from({ length: 1000 }, () => new Holder(budget, "a"));
@@ -44,7 +47,7 @@ describe("the budget of what is not read", () => {
     assert.deepEqual([budget.bytes, budget.size], [0, 0]);
   });
 
-  it("ends the watch of a tenant that has made no progress for longest, and no other", () => {
+  it("ends the watch of a tenant without progress for longest, and no other", () => {
     const budget = new UnreadBudget(limits);
     const [slow, quick, other] = ["a", "a", "b"].map((tenant) => new Holder(budget, tenant)) as [
       Holder,
@@ -63,16 +66,16 @@ describe("the budget of what is not read", () => {
     assert.ok(budget.bytesOf("a") <= limits.bytesPerTenantMax);
   });
 
-  it("cuts what is on its way to those who do not read, when ending is not enough", () => {
+  it("resets streams with queued bytes that are not read, when ending watches does not suffice", () => {
     const budget = new UnreadBudget(limits);
-    const stuck = Array.from({ length: 8 }, () => new Holder(budget, "a", "onCut"));
+    const stuck = Array.from({ length: 8 }, () => new Holder(budget, "a", "onReset"));
     for (const holder of stuck) holder.hold();
     assert.ok(budget.bytesOf("a") <= limits.bytesPerTenantMax);
-    assert.deepEqual(stuck[0]?.told, ["onEvict", "onCut"]);
-    assert.deepEqual(stuck[7]?.told.includes("onCut"), false);
+    assert.deepEqual(stuck[0]?.told, ["onEvict", "onReset"]);
+    assert.deepEqual(stuck[7]?.told.includes("onReset"), false);
   });
 
-  it("takes from the tenant that holds most when all together hold too much", () => {
+  it("evicts from the tenant with the most memory when all together hold too much", () => {
     const budget = new UnreadBudget({ bytesPerTenantMax: 6144, bytesMax: 8192 });
     const greedy = new Holder(budget, "greedy");
     const modest = Array.from({ length: 4 }, (_, at) => new Holder(budget, `m${at}`));
@@ -83,7 +86,7 @@ describe("the budget of what is not read", () => {
     assert.ok(budget.bytes <= 8192);
   });
 
-  it("counts copies beside what is shared", () => {
+  it("counts copies in addition to shared memory", () => {
     const budget = new UnreadBudget(limits);
     const account = budget.account("a");
     account.holdCopy(100);

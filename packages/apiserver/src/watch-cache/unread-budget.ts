@@ -1,11 +1,13 @@
 /**
- * What watches hold for clients that have not read it yet: one account for each watch, one sum for each tenant, one for all.
+ * Accounts for the memory that watches hold for clients that have not read it yet: one account per
+ * watch, one sum per tenant, one for all.
  *
  *     watch ──hold──► tenant (bytesPerTenantMax) ──► all (bytesMax)
  *
- * Memory is counted, not bytes: events are shared by their watches, and what ten thousand of a tenant wait for is there once. Whoever is
- * over a bound loses the watches that have made no progress for longest: first they end, so that their clients list anew; where that
- * is not enough, because what waits is already on its way to a client that does not read, their streams are cut.
+ * Memory is counted, not bytes: watches share events, and the unread events of a tenant's ten
+ * thousand watches exist once. Beyond a limit, the watches without progress for longest are
+ * evicted: first they end, so that their clients relist; where that does not suffice, because the
+ * bytes are already queued for a client that does not read, their streams are reset.
  */
 
 export interface UnreadLimits {
@@ -22,7 +24,7 @@ export class UnreadBudget {
   readonly limits: UnreadLimits;
   readonly #tenants = new Map<string, Tenant>();
   #isEvicting = false;
-  /** Grows with every bit of progress that any watch makes. */
+  /** Grows with every progress of any watch. */
   progress = 0;
   bytes = 0;
 
@@ -34,7 +36,7 @@ export class UnreadBudget {
     return new UnreadAccount(this, tenant);
   }
 
-  /** Tenants that hold something. */
+  /** The number of tenants with held memory. */
   get size(): number {
     return this.#tenants.size;
   }
@@ -43,9 +45,9 @@ export class UnreadBudget {
     return this.#tenants.get(tenant)?.bytes ?? 0;
   }
 
-  // What follows is for accounts.
+  // The following members are for accounts.
 
-  enter(account: UnreadAccount): Tenant {
+  addAccount(account: UnreadAccount): Tenant {
     let tenant = this.#tenants.get(account.tenant);
     if (tenant === undefined) {
       tenant = new Tenant(this);
@@ -55,17 +57,17 @@ export class UnreadBudget {
     return tenant;
   }
 
-  leave(account: UnreadAccount, tenant: Tenant): void {
+  removeAccount(account: UnreadAccount, tenant: Tenant): void {
     tenant.accounts.delete(account);
     if (tenant.accounts.size === 0) this.#tenants.delete(account.tenant);
   }
 
-  keepBounds(tenant: Tenant): void {
+  enforceLimits(tenant: Tenant): void {
     const { bytesPerTenantMax, bytesMax } = this.limits;
     if ((tenant.bytes <= bytesPerTenantMax && this.bytes <= bytesMax) || this.#isEvicting) return;
     this.#isEvicting = true;
     try {
-      // A little more than needed, so that it is not done for every event.
+      // Evicts slightly more than needed, so that not every event evicts.
       if (tenant.bytes > bytesPerTenantMax)
         evict(tenant, () => tenant.bytes <= bytesPerTenantMax * 0.75);
       while (this.bytes > bytesMax) if (!this.#evictLargest(bytesMax)) return;
@@ -74,7 +76,7 @@ export class UnreadBudget {
     }
   }
 
-  /** Whether that helped. */
+  /** Returns whether memory was released. */
   #evictLargest(bytesMax: number): boolean {
     let largest: Tenant | undefined;
     for (const tenant of this.#tenants.values())
@@ -87,10 +89,10 @@ export class UnreadBudget {
   }
 }
 
-/** Those that stand still longest go first. */
+/** Evicts the watches without progress for longest first. */
 function evict(tenant: Tenant, isEnough: () => boolean): void {
   const accounts = [...tenant.accounts].sort((a, b) => a.progressAt - b.progressAt);
-  for (const how of ["onEvict", "onCut"] as const)
+  for (const how of ["onEvict", "onReset"] as const)
     for (const account of accounts) {
       if (isEnough()) return;
       account[how]?.();
@@ -129,42 +131,42 @@ class Tenant {
   }
 }
 
-/** What one watch holds, wherever it is on its way. */
+/** The memory that one watch holds, at every stage of its delivery. */
 export class UnreadAccount {
   readonly tenant: string;
   readonly #budget: UnreadBudget;
-  /** While it holds something. */
+  /** Set while the account holds memory. */
   #in: Tenant | undefined;
   #held = 0;
   progressAt = 0;
-  /** Ends the watch cleanly; what it has not handed on is forgotten. */
+  /** Ends the watch cleanly; its undelivered events are dropped. */
   onEvict: (() => void) | undefined;
-  /** Gives up what is on its way. */
-  onCut: (() => void) | undefined;
+  /** Resets the stream with its queued bytes. */
+  onReset: (() => void) | undefined;
 
   constructor(budget: UnreadBudget, tenant: string) {
     this.#budget = budget;
     this.tenant = tenant;
   }
 
-  /** The memory that a part stands on is held, once more if it is already. */
+  /** Holds the backing memory of a part, once more if it is held already. */
   hold(part: Uint8Array): void {
     const tenant = this.#enter();
     tenant.hold(part.buffer);
-    this.#budget.keepBounds(tenant);
+    this.#budget.enforceLimits(tenant);
   }
 
-  /** What was held is not any more: it was sent, or given up. */
+  /** Releases a hold after the part was sent, or dropped. */
   release(part: Uint8Array): void {
     this.#in?.release(part.buffer);
     this.#leave();
   }
 
-  /** The same of memory that nobody shares: copies below. */
+  /** Holds memory that is not shared: copies below this layer. */
   holdCopy(bytes: number): void {
     const tenant = this.#enter();
     tenant.add(bytes);
-    this.#budget.keepBounds(tenant);
+    this.#budget.enforceLimits(tenant);
   }
 
   releaseCopy(bytes: number): void {
@@ -175,7 +177,7 @@ export class UnreadAccount {
   #enter(): Tenant {
     if (this.#held++ === 0) {
       this.progressAt = this.#budget.progress;
-      this.#in = this.#budget.enter(this);
+      this.#in = this.#budget.addAccount(this);
     }
     return this.#in as Tenant;
   }
@@ -183,7 +185,7 @@ export class UnreadAccount {
   #leave(): void {
     this.progressAt = ++this.#budget.progress;
     if (--this.#held > 0) return;
-    this.#budget.leave(this, this.#in as Tenant);
+    this.#budget.removeAccount(this, this.#in as Tenant);
     this.#in = undefined;
   }
 }

@@ -1,6 +1,4 @@
-/**
- * The watch cache: the hub, the collections in use, and the watches that are open, behind one door.
- */
+/** The watch cache: the hub, the cached collections, and the open watches, behind one interface. */
 import type { Clock, Supervisor, Timer } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Entry, parseCollectionKey, type Storage, type StorageKey } from "../storage/index.ts";
@@ -15,12 +13,12 @@ export interface WatchCacheOptions {
   readonly clock: Clock;
   readonly supervisor: Supervisor;
   readonly onError: (error: unknown) => void;
-  /** Bytes that lists in use may hold in memory. */
+  /** The limit of bytes in cached collections. */
   readonly collectionBytesMax?: number;
   readonly bookmarkIntervalMs?: number;
   readonly unread?: Partial<UnreadLimits> | undefined;
   /** See `ObjectReaderOptions`. */
-  readonly tidyMemory?: (() => void) | undefined;
+  readonly collectGarbage?: (() => void) | undefined;
 }
 
 const collectionBytesDefault = 128 << 20;
@@ -28,14 +26,14 @@ const bookmarkIntervalDefaultMs = 60_000;
 
 export class WatchCache {
   readonly hub: WatchHub;
-  /** What open watches hold for clients that have not read it. */
+  /** The memory that open watches hold for unread events. */
   readonly unread: UnreadBudget;
   readonly collections: CollectionCache;
-  /** Told of every list that is answered from memory. */
-  onMemoryList: ((group: string, resource: string) => void) | undefined;
+  /** Called for every list that is answered from memory. */
+  onCachedList: ((group: string, resource: string) => void) | undefined;
   readonly #reader: ObjectReader;
   readonly #watchers = new Set<Watcher>();
-  /** The same by what they watch: a logical cluster, or all of them. */
+  /** The watchers by scope: a logical cluster, or all of them. */
   readonly #watchersOf = new Map<ClusterName | "*", Set<Watcher>>();
   readonly #options: WatchCacheOptions;
   #timer: Timer | undefined;
@@ -57,10 +55,10 @@ export class WatchCache {
       hub: this.hub,
       collections: this.collections,
       clock,
-      tidyMemory: options.tidyMemory,
-      onMemoryList: (collection) => {
+      collectGarbage: options.collectGarbage,
+      onCachedList: (collection) => {
         const { group, resource } = parseCollectionKey(collection);
-        this.onMemoryList?.(group, resource);
+        this.onCachedList?.(group, resource);
       },
     });
   }
@@ -70,7 +68,7 @@ export class WatchCache {
     this.#tick();
   }
 
-  /** The newest state of an object when it is in memory; undefined says nothing. */
+  /** The newest state of an object when it is cached; undefined means unknown. */
   peek(key: StorageKey): Entry | undefined {
     return this.#options.storage.peek?.(key);
   }
@@ -83,33 +81,33 @@ export class WatchCache {
     return this.#reader.list(query);
   }
 
-  catchUp(freshness: Freshness, signal: AbortSignal): Promise<void> {
-    return this.#reader.catchUp(freshness, signal);
+  waitUntilFresh(freshness: Freshness, signal: AbortSignal): Promise<void> {
+    return this.#reader.waitUntilFresh(freshness, signal);
   }
 
-  /** The watch begins when its first event is asked for: one that nobody reads costs nothing. */
+  /** The watch begins when its first event is requested: an unread watch costs nothing. */
   watch(request: WatchRequest): Watcher {
     const { storage, clock } = this.#options;
     const watcher = new Watcher(request, { storage, hub: this.hub, clock });
     const cluster = clusterOf(request.prefix);
-    watcher.note({
+    watcher.observe({
       onBegin: () => {
-        this.#enter(cluster, watcher);
+        this.#addWatcher(cluster, watcher);
         if (this.#isClosing) watcher.end();
       },
-      onEnd: () => this.#leave(cluster, watcher),
+      onEnd: () => this.#removeWatcher(cluster, watcher),
     });
     return watcher;
   }
 
-  #enter(cluster: ClusterName | "*", watcher: Watcher): void {
+  #addWatcher(cluster: ClusterName | "*", watcher: Watcher): void {
     this.#watchers.add(watcher);
     const others = this.#watchersOf.get(cluster);
     if (others === undefined) this.#watchersOf.set(cluster, new Set([watcher]));
     else others.add(watcher);
   }
 
-  #leave(cluster: ClusterName | "*", watcher: Watcher): void {
+  #removeWatcher(cluster: ClusterName | "*", watcher: Watcher): void {
     this.#watchers.delete(watcher);
     const others = this.#watchersOf.get(cluster);
     others?.delete(watcher);
@@ -126,19 +124,23 @@ export class WatchCache {
     for (const watcher of this.#watchers) watcher.end();
   }
 
-  /** Ends what watches one logical cluster, or those who watch all of them at once; what they were told of already is still sent. */
-  endWatchesOf(cluster: ClusterName | "*"): void {
+  /**
+   * Ends the watches of one logical cluster, or the wildcard watches; delivered events are still
+   * sent.
+   */
+  endWatchesOfCluster(cluster: ClusterName | "*"): void {
     for (const watcher of this.#watchersOf.get(cluster) ?? []) watcher.end();
   }
 
   /**
-   * For quiet times. Changes are kept in memory for watches that come back soon. All of them are told how far they have come, so that those who come back later
-   * need nothing of before; and the store has it, too.
+   * Releases memory in idle times. Events are in memory for watches that reconnect soon. All
+   * watches are sent a bookmark, so that later reconnects need no earlier events; and the store has
+   * these events, too.
    */
-  async settle(): Promise<void> {
+  async releaseMemory(): Promise<void> {
     for (const watcher of this.#watchers) watcher.onTick();
-    this.hub.forgetRing();
-    await this.#options.storage.settle?.();
+    this.hub.clearRing();
+    await this.#options.storage.releaseMemory?.();
   }
 
   async close(): Promise<void> {
@@ -147,22 +149,25 @@ export class WatchCache {
     await this.hub.close();
   }
 
-  /** One timer for all tenants: bookmarks for idle watches, and memory for what nobody uses. */
+  /** One timer for all tenants: sends bookmarks to idle watches, and releases unused memory. */
   #tick(): void {
     this.#timer = this.#options.clock.schedule(
       this.#options.bookmarkIntervalMs ?? bookmarkIntervalDefaultMs,
       () => {
         for (const watcher of this.#watchers) watcher.onTick();
         this.collections.sweep();
-        this.hub.tidy();
-        this.#options.storage.tidy?.();
+        this.hub.trimRing();
+        this.#options.storage.evictUnused?.();
         this.#tick();
       },
     );
   }
 }
 
-/** Of `/<group>/<resource>/<identity>/<cluster>/…`, or of a prefix that ends before it. */
+/**
+ * The cluster of `/<group>/<resource>/<identity>/<cluster>/…`, or `*` for a prefix that ends before
+ * it.
+ */
 function clusterOf(prefix: StorageKey): ClusterName | "*" {
   const cluster = prefix.split("/", 5)[4] ?? "";
   return cluster === "" ? "*" : (cluster as ClusterName);

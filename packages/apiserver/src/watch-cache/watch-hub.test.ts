@@ -45,7 +45,7 @@ async function start(options: { ringEventsMax?: number; ringBytesMax?: number } 
 }
 
 describe("the hub", () => {
-  it("hands a change to the listeners of its resource, cluster, namespace and object, and to no other", async () => {
+  it("delivers an event to the listeners of its resource, cluster, namespace and object, and to no other", async () => {
     const { hub, put } = await start();
     const key = "/g/r//a/n/x";
     const near = ["/g/r//", "/g/r//a/", "/g/r//a/n/", key].map(
@@ -56,18 +56,18 @@ describe("the hub", () => {
     );
     for (const [each, recorder] of [...near, ...far]) hub.listen(each as StorageKey, recorder);
     const revision = await put(key);
-    await hub.reach(revision, signal);
+    await hub.waitForRevision(revision, signal);
     for (const [each, { events }] of near) assert.deepEqual(events, [`${key}@1`], each);
     for (const [each, { events }] of far) assert.deepEqual(events, [], each);
     await hub.close();
   });
 
-  it("forgets the oldest events beyond its count and its bytes", async () => {
+  it("drops the oldest events beyond its count and its bytes", async () => {
     for (const limits of [{ ringEventsMax: 10 }, { ringBytesMax: 10 * 220 }]) {
       const { hub, put } = await start(limits);
       let newest = 0 as Revision;
       for (let i = 0; i < 100; i++) newest = await put(`/g/r//a/n/x${i}`);
-      await hub.reach(newest, signal);
+      await hub.waitForRevision(newest, signal);
       const left = [...hub.replay(prefix, hub.ringStart)].length;
       assert.ok(left >= 5 && left <= 13, `${left} events are left`);
       assert.equal(hub.ringStart + left, newest);
@@ -75,38 +75,38 @@ describe("the hub", () => {
     }
   });
 
-  it("forgets events between two calls to tidy up, and keeps those behind the last", async () => {
+  it("drops on trimRing the events before its last call, and keeps later ones", async () => {
     const { hub, put } = await start();
-    for (let i = 0; i < 5; i++) await hub.reach(await put(`/g/r//a/n/x${i}`), signal);
-    hub.tidy();
+    for (let i = 0; i < 5; i++) await hub.waitForRevision(await put(`/g/r//a/n/x${i}`), signal);
+    hub.trimRing();
     assert.equal(hub.ringSize, 5);
     const newest = await put("/g/r//a/n/y");
-    await hub.reach(newest, signal);
-    hub.tidy();
+    await hub.waitForRevision(newest, signal);
+    hub.trimRing();
     assert.deepEqual(
       [...hub.replay(prefix, hub.ringStart)].map(({ key }) => key),
       ["/g/r//a/n/y"],
     );
     assert.equal(hub.ringStart, newest - 1);
-    hub.tidy();
+    hub.trimRing();
     assert.deepEqual([hub.ringSize, hub.ringStart], [0, newest]);
     await hub.close();
   });
 
-  it("forgets all events when it is told to, and goes on from there", async () => {
+  it("drops all events on demand, and continues from there", async () => {
     const { hub, put } = await start();
     const heard = new Recorder();
     hub.listen(prefix, heard);
-    for (let i = 0; i < 5; i++) await hub.reach(await put(`/g/r//a/n/x${i}`), signal);
-    hub.forgetRing();
+    for (let i = 0; i < 5; i++) await hub.waitForRevision(await put(`/g/r//a/n/x${i}`), signal);
+    hub.clearRing();
     assert.deepEqual([hub.ringSize, hub.ringStart], [0, hub.revision]);
-    await hub.reach(await put("/g/r//a/n/y"), signal);
+    await hub.waitForRevision(await put("/g/r//a/n/y"), signal);
     assert.equal(heard.events.length, 6);
     assert.equal(hub.ringSize, 1);
     await hub.close();
   });
 
-  it("encodes a change once for all who listen, and keeps no copy of it", async () => {
+  it("encodes an event once for all listeners, and keeps no copy of it", async () => {
     const { hub, put } = await start();
     let encodings = 0;
     const form = { name: "form", encode: () => Buffer.from(`{"n":${++encodings}}`) };
@@ -115,7 +115,7 @@ describe("the hub", () => {
       const onEvent = (event: HubEvent) => seen.push(event.encodeShared("ADDED", form));
       hub.listen(prefix, { onEvent, onLost: () => {} });
     }
-    await hub.reach(await put("/g/r//a/n/x"), signal);
+    await hub.waitForRevision(await put("/g/r//a/n/x"), signal);
     assert.equal(encodings, 1);
     assert.equal(seen[0], seen[2]);
     const [event] = [...hub.replay(prefix, 0 as Revision)];
@@ -125,11 +125,11 @@ describe("the hub", () => {
     await hub.close();
   });
 
-  it("goes on without a gap after the store was away", async () => {
+  it("continues without a gap after the store was unavailable", async () => {
     const { storage, clock, errors, hub, put } = await start();
     const recorder = new Recorder();
     hub.listen(prefix, recorder);
-    await hub.reach(await put("/g/r//a/n/x"), signal);
+    await hub.waitForRevision(await put("/g/r//a/n/x"), signal);
     storage.fail();
     await settle();
     assert.equal(errors.length, 1);
@@ -139,17 +139,17 @@ describe("the hub", () => {
     storage.recover();
     const revision = await put("/g/r//a/n/y");
     clock.advance(100);
-    await hub.reach(revision, signal);
+    await hub.waitForRevision(revision, signal);
     assert.deepEqual(recorder.events, ["/g/r//a/n/x@1", "/g/r//a/n/y@2"]);
     assert.deepEqual(recorder.lost, []);
     await hub.close();
   });
 
-  it("tells listeners that continuity is lost when history was forgotten meanwhile", async () => {
+  it("notifies listeners that continuity is lost when history was compacted meanwhile", async () => {
     const { storage, clock, hub, put } = await start();
     const recorder = new Recorder();
     hub.listen(prefix, recorder);
-    await hub.reach(await put("/g/r//a/n/x"), signal);
+    await hub.waitForRevision(await put("/g/r//a/n/x"), signal);
     storage.fail();
     await settle();
     storage.recover();
@@ -163,17 +163,17 @@ describe("the hub", () => {
     assert.equal(hub.revision, 4);
     const later = new Recorder();
     hub.listen(prefix, later);
-    await hub.reach(await put("/g/r//a/n/z"), signal);
+    await hub.waitForRevision(await put("/g/r//a/n/z"), signal);
     assert.deepEqual(later.events, ["/g/r//a/n/z@5"]);
     assert.deepEqual(recorder.events, ["/g/r//a/n/x@1"]);
     await hub.close();
   });
 
-  it("reach ends with its signal, and with the hub", async () => {
+  it("a wait for a revision ends with its signal, and with the hub", async () => {
     const { hub } = await start();
     const leaving = new AbortController();
-    const left = hub.reach(99 as Revision, leaving.signal);
-    const closed = hub.reach(99 as Revision, signal);
+    const left = hub.waitForRevision(99 as Revision, leaving.signal);
+    const closed = hub.waitForRevision(99 as Revision, signal);
     leaving.abort(new Error("gone"));
     await assert.rejects(left, { message: "gone" });
     const refused = assert.rejects(closed, { code: "closed" });
@@ -181,13 +181,13 @@ describe("the hub", () => {
     await refused;
   });
 
-  it("ends all waits before it ends itself, and lets nobody begin one", async () => {
+  it("ends all waits before it closes, and rejects new ones", async () => {
     const { hub } = await start();
-    const refused = assert.rejects(hub.reach(99 as Revision, signal), { code: "closed" });
-    hub.endWaits();
+    const refused = assert.rejects(hub.waitForRevision(99 as Revision, signal), { code: "closed" });
+    hub.cancelWaits();
     await refused;
-    await assert.rejects(hub.reach(99 as Revision, signal), { code: "closed" });
-    await hub.reach(hub.revision, signal);
+    await assert.rejects(hub.waitForRevision(99 as Revision, signal), { code: "closed" });
+    await hub.waitForRevision(hub.revision, signal);
     await hub.close();
   });
 });

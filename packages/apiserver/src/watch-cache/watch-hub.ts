@@ -3,11 +3,12 @@
  *
  *     storage.watch("") ──► ring of recent events ──► index by prefix ──► each watcher's bounded buffer
  *
- * A watcher is found by looking up the four prefixes of a changed key (resource, cluster, namespace, object), so a change costs
- * the watchers it concerns and not those it does not. A watcher that cannot keep up is ended, never allowed to hold memory.
+ * Watchers are found by the four prefixes of a changed key (resource, cluster, namespace, object),
+ * so an event costs work only for matching watchers. A watcher that cannot keep up is ended,
+ * instead of holding memory.
  */
 import { type Clock, type Supervisor, sleep } from "@kcp-ts/machinery/base";
-import { changeBytes } from "../storage/feed.ts";
+import { changeBytes } from "../storage/change-feed.ts";
 import {
   isStorageError,
   type Revision,
@@ -16,27 +17,27 @@ import {
   StorageError,
   type StorageKey,
 } from "../storage/index.ts";
-import { type GroupedWatcher, WatcherGroup } from "./crowd.ts";
+import { ClusterDeletions } from "./cluster-deletions.ts";
 import { FanOut } from "./fan-out.ts";
-import { ClusterDeletions } from "./gone-clusters.ts";
 import { HubEvent } from "./hub-event.ts";
-import { clearMemoizedConcat } from "./joined.ts";
+import { clearMemoizedConcat } from "./memoized-concat.ts";
+import { type GroupedWatcher, WatcherGroup } from "./watcher-group.ts";
 
 export interface HubListener {
-  /** Called in revision order, in the turn in which the change reached the hub. */
+  /** Called in revision order, in the turn in which the event reached the hub. */
   onEvent(event: HubEvent): void;
-  /** Continuity is lost: nothing that comes later connects to what came before. */
+  /** Called when continuity is lost: later events do not connect to earlier ones. */
   onLost(error: StorageError): void;
 }
 
-/** A client's watch: it may hear of a change a few turns later, and in the right order all the same. */
+/** A client's watch: it may be notified of an event a few turns later, but in order. */
 export interface HubWatcher extends GroupedWatcher {
   onLost(error: StorageError): void;
 }
 
 export interface HubSubscription {
-  /** Whether there is something that the watcher has not been told yet. */
-  readonly isBehind: boolean;
+  /** Whether the watcher has unsent events. */
+  readonly isLagging: boolean;
   stop(): void;
 }
 
@@ -51,13 +52,16 @@ export interface WatchHubOptions {
 
 interface Waiter {
   readonly revision: Revision;
-  /** What comes after an interruption does as well. */
+  /** The wait also ends at events after an interruption. */
   readonly mayBeInterrupted: boolean;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Changes the hub may be behind its storage before it is ended and starts anew. */
+/**
+ * The number of events that the hub may be behind its storage before the feed is ended and
+ * restarted.
+ */
 const feedBufferedMax = 100_000;
 const restartDelayMs = 100;
 /** Watches that begin further back read the store's history first. */
@@ -65,22 +69,22 @@ const ringEventsDefaultMax = 20_000;
 const ringBytesDefaultMax = 8 << 20;
 
 export class WatchHub {
-  /** Where tables by logical cluster learn what they need not keep. */
-  readonly gone = new ClusterDeletions(this);
+  /** Notifies tables with entries per logical cluster of deleted clusters. */
+  readonly clusterDeletions = new ClusterDeletions(this);
   readonly #options: WatchHubOptions;
   readonly #stop = new AbortController();
   readonly #listeners = new Map<StorageKey, Set<HubListener>>();
-  readonly #crowds = new Map<StorageKey, WatcherGroup>();
+  readonly #watcherGroups = new Map<StorageKey, WatcherGroup>();
   readonly #fanOut = new FanOut();
   readonly #waiters: Waiter[] = [];
   #ring: HubEvent[] = [];
   #ringBytes = 0;
   #ringStart = revisionZero;
   #revision = revisionZero;
-  #tidiedTo = revisionZero;
+  #trimmedTo = revisionZero;
   #running: Promise<void> | undefined;
-  #hasEndedWaits = false;
-  /** Bytes of all changes ever seen: what size-based compaction goes by. */
+  #hasCancelledWaits = false;
+  /** The bytes of all events since the start: the measure of size-based compaction. */
   changedBytes = 0;
 
   constructor(options: WatchHubOptions) {
@@ -95,7 +99,7 @@ export class WatchHub {
     this.#running = supervisor.runTask("watch-cache", signal, () => this.#run());
   }
 
-  /** Every event up to here has been handed on. */
+  /** All events up to this revision have been delivered. */
   get revision(): Revision {
     return this.#revision;
   }
@@ -105,27 +109,30 @@ export class WatchHub {
     return this.#ringStart;
   }
 
-  /** Forgets the events that were there at the last call already: the store has them, if anybody asks so late. */
-  tidy(): void {
-    const tidiedTo = this.#tidiedTo;
+  /**
+   * Drops the events that were in the ring at the last call already: the store has them for late
+   * watches.
+   */
+  trimRing(): void {
+    const tidiedTo = this.#trimmedTo;
     this.#dropWhile(({ revision }) => revision <= tidiedTo);
-    this.#tidiedTo = this.#revision;
-    this.gone.tidy();
+    this.#trimmedTo = this.#revision;
+    this.clusterDeletions.repeatNotifications();
     clearMemoizedConcat();
   }
 
-  /** Forgets all events: the store has them. */
-  forgetRing(): void {
+  /** Drops all events: the store has them. */
+  clearRing(): void {
     this.#dropWhile(() => true);
     clearMemoizedConcat();
   }
 
-  /** Events that are held. */
+  /** The number of events in the ring. */
   get ringSize(): number {
     return this.#ring.length;
   }
 
-  /** Prefixes that somebody listens under. */
+  /** The number of prefixes with a listener. */
   get listenedPrefixes(): number {
     return this.#listeners.size;
   }
@@ -144,28 +151,28 @@ export class WatchHub {
     };
   }
 
-  follow(prefix: StorageKey, watcher: HubWatcher): HubSubscription {
-    let crowd = this.#crowds.get(prefix);
+  subscribe(prefix: StorageKey, watcher: HubWatcher): HubSubscription {
+    let crowd = this.#watcherGroups.get(prefix);
     if (crowd === undefined) {
-      crowd = new WatcherGroup(this.#fanOut.logs);
-      this.#crowds.set(prefix, crowd);
+      crowd = new WatcherGroup(this.#fanOut.logSize);
+      this.#watcherGroups.set(prefix, crowd);
     }
     const joined = crowd;
-    const place = joined.join(watcher);
+    const place = joined.add(watcher);
     return {
-      get isBehind() {
+      get isLagging() {
         return place.next < joined.end;
       },
       stop: () => {
-        joined.leave(place);
-        if (joined.places.size > 0 || this.#crowds.get(prefix) !== joined) return;
-        this.#crowds.delete(prefix);
-        this.#fanOut.forget(joined);
+        joined.remove(place);
+        if (joined.cursors.size > 0 || this.#watcherGroups.get(prefix) !== joined) return;
+        this.#watcherGroups.delete(prefix);
+        this.#fanOut.remove(joined);
       },
     };
   }
 
-  /** Recent events under a prefix after a revision that the ring still reaches. */
+  /** Recent events under a prefix after a revision that the ring still covers. */
   *replay(prefix: StorageKey, afterRevision: Revision): Generator<HubEvent> {
     let low = 0;
     let high = this.#ring.length;
@@ -182,25 +189,26 @@ export class WatchHub {
   }
 
   /**
-   * Resolves when the hub has handed on everything up to `revision`: what was read at it, and what listeners heard since, are one state. Throws `compacted` when
-   * the feed was interrupted on the way: then they are not, and it is to be read anew. The caller bounds the wait.
+   * Resolves when the hub has delivered everything up to `revision`: a read at this revision and
+   * the later events form one state. Throws `compacted` when the feed was interrupted meanwhile:
+   * then they do not, and the caller has to read again. The caller bounds the wait.
    */
-  reach(revision: Revision, signal: AbortSignal): Promise<void> {
+  waitForRevision(revision: Revision, signal: AbortSignal): Promise<void> {
     return this.#wait(revision, signal, false);
   }
 
   /**
-   * Resolves when nobody who asks the hub's listeners from now on is told anything older than `revision`: they have heard of it, or were told to begin anew behind it.
-   * For whoever has read nothing himself.
+   * Resolves when the hub's listeners have no state older than `revision`: they have seen it, or
+   * were notified to restart after it. For callers that have read nothing themselves.
    */
-  seen(revision: Revision, signal: AbortSignal): Promise<void> {
+  waitUntilSeen(revision: Revision, signal: AbortSignal): Promise<void> {
     return this.#wait(revision, signal, true);
   }
 
   async #wait(revision: Revision, signal: AbortSignal, mayBeInterrupted: boolean): Promise<void> {
     if (this.#revision >= revision) return;
     signal.throwIfAborted();
-    if (this.#hasEndedWaits) throw stopping();
+    if (this.#hasCancelledWaits) throw stopping();
     let onAbort: (() => void) | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
@@ -220,24 +228,27 @@ export class WatchHub {
   }
 
   /**
-   * Nobody waits for a revision any more. A store that has fallen silent would hold for ever whoever does, and with him the server that waits for its own loops
-   * before it closes the hub.
+   * Ends all waits for revisions. A store without events would block them for ever, and with them
+   * the server, which waits for its own controllers before it closes the hub.
    */
-  endWaits(): void {
-    this.#hasEndedWaits = true;
+  cancelWaits(): void {
+    this.#hasCancelledWaits = true;
     for (const waiter of this.#waiters.splice(0)) waiter.reject(stopping());
   }
 
-  /** Whether the server stops: the failures of loops that waited for their own writes mean nothing else. */
+  /**
+   * Whether the server stops: errors of controllers that waited for their own writes are expected
+   * then.
+   */
   get isStopping(): boolean {
-    return this.#hasEndedWaits;
+    return this.#hasCancelledWaits;
   }
 
   async close(): Promise<void> {
-    this.endWaits();
+    this.cancelWaits();
     this.#stop.abort(new StorageError("closed", "the hub was closed"));
     await this.#running;
-    this.#lose(stopping());
+    this.#notifyLost(stopping());
   }
 
   async #run(): Promise<void> {
@@ -247,8 +258,8 @@ export class WatchHub {
         await this.#follow();
       } catch (error) {
         if (signal.aborted) return;
-        // `closed` is the store's end, and only the owner closes it.
-        if (isStorageError(error, "closed")) return this.#lose(error);
+        // `closed` means that the owner has closed the store.
+        if (isStorageError(error, "closed")) return this.#notifyLost(error);
         this.#options.onError(error);
         await this.#restart(error);
       }
@@ -272,30 +283,30 @@ export class WatchHub {
     this.#ring.push(event);
     this.#ringBytes += event.bytes;
     this.#revision = event.revision;
-    if (this.#listeners.size > 0 || this.#crowds.size > 0) {
-      this.#tell(event);
-      event.forgetEncoded();
+    if (this.#listeners.size > 0 || this.#watcherGroups.size > 0) {
+      this.#dispatch(event);
+      event.clearEncoded();
     }
     this.#trim();
     this.#wake();
   }
 
   /** `/g/r/i/c/ns/name` is under `/g/r/`, `/g/r/i/`, `/g/r/i/c/`, `/g/r/i/c/ns/`, and is itself. */
-  #tell(event: HubEvent): void {
+  #dispatch(event: HubEvent): void {
     const { key } = event;
     let slashes = 0;
     for (let at = 0; at < key.length; at++) {
       if (key.charCodeAt(at) === 0x2f && ++slashes >= 3)
-        this.#tellUnder(key.slice(0, at + 1) as StorageKey, event);
+        this.#dispatchUnder(key.slice(0, at + 1) as StorageKey, event);
     }
-    this.#tellUnder(key, event);
+    this.#dispatchUnder(key, event);
   }
 
-  #tellUnder(prefix: StorageKey, event: HubEvent): void {
+  #dispatchUnder(prefix: StorageKey, event: HubEvent): void {
     const listeners = this.#listeners.get(prefix);
     if (listeners !== undefined) for (const listener of listeners) listener.onEvent(event);
-    const crowd = this.#crowds.get(prefix);
-    if (crowd !== undefined) this.#fanOut.tell(crowd, event);
+    const crowd = this.#watcherGroups.get(prefix);
+    if (crowd !== undefined) this.#fanOut.publish(crowd, event);
   }
 
   #advance(revision: Revision): void {
@@ -330,7 +341,10 @@ export class WatchHub {
     if (drop > 0) this.#ring = this.#ring.slice(drop);
   }
 
-  /** History was compacted under us or the store failed: listeners must start anew, from wherever the store is by then. */
+  /**
+   * History was compacted or the store failed: listeners must restart at the store's current
+   * revision.
+   */
   async #restart(cause: unknown): Promise<void> {
     const { storage, clock } = this.#options;
     const { signal } = this.#stop;
@@ -340,7 +354,7 @@ export class WatchHub {
         await sleep(clock, restartDelayMs, signal);
         const revision = await storage.currentRevision({ signal });
         if (resumable) return;
-        this.#lose(
+        this.#notifyLost(
           new StorageError("compacted", "the change feed was interrupted", {
             cause,
             oldest: revision,
@@ -355,15 +369,15 @@ export class WatchHub {
     }
   }
 
-  #lose(error: StorageError): void {
+  #notifyLost(error: StorageError): void {
     const all = [...this.#listeners.values()].flatMap((listeners) => [...listeners]);
     this.#listeners.clear();
-    const crowds = [...this.#crowds.values()];
-    this.#crowds.clear();
+    const crowds = [...this.#watcherGroups.values()];
+    this.#watcherGroups.clear();
     for (const listener of all) listener.onLost(error);
     for (const crowd of crowds) {
-      this.#fanOut.forget(crowd);
-      for (const { member } of [...crowd.places]) (member as HubWatcher).onLost(error);
+      this.#fanOut.remove(crowd);
+      for (const { watcher } of [...crowd.cursors]) (watcher as HubWatcher).onLost(error);
     }
     const isOver = error.code === "closed";
     const staying = this.#waiters.filter(({ mayBeInterrupted }) => mayBeInterrupted && !isOver);

@@ -25,14 +25,14 @@ async function place() {
     const key = `${prefix}n/${name}` as StorageKey;
     const value = Buffer.from(`{"n":"${name}"}`);
     const revision = await storage.commit({ key, value, expected: "absent" }, { signal });
-    await hub.reach(revision, signal);
+    await hub.waitForRevision(revision, signal);
   };
   const watch = (left: AbortSignal, more: Partial<WatchRequest> = {}) =>
     new Watcher(
       {
         prefix,
         selection: undefined,
-        form: { name: "raw", encode: ({ value }) => Buffer.from(value) },
+        encoding: { name: "raw", encode: ({ value }) => Buffer.from(value) },
         initial: undefined,
         afterRevision: toRevision(0),
         bookmark: undefined,
@@ -47,13 +47,13 @@ async function place() {
   return { hub, clock, put, watch };
 }
 
-/** Lets what can go on without time go on. */
+/** Lets all pending work without timers run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 const textOf = ({ value }: IteratorResult<Uint8Array>) => Buffer.from(value ?? "").toString();
 
 describe("the reader of a watch", () => {
-  it("gets what waits for it together, and what comes later at once", async () => {
+  it("gets queued events together, and later events at once", async () => {
     const { hub, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
@@ -68,14 +68,14 @@ describe("the reader of a watch", () => {
     await hub.close();
   });
 
-  it("gets the rest from the store when the hub forgets its events while it reads them", async () => {
+  it("gets the remaining events from the store when the hub drops them while it reads", async () => {
     const { hub, put, watch } = await place();
     const names = Array.from({ length: 10 }, (_, i) => `${i}`.padStart(100 << 10, "x"));
     for (const name of names) await put(name);
     const watcher = watch(signal);
     let text = textOf(await watcher.next());
     assert.ok(!text.includes("x9"), "the first chunk has all of it");
-    hub.forgetRing();
+    hub.clearRing();
     while (!text.includes("x9")) {
       const chunk = await watcher.next();
       assert.equal(chunk.done, false, text.slice(-200));
@@ -93,7 +93,7 @@ describe("the reader of a watch", () => {
     await hub.close();
   });
 
-  it("is never told less than it began with, by bookmarks of a hub that is behind", async () => {
+  it("gets no bookmark older than its first revision from a hub that is behind", async () => {
     const { hub, watch, put } = await place();
     await put("first");
     const bookmark = (revision: Revision) => Buffer.from(`{"rv":${revision}}`);
@@ -115,7 +115,7 @@ describe("the reader of a watch", () => {
     await hub.close();
   });
 
-  it("is told that it is over when it leaves while it waits, and ever after", async () => {
+  it("gets the end of the watch when it leaves while it waits, and on every read after", async () => {
     const { hub, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
@@ -128,7 +128,7 @@ describe("the reader of a watch", () => {
     await hub.close();
   });
 
-  it("is told that it is over when its time is up, after all that it was told of", async () => {
+  it("gets the end of the watch at its timeout, after all events before it", async () => {
     const { hub, clock, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
@@ -143,7 +143,7 @@ describe("the reader of a watch", () => {
     await hub.close();
   });
 
-  it("reads an error when the history is lost while it waits, and nothing after it", async () => {
+  it("gets an error when history is lost while it waits, and nothing after the error", async () => {
     const { hub, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
@@ -156,14 +156,14 @@ describe("the reader of a watch", () => {
   });
 });
 
-describe("what is noted of a watch", () => {
+describe("the audit record of a watch", () => {
   const noted = (watcher: Watcher) => {
     const told: string[] = [];
-    watcher.note({ onBegin: () => told.push("begun"), onEnd: () => told.push("ended") });
+    watcher.observe({ onBegin: () => told.push("begun"), onEnd: () => told.push("ended") });
     return told;
   };
 
-  it("is nothing when nobody reads it", async () => {
+  it("is absent when no sink reads it", async () => {
     const { hub, watch } = await place();
     const watcher = watch(signal);
     const told = noted(watcher);
@@ -172,7 +172,7 @@ describe("what is noted of a watch", () => {
     await hub.close();
   });
 
-  it("is its beginning and its end once each, whoever ends it, and however often", async () => {
+  it("has the beginning and the end once each, for every cause and number of ends", async () => {
     for (const end of ["reader", "client", "server", "history"] as const) {
       const { hub, put, watch } = await place();
       const left = new AbortController();
@@ -214,13 +214,13 @@ async function watched(write: (put: (name: string) => Promise<void>) => Promise<
     );
   };
   await put("before");
-  await hub.reach(toRevision(1), signal);
+  await hub.waitForRevision(toRevision(1), signal);
   const left = new AbortController();
   const watcher = new Watcher(
     {
       prefix,
       selection: undefined,
-      form: { name: "raw", encode: ({ value }) => Buffer.from(value) },
+      encoding: { name: "raw", encode: ({ value }) => Buffer.from(value) },
       initial: undefined,
       afterRevision: toRevision(0),
       bookmark: undefined,
@@ -244,7 +244,7 @@ async function watched(write: (put: (name: string) => Promise<void>) => Promise<
 }
 
 describe("a watch that goes from history to live events", () => {
-  it("misses nothing, at whichever step of the way it happens", async () => {
+  it("misses no event, at whichever step of the transition the event arrives", async () => {
     for (let steps = 0; steps < 40; steps++) {
       const seen = await watched(async (put) => {
         for (let step = 0; step < steps; step++) await Promise.resolve();

@@ -1,43 +1,47 @@
 /**
- * One open watch: what it has not yet sent, and where it is in history.
+ * One open watch: its unsent events, and its position in history.
  *
  *     initial objects ──► history that only storage has ──► the hub's ring ──► live events
  *
- * Every step hands over at a revision; an event at or before the last one sent is never sent again. What waits to be sent is
- * bounded: a client that cannot keep up is ended and resumes from its last resourceVersion.
+ * Every step hands over at a revision; an event at or before the last one sent is never sent again.
+ * The queue is bounded: a watch whose client cannot keep up is ended, and the client resumes from
+ * its last resourceVersion.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { CallbackBody, ObservableBody } from "../request/api-request.ts";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
+import type { EventRange } from "./event-range.ts";
 import {
   type EventEncoding,
+  type EventType,
   encodeFrame,
   eventTypeFor,
   HubEvent,
   type Selection,
 } from "./hub-event.ts";
 import { initialFrame } from "./initial-frames.ts";
-import { memoizedConcat } from "./joined.ts";
+import { memoizedConcat } from "./memoized-concat.ts";
 import type { ListResult } from "./object-reader.ts";
-import type { EventRange } from "./run.ts";
 import type { UnreadAccount } from "./unread-budget.ts";
 import type { HubSubscription, HubWatcher, WatchHub } from "./watch-hub.ts";
 
 export interface WatchRequest {
   readonly prefix: StorageKey;
   readonly selection: Selection | undefined;
-  readonly form: EventEncoding;
-  /** Objects to begin with, as ADDED events; undefined to begin with what happened after `afterRevision`. */
+  readonly encoding: EventEncoding;
+  /**
+   * The initial objects, as ADDED events; undefined to begin with the events after `afterRevision`.
+   */
   readonly initial: ListResult | undefined;
   readonly afterRevision: Revision;
-  /** Makes a BOOKMARK object; undefined when the client did not ask for bookmarks. */
+  /** Encodes a BOOKMARK object; undefined when the client did not request bookmarks. */
   readonly bookmark: ((revision: Revision, isInitialEventsEnd: boolean) => Buffer) | undefined;
-  /** Makes the object of an ERROR event. */
+  /** Encodes the object of an ERROR event. */
   readonly errorObject: (error: unknown) => Buffer;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Where it is counted what the client has not read. */
+  /** Counts the memory that the client has not read. */
   readonly unread: UnreadAccount;
 }
 
@@ -48,101 +52,151 @@ export interface WatcherContext {
 }
 
 export const watcherLimits = {
-  /** Events that may wait to be sent to one client. */
+  /** Events in the queue of one client. */
   bufferedEventsMax: 4096,
-  /** Bytes that may wait to be sent to one client. */
+  /** Bytes in the queue of one client. */
   bufferedBytesMax: 16 << 20,
   /** Bytes are handed to the socket in chunks of about this size, or of one event. */
   chunkBytes: 64 << 10,
 } as const;
 
+interface UnencodedEvent {
+  readonly event: HubEvent;
+  readonly type: EventType;
+  readonly form: EventEncoding;
+}
+
 type Chunk = IteratorResult<Uint8Array, undefined>;
-type Notes = Parameters<ObservableBody["note"]>[0];
+type Notes = Parameters<ObservableBody["observe"]>[0];
 
 const over: Chunk = { done: true, value: undefined };
 
 /**
- * Read by one reader: chunk by chunk as a stream, or, once it is live, by whoever is called when there is something. In between there is no
- * generator: an event goes from the hub to the reader and leaves nothing behind.
+ * Has one reader: chunk by chunk as a stream, or, once it is live, by a callback on new data. No
+ * generator is in between: an event goes from the hub to the reader and leaves no garbage behind.
  */
 export class Watcher
   implements HubWatcher, ObservableBody, CallbackBody, AsyncIterator<Uint8Array, undefined>
 {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
-  /** Only there while it reads history. */
+  /** Set only while the watch reads history. */
   #stop: AbortController | undefined;
-  /** The first event that waits to be taken; most of the time there is no second one. */
+  /** The first queued event; most of the time there is no second one. */
   #first: Buffer | undefined;
-  #more: Buffer[] = [];
+  #pending: Buffer[] = [];
   #pendingBytes = 0;
+  /** Live events in a form that takes several turns of the event loop, and what came after them. */
+  #unencoded: UnencodedEvent[] = [];
+  #unencodedBytes = 0;
   #lastRevision: Revision;
   #isFirst = true;
-  /** Set when it hears of changes as they happen. */
+  /** Set while the watch gets live events. */
   #live: HubSubscription | undefined;
-  /** A tick came while the watch was still catching up: it is told as soon as it has. */
+  /** A tick came while events were pending: the bookmark is sent after them. */
   #isBookmarkDue = false;
   #end: { error?: unknown } | undefined;
-  #isGivenUp = false;
-  /** Called when there is something to take. */
+  #isEvicted = false;
+  /** Called when there is a chunk to read, or the end. */
   #onReady: (() => void) | undefined;
-  /** Until it is live. */
-  #beginning: AsyncGenerator<Uint8Array, undefined> | undefined;
+  /** Set until the watch is live. */
+  #initialChunks: AsyncGenerator<Uint8Array, undefined> | undefined;
   #stage: "new" | "beginning" | "live" | "over" = "new";
   #timer: { cancel(): void } | undefined;
-  readonly #notes: Notes[] = [];
+  readonly #observers: Notes[] = [];
 
   constructor(request: WatchRequest, context: WatcherContext) {
     this.#request = request;
     this.#context = context;
     this.#lastRevision = request.initial?.revision ?? request.afterRevision;
-    request.unread.onEvict = () => this.#giveUp();
+    request.unread.onEvict = () => this.#evict();
   }
 
   onEvent(event: HubEvent): void {
-    this.#tell(event);
+    this.#deliver(event);
   }
 
-  onRun(run: EventRange): number {
-    const isPlain = this.#request.selection === undefined && !this.#isFirst;
-    if (isPlain && run.first.revision > this.#lastRevision) {
-      this.#lastRevision = run.last.revision;
-      return this.#push(run.encoded(this.#form()));
+  onEventRange(range: EventRange): number {
+    const { selection, encoding } = this.#request;
+    const isPlain =
+      selection === undefined && !this.#isFirst && encoding.encodeResumable === undefined;
+    if (isPlain && range.first.revision > this.#lastRevision) {
+      this.#lastRevision = range.last.revision;
+      return this.#push(range.encoded(this.#nextEncoding()));
     }
-    return run.events.reduce((bytes, event) => bytes + this.#tell(event), 0);
+    return range.events.reduce((bytes, event) => bytes + this.#deliver(event), 0);
   }
 
-  /** Says how many bytes that was. */
-  #tell(event: HubEvent): number {
+  /** Returns the number of bytes. */
+  #deliver(event: HubEvent): number {
     if (event.revision <= this.#lastRevision) return 0;
     this.#lastRevision = event.revision;
     const type = eventTypeFor(event, this.#request.selection);
-    return type === undefined ? 0 : this.#push(event.encodeShared(type, this.#form()));
+    if (type === undefined) return 0;
+    const form = this.#nextEncoding();
+    if (this.#unencoded.length > 0) return this.#encodeLater({ event, type, form });
+    const encoded = event.encodeSharedYielding(type, form);
+    return encoded instanceof Promise
+      ? this.#encodeLater({ event, type, form })
+      : this.#push(encoded);
   }
 
-  get isHeld(): boolean {
-    return this.#first !== undefined;
+  /** Keeps the order: what comes after an event that takes several turns waits for it. */
+  #encodeLater(waiting: UnencodedEvent): number {
+    if (this.#end !== undefined) return 0;
+    this.#unencoded.push(waiting);
+    this.#unencodedBytes += waiting.event.bytes;
+    if (this.#unencodedBytes > watcherLimits.bufferedBytesMax) this.#evict();
+    else if (this.#unencoded.length === 1) void this.#encodeWaiting();
+    return 0;
+  }
+
+  async #encodeWaiting(): Promise<void> {
+    for (;;) {
+      const [next] = this.#unencoded;
+      if (next === undefined) break;
+      const { event, type, form } = next;
+      try {
+        const encoded = await event.encodeSharedYielding(type, form);
+        if (this.#isOver) return;
+        this.#push(encoded);
+      } catch (error) {
+        this.#finish({ error });
+      }
+      if (this.#isOver) return;
+      this.#unencoded.shift();
+      this.#unencodedBytes -= event.bytes;
+    }
+    if (this.#isBookmarkDue) this.onTick();
+  }
+
+  get #isOver(): boolean {
+    return this.#end !== undefined || this.#stage === "over";
+  }
+
+  get isBackpressured(): boolean {
+    return this.#first !== undefined || this.#unencoded.length > 0;
   }
 
   onLost(error: StorageError): void {
     this.#finish(error.code === "closed" ? {} : { error });
   }
 
-  onLeftBehind(): void {
+  onFellBehind(): void {
     this.#finish({});
   }
 
-  /** Tells an idle client how far history has come; called by the owner's one timer. */
+  /** Sends a bookmark to an idle client; called by the owner's one timer. */
   onTick(): void {
     if (this.#request.bookmark === undefined) return;
-    if (this.#live === undefined) {
-      this.#isBookmarkDue = true;
-      return;
-    }
-    // In a crowd the hub may be ahead of what this client was told, and behind the state that it began with, which came from the store.
+    // A bookmark promises that every event before it was sent.
+    this.#isBookmarkDue = this.#live === undefined || this.#unencoded.length > 0;
+    if (this.#live === undefined || this.#isBookmarkDue) return;
+    // In a group the hub may be ahead of the events that this client was sent, and behind the
+    // initial state of the watch, which came from the store.
     const { revision: reached } = this.#context.hub;
     const last = this.#lastRevision;
-    const revision = this.#live.isBehind || reached < last ? last : reached;
+    const revision = this.#live.isLagging || reached < last ? last : reached;
     this.#push(encodeFrame("BOOKMARK", this.#request.bookmark(revision, false)));
   }
 
@@ -151,8 +205,8 @@ export class Watcher
     this.#finish({});
   }
 
-  note(notes: Notes): void {
-    this.#notes.push(notes);
+  observe(notes: Notes): void {
+    this.#observers.push(notes);
   }
 
   [Symbol.asyncIterator](): this {
@@ -161,12 +215,12 @@ export class Watcher
 
   async next(): Promise<Chunk> {
     if (this.#stage === "new" || this.#stage === "beginning") {
-      this.#beginning ??= this.beginning();
-      const chunk = await this.#beginning.next();
+      this.#initialChunks ??= this.initialChunks();
+      const chunk = await this.#initialChunks.next();
       if (chunk.done === false) return chunk;
-      this.#beginning = undefined;
+      this.#initialChunks = undefined;
     }
-    for (let taken = this.take(); ; taken = this.take()) {
+    for (let taken = this.read(); ; taken = this.read()) {
       if (taken === "over") return over;
       if (taken !== undefined) return { done: false, value: taken };
       await new Promise<void>((resolve) => {
@@ -177,26 +231,26 @@ export class Watcher
   }
 
   async return(): Promise<Chunk> {
-    await this.leave();
+    await this.cancel();
     return over;
   }
 
-  async leave(): Promise<void> {
+  async cancel(): Promise<void> {
     this.#finish({});
-    if (this.#stage === "beginning") await this.#beginning?.return(undefined);
+    if (this.#stage === "beginning") await this.#initialChunks?.return(undefined);
     this.#conclude();
   }
 
-  follow(onReady: () => void): void {
+  onReadable(onReady: () => void): void {
     this.#onReady = onReady;
   }
 
-  get readyBytes(): number {
+  get readableBytes(): number {
     const hasEnd = this.#end !== undefined || this.#stage === "over";
     return this.#pendingBytes === 0 && hasEnd ? 1 : this.#pendingBytes;
   }
 
-  take(): Uint8Array | "over" | undefined {
+  read(): Uint8Array | "over" | undefined {
     if (this.#stage === "over") return "over";
     if (this.#first !== undefined) return this.#takePending(this.#first);
     if (this.#end === undefined) return undefined;
@@ -213,22 +267,22 @@ export class Watcher
       this.onTick();
       this.#finish({});
     });
-    // The client may have left before anybody began to read.
+    // The client may have disconnected before the first read.
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener("abort", this.#onAbort, { once: true });
-    for (const { onBegin } of this.#notes) onBegin?.();
+    for (const { onBegin } of this.#observers) onBegin?.();
   }
 
   readonly #onAbort = () => this.#finish({});
 
-  async *beginning(): AsyncGenerator<Uint8Array, undefined> {
+  async *initialChunks(): AsyncGenerator<Uint8Array, undefined> {
     if (this.#stage !== "new") return;
     this.#begin();
     try {
       yield* this.#catchUp();
-      // Whoever wanted no more in between has ended it.
+      // The reader cancelled the watch meanwhile.
       if ((this.#stage as string) === "over") return;
-      this.#goLive();
+      this.#subscribe();
       this.#stage = "live";
     } catch (error) {
       const failure = this.#failed(error);
@@ -238,12 +292,13 @@ export class Watcher
 
   async *#catchUp(): AsyncGenerator<Uint8Array, undefined> {
     yield* this.#sendInitial();
-    // The hub may have forgotten what was still to be sent: then the rest is history as well.
+    // The hub may have dropped events that were still unsent: then they are read as history as
+    // well.
     do yield* this.#sendHistory();
-    while (!(yield* this.#sendRecent()));
+    while (!(yield* this.#sendFromRing()));
   }
 
-  /** What is said last when something went wrong. */
+  /** The ERROR event after a failure. */
   #failed(error: unknown): Uint8Array | "over" {
     this.#conclude();
     const { signal, errorObject } = this.#request;
@@ -254,12 +309,12 @@ export class Watcher
     const before = this.#stage;
     this.#stage = "over";
     this.#drop();
-    if (before === "new") for (const { onUnread } of this.#notes) onUnread?.();
+    if (before === "new") for (const { onUnread } of this.#observers) onUnread?.();
     if (before !== "beginning" && before !== "live") return;
     this.#live?.stop();
     this.#timer?.cancel();
     this.#request.signal.removeEventListener("abort", this.#onAbort);
-    for (const { onEnd } of this.#notes) onEnd();
+    for (const { onEnd } of this.#observers) onEnd();
   }
 
   async *#sendInitial(): AsyncGenerator<Uint8Array> {
@@ -271,8 +326,8 @@ export class Watcher
       yield encodeFrame("BOOKMARK", bookmark(initial.revision, true));
   }
 
-  /** Objects that were read for this watch alone are held by it until it has sent them. */
-  *#sendPage(page: readonly Entry[]): Generator<Uint8Array> {
+  /** Objects that were read for this watch alone are held by its account until they are sent. */
+  async *#sendPage(page: readonly Entry[]): AsyncGenerator<Uint8Array> {
     const { unread } = this.#request;
     const bytes = page.reduce((sum, { value }) => sum + value.length, 0);
     unread.holdCopy(bytes);
@@ -283,12 +338,13 @@ export class Watcher
     }
   }
 
-  *#encodeInitial(entries: readonly Entry[]): Generator<Uint8Array> {
+  async *#encodeInitial(entries: readonly Entry[]): AsyncGenerator<Uint8Array> {
     let chunk: Buffer[] = [];
     let bytes = 0;
     for (const entry of entries) {
-      if (this.#isGivenUp) return;
-      const framed = initialFrame(entry, this.#form());
+      if (this.#isEvicted) return;
+      const made = initialFrame(entry, this.#nextEncoding());
+      const framed = made instanceof Promise ? await made : made;
       chunk.push(framed);
       bytes += framed.length;
       if (bytes < watcherLimits.chunkBytes) continue;
@@ -299,7 +355,7 @@ export class Watcher
     if (chunk.length > 0) yield concatChunks(chunk);
   }
 
-  /** What the hub no longer has in memory comes from storage, until both meet. */
+  /** Events that the hub no longer has come from storage, until both meet. */
   async *#sendHistory(): AsyncGenerator<Uint8Array> {
     const { storage, hub } = this.#context;
     const { prefix, selection } = this.#request;
@@ -315,7 +371,7 @@ export class Watcher
       if (change.kind !== "progress") {
         const event = new HubEvent(change);
         const type = eventTypeFor(event, selection);
-        if (type !== undefined) yield event.encode(type, this.#form());
+        if (type !== undefined) yield await event.encodeYielding(type, this.#nextEncoding());
       }
       if (change.revision > this.#lastRevision) this.#lastRevision = change.revision;
       if (this.#lastRevision >= hub.ringStart) return;
@@ -323,20 +379,21 @@ export class Watcher
   }
 
   /**
-   * What the ring has, handed over at the reader's pace: a long history is not the reader's fault and is not held against its buffer.
-   * When this returns true the watcher has seen nearly everything that the hub has, or is to see no more; false when the hub does not reach back to it.
+   * Sends the events of the ring with backpressure: a long history does not count towards the
+   * client's queue. Returns true when the watch has nearly all events of the hub, or has ended;
+   * false when the ring no longer covers its position.
    */
-  *#sendRecent(): Generator<Uint8Array, boolean> {
+  async *#sendFromRing(): AsyncGenerator<Uint8Array, boolean> {
     while (this.#end === undefined) {
       if (this.#lastRevision < this.#context.hub.ringStart) return false;
-      const chunk = this.#takeRecent();
+      const chunk = await this.#readRing();
       if (chunk.length === 0) return true;
       yield concatChunks(chunk);
     }
     return true;
   }
 
-  #takeRecent(): Buffer[] {
+  async #readRing(): Promise<Buffer[]> {
     const { hub } = this.#context;
     const { prefix, selection } = this.#request;
     const chunk: Buffer[] = [];
@@ -345,23 +402,31 @@ export class Watcher
       this.#lastRevision = event.revision;
       const type = eventTypeFor(event, selection);
       if (type === undefined) continue;
-      const encoded = event.encode(type, this.#form());
-      chunk.push(encoded);
-      bytes += encoded.length;
+      const made = event.encodeYielding(type, this.#nextEncoding());
+      if (made instanceof Promise) {
+        // The ring moves on meanwhile: what follows is read anew.
+        chunk.push(await made);
+        break;
+      }
+      chunk.push(made);
+      bytes += made.length;
       if (bytes >= watcherLimits.chunkBytes) break;
     }
     return chunk;
   }
 
-  /** Generators take a few turns to hand over: what came in them is taken from the ring in the same turn in which listening begins. */
-  #goLive(): void {
+  /**
+   * Generators take a few turns to hand over: events of these turns are taken from the ring in the
+   * same turn in which listening begins.
+   */
+  #subscribe(): void {
     const { hub } = this.#context;
     const { prefix } = this.#request;
     this.#checkReach();
-    this.#live = hub.follow(prefix, this);
+    this.#live = hub.subscribe(prefix, this);
     for (const event of hub.replay(prefix, this.#lastRevision)) {
       this.onEvent(event);
-      event.forgetEncoded();
+      event.clearEncoded();
     }
     if (this.#isBookmarkDue) this.onTick();
   }
@@ -374,21 +439,24 @@ export class Watcher
     });
   }
 
-  /** As much as fits into a chunk. Events are shared by all their watchers, and so are chunks of those that are equally far behind. */
+  /**
+   * As many events as fit into a chunk. Watchers share events, and those with the same lag share
+   * chunks.
+   */
   #takePending(first: Buffer): Buffer {
     const { unread } = this.#request;
-    if (this.#more.length === 0) {
+    if (this.#pending.length === 0) {
       this.#first = undefined;
       this.#pendingBytes = 0;
       unread.release(first);
       return first;
     }
     let [count, bytes] = [0, first.length];
-    while (count < this.#more.length && bytes < watcherLimits.chunkBytes) {
-      bytes += (this.#more[count++] as Buffer).length;
+    while (count < this.#pending.length && bytes < watcherLimits.chunkBytes) {
+      bytes += (this.#pending[count++] as Buffer).length;
     }
-    const taken = [first, ...this.#more.splice(0, count)];
-    this.#first = this.#more.shift();
+    const taken = [first, ...this.#pending.splice(0, count)];
+    this.#first = this.#pending.shift();
     this.#pendingBytes -= bytes;
     for (const each of taken) unread.release(each);
     return taken.length === 1 ? first : memoizedConcat(taken);
@@ -397,42 +465,44 @@ export class Watcher
   #drop(): void {
     const { unread } = this.#request;
     if (this.#first !== undefined) unread.release(this.#first);
-    for (const each of this.#more) unread.release(each);
+    for (const each of this.#pending) unread.release(each);
     this.#first = undefined;
-    this.#more = [];
+    this.#pending = [];
     this.#pendingBytes = 0;
+    this.#unencoded = [];
+    this.#unencodedBytes = 0;
   }
 
-  /** Some forms say more in the first event than in later ones: a table its columns. */
-  #form(): EventEncoding {
-    const { form } = this.#request;
-    if (!this.#isFirst) return form;
+  /** Some encodings have more in the first event than in later ones: a table has its columns. */
+  #nextEncoding(): EventEncoding {
+    const { encoding } = this.#request;
+    if (!this.#isFirst) return encoding;
     this.#isFirst = false;
-    return form.first ?? form;
+    return encoding.first ?? encoding;
   }
 
   #push(bytes: Buffer): number {
     if (this.#end !== undefined) return 0;
     if (this.#first === undefined) this.#first = bytes;
-    else this.#more.push(bytes);
+    else this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
     this.#request.unread.hold(bytes);
     if (
-      this.#more.length >= watcherLimits.bufferedEventsMax ||
+      this.#pending.length >= watcherLimits.bufferedEventsMax ||
       this.#pendingBytes > watcherLimits.bufferedBytesMax
     ) {
-      this.#giveUp();
+      this.#evict();
       return 0;
     }
-    // Counting it may have been too much.
-    if (this.#isGivenUp) return 0;
+    // Accounting for the event may have evicted this watch.
+    if (this.#isEvicted) return 0;
     this.#onReady?.();
     return bytes.length;
   }
 
-  /** Its client is too slow: what it has not taken is forgotten, and it lists anew. */
-  #giveUp(): void {
-    this.#isGivenUp = true;
+  /** The client is too slow: its queue is dropped, and the client relists. */
+  #evict(): void {
+    this.#isEvicted = true;
     this.#drop();
     this.#finish({});
   }
@@ -444,7 +514,7 @@ export class Watcher
   }
 }
 
-/** One event needs no copy. */
+/** A single event needs no copy. */
 function concatChunks(chunk: readonly Buffer[]): Buffer {
   return chunk.length === 1 ? (chunk[0] as Buffer) : Buffer.concat(chunk);
 }

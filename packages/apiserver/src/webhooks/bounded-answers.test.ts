@@ -1,4 +1,7 @@
-/** What a webhook answers is a stranger's: bounded in bytes, values, operations and time, and read with rests. */
+/**
+ * The response of a webhook is untrusted: bounded in bytes, values, operations and time, and parsed
+ * while yielding to the event loop.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,12 +16,12 @@ import { bounds } from "@kcp-ts/machinery/bounds";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { createTestAuthority } from "@kcp-ts/testkit";
 import { FakeClock, register, rulesFor, TestServer, WebhookServer } from "../testing/index.ts";
-import { parseResponseObject } from "./webhook-answer.ts";
 import { WebhookClient } from "./webhook-client.ts";
+import { parseResponseObject } from "./webhook-response.ts";
 
 const configmaps = "/clusters/a/api/v1/namespaces/default/configmaps";
 
-describe("the answer of an admission webhook", () => {
+describe("the response of an admission webhook", () => {
   let server: TestServer;
   let webhooks: WebhookServer;
   before(async () => {
@@ -52,13 +55,13 @@ describe("the answer of an admission webhook", () => {
   };
   for (const [title, [raw, words]] of Object.entries(refused))
     it(`with ${title} is refused`, async () => {
-      webhooks.answer("/hook", () => ({ raw: raw() }));
+      webhooks.respondWith("/hook", () => ({ raw: raw() }));
       const { status, message } = await created();
       assert.equal(status, 500);
       assert.match(message, words);
     });
 
-  it("that is deeper than any is refused", () => {
+  it("that is nested too deeply is rejected", () => {
     const deep = Buffer.from(`{"a":${"[".repeat(100)}${"]".repeat(100)}}`);
     const answer = { code: 200, contentType: "", bytes: deep };
     assert.throws(
@@ -85,15 +88,15 @@ describe("the answer of an admission webhook", () => {
   };
   for (const [title, [patch, words]] of Object.entries(patches))
     it(`with a patch of ${title} is refused`, async () => {
-      webhooks.answer("/hook", () => ({ allowed: true, patch: patch() }));
+      webhooks.respondWith("/hook", () => ({ allowed: true, patch: patch() }));
       const { status, message } = await created();
       assert.equal(status, 500);
       assert.match(message, words);
     });
 
-  it("with a large patch that is within the bounds is taken", async () => {
+  it("with a large patch within the limits is accepted", async () => {
     const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, "v"]));
-    webhooks.answer("/hook", () => ({
+    webhooks.respondWith("/hook", () => ({
       allowed: true,
       patch: [{ op: "add", path: "/data", value: data }],
     }));
@@ -134,7 +137,7 @@ describe("a webhook client", () => {
   const answer = bounds.admissionAnswer;
   const config = () => ({ url, service: undefined, caBundle });
 
-  it("gives up on an answer that comes byte by byte when its time is over", async (t) => {
+  it("aborts a response that arrives byte by byte when its timeout passes", async (t) => {
     const clock = new FakeClock();
     const client = new WebhookClient({ clock });
     t.after(() => client.close());
@@ -154,7 +157,7 @@ describe("a webhook client", () => {
     await isClosed;
   });
 
-  it("does not unpack what was packed: it asked for nothing of the kind", async (t) => {
+  it("does not decompress a response: it did not accept any compression", async (t) => {
     const client = new WebhookClient({ clock: new FakeClock() });
     t.after(() => client.close());
     answered = (response) => {
@@ -164,7 +167,7 @@ describe("a webhook client", () => {
     await assert.rejects(client.post(config(), {}, { answer }), /json parse error/);
   });
 
-  it("holds so many bytes of answers for a logical cluster, and has them back when they are read", async (t) => {
+  it("limits the response bytes in flight of a logical cluster, and releases them when they are parsed", async (t) => {
     const limits = { bytesPerTenantMax: 1000, bytesMax: 1500 };
     const client = new WebhookClient({ clock: new FakeClock(), bytesInFlight: limits });
     t.after(() => client.close());

@@ -1,14 +1,17 @@
-/** JSON documents of hosts that tenants name, over HTTPS: bounded in time and size, without redirects. */
+/**
+ * Fetches JSON documents over HTTPS from hosts that tenants name: bounded in time and size, without
+ * redirects.
+ */
 import { request } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { deniedHostError, restrictedLookup } from "./private-addresses.ts";
-import { receiveResponse } from "./webhook-answer.ts";
+import { receiveResponse } from "./webhook-response.ts";
 
 export interface DocumentOptions {
   readonly clock: Clock;
-  /** Refuses hosts on this machine, in its network and at link-local addresses. */
+  /** Rejects hosts on this machine, in its network and at link-local addresses. */
   readonly denyPrivateAddresses?: boolean;
   readonly resolve?: LookupFunction;
 }
@@ -34,7 +37,7 @@ export function tenantDocuments(options: DocumentOptions): Fetch {
         call.destroy();
       };
       const call = request(url, {
-        // A connection that somebody else opened to this name went wherever the name led then.
+        // A pooled connection to this name may go to an address that the name had earlier.
         agent: false,
         headers: { accept: "application/json" },
         ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }),

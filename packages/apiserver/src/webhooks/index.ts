@@ -1,5 +1,6 @@
-/** Calls to hosts that tenants name: an HTTPS client for conversion and admission. */
+/** Calls to hosts that tenants name: an HTTPS client for conversion and admission webhooks. */
 export { type DocumentOptions, tenantDocuments } from "./fetch-document.ts";
+export { documentBytesMax, documentFetcher, fetchTimeoutMs } from "./operator-documents.ts";
 export { deniedHostError, isPrivateAddress, restrictedLookup } from "./private-addresses.ts";
 export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
 export {

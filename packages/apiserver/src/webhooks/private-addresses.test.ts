@@ -72,7 +72,7 @@ describe("a webhook client that denies private addresses", () => {
   }
 });
 
-describe("a webhook whose name changes its answer", () => {
+describe("a webhook whose name changes its addresses", () => {
   const resolver = (answers: string[][]): LookupFunction => {
     return (_name, _options, callback) => {
       const addresses = answers.shift() ?? [];
@@ -89,7 +89,7 @@ describe("a webhook whose name changes its answer", () => {
       ),
     );
 
-  it("leads to the public ones of its addresses, and nowhere when it has none any more", async () => {
+  it("is called at its public addresses only, and not called when it has none any more", async () => {
     const lookup = restrictedLookup(
       resolver([["127.0.0.1", "203.0.113.1"], ["10.0.0.1", "203.0.113.2"], ["10.0.0.1"], []]),
     );
@@ -99,7 +99,7 @@ describe("a webhook whose name changes its answer", () => {
     await assert.rejects(resolved(lookup, false), /private addresses are not allowed here$/);
   });
 
-  it("is looked at by the connection itself: no answer is asked for before it and none is kept", async (t) => {
+  it("is resolved by the connection itself: no earlier result is used and none is cached", async (t) => {
     const asked: string[] = [];
     const client = new WebhookClient({
       clock: systemClock,

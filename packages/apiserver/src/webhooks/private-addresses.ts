@@ -1,9 +1,9 @@
 /**
- * Addresses that a tenant's webhook or kubeconfig may not lead to when the operator says so: this machine, its neighbours, and what cloud providers
- * put on link-local addresses.
+ * Addresses that a tenant's webhook or kubeconfig may not lead to when the operator denies them:
+ * this machine, its networks, and the link-local metadata services of cloud providers.
  *
- * Names are resolved first and the connection goes to an address that was looked at, so that a name which changes its answer in
- * between gains nothing.
+ * Names are resolved first and the connection goes to the checked address, so that DNS rebinding
+ * gains nothing.
  */
 import { lookup as lookUp } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
@@ -21,7 +21,7 @@ for (const [address, prefix] of [
   ["198.18.0.0", 15],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
-  // Azure's, for the machines that it runs.
+  // Azure's platform address for its virtual machines.
   ["168.63.129.16", 32],
 ] as const)
   privateAddresses.addSubnet(address, prefix, "ipv4");
@@ -38,25 +38,28 @@ for (const [address, prefix] of [
 ] as const)
   privateAddresses.addSubnet(address, prefix, "ipv6");
 
-/** True for what is no public unicast address. IPv4 addresses inside IPv6 ones count as what they are. */
+/**
+ * True for every address that is not public unicast. IPv4-mapped IPv6 addresses count as their IPv4
+ * address.
+ */
 export function isPrivateAddress(address: string): boolean {
   return !isPlainAddress(address) || isInNetworks(privateAddresses, address);
 }
 
-/** One with a zone is of some link of this machine, and nobody's business but its own. */
+/** An address with a zone belongs to a link of this machine, and is not plain. */
 export function isPlainAddress(address: string): boolean {
   return isIP(address) !== 0 && !address.includes("%");
 }
 
-/** Of a plain address. */
+/** The address must be plain. */
 export function isInNetworks(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
 }
 
-/** Says of an address whether no connection may go there. */
+/** Returns whether connections to an address are denied. */
 export type AddressRule = (address: string) => boolean;
 
-/** The resolver that sockets use, with refused addresses taken out of its answers. */
+/** A resolver for sockets that drops denied addresses from the result. */
 export function restrictedLookup(
   resolve: LookupFunction = lookUp as LookupFunction,
   isRefused: AddressRule = isPrivateAddress,
@@ -75,7 +78,7 @@ export function restrictedLookup(
   };
 }
 
-/** A host that is an address already is never looked up, so it is asked for here. */
+/** A host that is an address already is never resolved, so it is checked here. */
 export function deniedHostError(
   hostname: string,
   isRefused: AddressRule = isPrivateAddress,

@@ -20,7 +20,7 @@ const pick = (slices: JsonObject[], of = service(), chance = 0) =>
   addressOfEndpoints(of, 443, { slices, endpoints: undefined }, () => chance);
 
 describe("the address of a Service", () => {
-  it("is the external name with the port that was asked for, also one that the Service does not name", () => {
+  it("is the external name with the requested port, also one that the Service does not name", () => {
     const external = service({ type: "ExternalName", externalName: "hook.example.com", ports: [] });
     assert.deepEqual(addressOfService(external, 8443), { host: "hook.example.com", port: 8443 });
   });
@@ -39,12 +39,12 @@ describe("the address of a Service", () => {
     assert.equal(balanced([]), undefined);
   });
 
-  it("is left to the endpoints otherwise, whatever its cluster IP is", () => {
+  it("comes from the endpoints otherwise, with any cluster IP", () => {
     for (const spec of [{}, { type: "NodePort" }, { type: "ClusterIP", clusterIP: "10.0.0.1" }])
       assert.equal(addressOfService(service(spec), 443), undefined);
   });
 
-  it("is refused in the words of Kubernetes when there is no such port, or no such type", () => {
+  it("is an error in the words of Kubernetes when there is no such port, or no such type", () => {
     assert.throws(() => addressOfService(service(), 80), {
       message: 'no service port 80 found for service "hook"',
     });
@@ -74,14 +74,14 @@ describe("the address of a Service's endpoints", () => {
     assert.equal(pick(slices, service(), 0.99).host, "10.1.0.2");
   });
 
-  it("is of the family that the Service prefers, if there is one", () => {
+  it("is of the Service's preferred IP family, if there is one", () => {
     const six = slice({ addressType: "IPv6", endpoints: [{ addresses: ["fd00::1"] }] });
     const prefers = service({ ipFamilies: ["IPv6", "IPv4"] });
     assert.equal(pick([slice(), six], prefers).host, "fd00::1");
     assert.equal(pick([slice()], prefers).host, "10.1.0.1");
   });
 
-  it("is no name: slices of names are not for this", () => {
+  it("is not a name: FQDN slices are ignored", () => {
     const named = slice({ addressType: "FQDN", endpoints: [{ addresses: ["a.example.com"] }] });
     assert.throws(() => pick([named]), { message: 'no endpoints available for service "hook"' });
   });

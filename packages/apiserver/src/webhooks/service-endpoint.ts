@@ -1,9 +1,10 @@
 /**
- * From a Service and what belongs to it to an address that can be called. No object here was made by anybody but tenants and the clusters that
- * they use, so all members may be anything.
+ * Resolves a Service and its endpoints to an address that can be called. All of these objects are
+ * written by tenants and their clusters, so all members may be anything.
  *
- * Nobody routes the cluster IPs of a logical cluster, so endpoints are used, as kube-apiserver does with --enable-aggregator-routing, and its texts.
- * Where a load balancer leads to the Service, that is the way in which somebody outside of its cluster reaches it.
+ * The cluster IPs of a logical cluster are not routable, so endpoints are used, as in
+ * kube-apiserver with --enable-aggregator-routing, with its error messages. A Service with a load
+ * balancer is called through the load balancer, as clients outside its cluster do.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
@@ -13,12 +14,15 @@ export interface ServiceAddress {
   readonly port: number;
 }
 
-/** A ready endpoint of a Service, of one of its ports. */
+/** A ready endpoint of a Service, for one of its ports. */
 interface Endpoint extends ServiceAddress {
   readonly family: string;
 }
 
-/** Where the Service itself says that it is; undefined when its endpoints say so. Throws when it has no such port. */
+/**
+ * The address in the Service itself; undefined when its endpoints have it. Throws when it has no
+ * such port.
+ */
 export function addressOfService(service: JsonObject, port: number): ServiceAddress | undefined {
   const spec = objectAt(service, "spec");
   const { type = "ClusterIP", externalName } = spec;
@@ -32,7 +36,7 @@ export function addressOfService(service: JsonObject, port: number): ServiceAddr
   return host === "" ? undefined : { host, port };
 }
 
-/** Any of the ready endpoints, of the family that the Service prefers if there are such. */
+/** Any of the ready endpoints, of the Service's preferred IP family if there are such. */
 export function addressOfEndpoints(
   service: JsonObject,
   port: number,
@@ -53,7 +57,10 @@ export function addressOfEndpoints(
   return { host: chosen.host, port: chosen.port };
 }
 
-/** By its name, which endpoints have as well: the port of a Service is not the one that its Pods listen at. */
+/**
+ * The name of the port, which endpoints have as well: the port of a Service is not the one that its
+ * Pods listen at.
+ */
 function portOf(service: JsonObject, port: number): string {
   const found = objectsAt(objectAt(service, "spec"), "ports").find((each) => each["port"] === port);
   if (found === undefined)

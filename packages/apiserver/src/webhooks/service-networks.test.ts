@@ -1,4 +1,6 @@
-/** Goal: no Service of a tenant leads to what is on this machine or its link, by any way to write an address. */
+/**
+ * Goal: no Service of a tenant leads to this machine or its link, in any notation of an address.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
@@ -37,12 +39,12 @@ const ofTheMachine = [
   "not an address",
 ];
 
-describe("where Services may lead", () => {
-  it("is never this machine, its link, or what providers of machines tell them", () => {
+describe("the networks that Services may lead to", () => {
+  it("never include this machine, its link, or the metadata services of cloud providers", () => {
     for (const address of ofTheMachine) assert.equal(rule()(address), true, address);
   });
 
-  it("is a private network unless these are denied", () => {
+  it("include private networks unless these are denied", () => {
     for (const address of ["10.1.2.3", "172.16.0.1", "192.168.0.1", "100.64.0.1", "fd12::1"]) {
       assert.equal(rule()(address), false, address);
       assert.equal(rule(true)(address), true, address);
@@ -51,7 +53,7 @@ describe("where Services may lead", () => {
       assert.equal(rule(true)(address), false, address);
   });
 
-  it("is what the operator names, and nothing beside it", () => {
+  it("include the networks that the operator names, and no others", () => {
     const named = rule(true, ["10.96.0.0/12", "fd12::/16", "127.0.0.9/32"]);
     for (const address of [
       "10.96.0.1",
@@ -96,7 +98,7 @@ describe("a webhook at a Service that leads", () => {
       await assert.rejects(post(client), /webhooks at private addresses are not allowed here$/);
     });
 
-  it("to a name is called at the address that was looked at, and a name that changes its answer gains nothing", async (t) => {
+  it("to a name is called at the checked address, and a name that changes its addresses gains nothing", async (t) => {
     const answers = ["203.0.113.1", "127.0.0.1"];
     const asked: string[] = [];
     const client = new WebhookClient({
@@ -113,7 +115,7 @@ describe("a webhook at a Service that leads", () => {
     assert.deepEqual(asked, ["rebound.example"]);
   });
 
-  it("to no name at all is not called, on this machine or elsewhere", async (t) => {
+  it("to an empty name is not called, on this machine or another", async (t) => {
     const serviceObjects = async () => ({ host: "", port: 1 });
     const serviceNetworks = ["127.0.0.0/8"];
     const client = new WebhookClient({ clock: systemClock, serviceObjects, serviceNetworks });
@@ -121,7 +123,7 @@ describe("a webhook at a Service that leads", () => {
     await assert.rejects(post(client), /: dial tcp: missing address$/);
   });
 
-  it("anywhere is spoken to by its own name, whatever its path looks like", async (t) => {
+  it("to any address is called with its own name, whatever its path looks like", async (t) => {
     const client = new WebhookClient({ clock: systemClock, serviceObjects: async () => undefined });
     t.after(() => client.close());
     const config = {
@@ -135,7 +137,7 @@ describe("a webhook at a Service that leads", () => {
     });
   });
 
-  it("nowhere is not found", async (t) => {
+  it("to no address is not found", async (t) => {
     const client = new WebhookClient({ clock: systemClock, serviceObjects: async () => undefined });
     t.after(() => client.close());
     await assert.rejects(post(client), {

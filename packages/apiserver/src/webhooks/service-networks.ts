@@ -1,9 +1,10 @@
 /**
- * Where a Service may lead. Its objects are the tenant's own, so every address in them is one that a tenant names.
+ * The networks that a Service may lead to. Its objects are the tenant's own, so tenants choose
+ * every address in them.
  *
- * Kubernetes accepts no endpoints on the machine itself or on its link, and nor does this, whatever else is allowed: no Service of a tenant is
- * there. Private networks are where Pods usually are; they are open unless the operator denies them, and where they are denied the
- * operator may say which of them are meant.
+ * Like Kubernetes, this rule accepts no endpoints on the machine itself or on its link, regardless
+ * of other options: no Service of a tenant is there. Private networks are the usual place of Pods;
+ * they are allowed unless the operator denies them, and then the operator may allow some of them.
  */
 import { BlockList, isIP } from "node:net";
 import {
@@ -20,7 +21,7 @@ for (const [address, prefix] of [
   ["169.254.0.0", 16],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
-  // What providers of machines tell these about themselves.
+  // Metadata services of cloud providers.
   ["100.100.100.200", 32],
   ["168.63.129.16", 32],
   ["192.0.0.192", 32],
@@ -40,11 +41,11 @@ for (const [address, prefix] of [
 
 export interface ServiceNetworkOptions {
   readonly denyPrivateAddresses: boolean;
-  /** In CIDR notation: where Services may lead although it would be refused. */
+  /** Networks in CIDR notation that Services may lead to although they are denied otherwise. */
   readonly serviceNetworks: readonly string[];
 }
 
-/** Throws when a network is not written as one. */
+/** Throws when a network is not valid CIDR notation. */
 export function serviceAddressRule(options: ServiceNetworkOptions): AddressRule {
   const { denyPrivateAddresses, serviceNetworks } = options;
   const allowed = networksOf(serviceNetworks);

@@ -1,4 +1,4 @@
-/** Goal: no logical cluster uses up what others need to call their webhooks. */
+/** Goal: no logical cluster exhausts the resources that others need to call their webhooks. */
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:net";
 import { after, before, describe, it } from "node:test";
@@ -17,7 +17,7 @@ before(async () => {
 after(() => silent.close());
 
 describe("a webhook client", () => {
-  it("lets each logical cluster have so many calls under way, and refuses the next one", async () => {
+  it("limits the calls in flight per logical cluster, and rejects the next one", async () => {
     const clock = new FakeClock();
     const client = new WebhookClient({ clock });
     const { port } = silent.address() as { port: number };
@@ -45,7 +45,7 @@ describe("a webhook client", () => {
     client.close();
   });
 
-  it("ends a call when nobody waits for it any more", async () => {
+  it("aborts a call when its request is cancelled", async () => {
     const clock = new FakeClock();
     const client = new WebhookClient({ clock });
     const { port } = silent.address() as { port: number };

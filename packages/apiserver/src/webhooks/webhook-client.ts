@@ -1,6 +1,6 @@
 /**
- * Calls webhooks over HTTPS: JSON out, JSON in, within a time and a size. Connections are kept and shared by all who trust the same
- * authorities for the same host.
+ * Calls webhooks over HTTPS: JSON requests and responses, limited in time and size. Connections are
+ * kept alive and shared by calls with the same CAs to the same host.
  */
 import type { ClientRequest } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
@@ -25,22 +25,25 @@ import {
   parseResponseObject,
   receiveResponse,
   type WebhookResponse,
-} from "./webhook-answer.ts";
+} from "./webhook-response.ts";
 
 export interface WebhookClientOptions {
   readonly clock: Clock;
   readonly timeoutMs?: number;
-  /** Bytes of answers that are held at a time, of one logical cluster and of all. */
+  /** The limits of response bytes in flight, per logical cluster and in all. */
   readonly bytesInFlight?: BytesInFlightLimits;
-  /** Refuses targets on this machine, in its network and at link-local addresses. */
+  /** Rejects targets on this machine, in its network and at link-local addresses. */
   readonly denyPrivateAddresses?: boolean;
-  /** How names become addresses, where private ones are denied; as the system does it if left out. */
+  /** The resolver of names, where private addresses are denied; the system's if omitted. */
   readonly resolve?: LookupFunction;
-  /** Where services are that the operator knows of: believed wherever it leads, and asked first. */
+  /** Resolves Services that the operator configures: trusted for any address, and called first. */
   readonly services?: ServiceResolver;
-  /** Where the Services of tenants are: those that `services` does not know. */
+  /** Resolves the Services of tenants that `services` does not know. */
   readonly serviceObjects?: ServiceObjects;
-  /** In CIDR notation: where Services of tenants may lead, although it is private and that is denied, or on this machine. */
+  /**
+   * Networks in CIDR notation that Services of tenants may lead to, although they are private and
+   * denied, or on this machine.
+   */
   readonly serviceNetworks?: readonly string[];
 }
 
@@ -51,29 +54,34 @@ export interface ServiceReference {
   readonly port: number;
 }
 
-/** From a service that a webhook is to be found at to a host and port that can be called; undefined when there is no such service. */
+/**
+ * Resolves the Service of a webhook to a host and port; undefined when the Service does not exist.
+ */
 export type ServiceResolver = (service: ServiceReference) => ServiceAddress | undefined;
 
-/** The same, of objects that tenants write. Rejects with what is wrong with them. */
+/** Resolves Services from objects that tenants write. Rejects with the error in them. */
 export type ServiceObjects = (service: ServiceReference) => Promise<ServiceAddress | undefined>;
 
 export interface WebhookCall {
-  /** What the answer may be. */
+  /** The limits of the response. */
   readonly answer: Bound;
-  /** Whose webhook it is: services are looked for there. */
+  /** The logical cluster of the webhook, in which its Service is looked up. */
   readonly cluster?: ClusterName | undefined;
   readonly timeoutMs?: number;
-  /** Ends the call early. */
+  /** Aborts the call. */
   readonly signal?: AbortSignal;
 }
 
-/** As in Kubernetes, where it cannot be chosen. */
+/** As in Kubernetes, where it is fixed. */
 const timeoutDefaultMs = 30_000;
-/** Of one logical cluster; calls beyond them wait for one, as long as they have time. */
+/** Sockets per host of one logical cluster; further calls wait for one until their timeout. */
 const socketsPerHostMax = 16;
-/** Of all logical clusters together: a bound for what the process holds. */
+/** Sockets of all logical clusters: a limit for the process. */
 const socketsMax = 4096;
-/** Calls of one logical cluster under way; those beyond it fail at once, so that nobody can use up what all share. */
+/**
+ * Calls of one logical cluster in flight; further calls fail at once, so that no tenant can exhaust
+ * the shared resources.
+ */
 export const callsPerClusterMax = 64;
 const idleSocketMs = 20_000;
 
@@ -83,7 +91,7 @@ export class WebhookClient {
   readonly #serviceLookup: LookupFunction;
   readonly #isRefusedService: AddressRule;
   readonly #calls = new Map<string, number>();
-  readonly #held: BytesInFlight;
+  readonly #bufferedBytes: BytesInFlight;
   readonly #agent = new ClusterAgent({
     keepAlive: true,
     maxSockets: socketsPerHostMax,
@@ -92,17 +100,17 @@ export class WebhookClient {
     timeout: idleSocketMs,
   });
 
-  /** Throws when a network of `serviceNetworks` is none. */
+  /** Throws when a network of `serviceNetworks` is invalid. */
   constructor(options: WebhookClientOptions) {
     const { denyPrivateAddresses = false, serviceNetworks = [], resolve } = options;
     this.#options = options;
-    this.#held = new BytesInFlight(options.bytesInFlight ?? bytesInFlight.webhookAnswers);
+    this.#bufferedBytes = new BytesInFlight(options.bytesInFlight ?? bytesInFlight.webhookAnswers);
     this.#lookup = restrictedLookup(resolve);
     this.#isRefusedService = serviceAddressRule({ denyPrivateAddresses, serviceNetworks });
     this.#serviceLookup = restrictedLookup(resolve, this.#isRefusedService);
   }
 
-  /** Throws an Error that says what went wrong, in words for whoever looks after the webhook. */
+  /** Throws an Error with a message for the administrator of the webhook. */
   async post(config: WebhookClientConfig, body: JsonValue, call: WebhookCall): Promise<JsonObject> {
     const { timeoutMs = this.#options.timeoutMs ?? timeoutDefaultMs } = call;
     const url = urlOf(config);
@@ -113,7 +121,7 @@ export class WebhookClient {
     if (pool !== "" && underWay >= callsPerClusterMax)
       throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
     this.#calls.set(pool, underWay + 1);
-    const held = new BufferedResponse(this.#held, pool);
+    const held = new BufferedResponse(this.#bufferedBytes, pool);
     try {
       const written = runSyncFirst(stringifyResumable(body));
       const text = typeof written === "string" ? written : await written;
@@ -125,11 +133,11 @@ export class WebhookClient {
       return await runSyncFirst(parseResponseObject(answer, call.answer));
     } finally {
       held.release();
-      this.#leave(pool);
+      this.#releaseCall(pool);
     }
   }
 
-  #leave(pool: string): void {
+  #releaseCall(pool: string): void {
     const underWay = (this.#calls.get(pool) ?? 1) - 1;
     if (underWay === 0) this.#calls.delete(pool);
     else this.#calls.set(pool, underWay);
@@ -163,7 +171,10 @@ export class WebhookClient {
     return { lookup: this.#lookup };
   }
 
-  /** Wherever it is, it is spoken to as what it is in its cluster, and must be certified as that. */
+  /**
+   * At any address, the Service's in-cluster name is the TLS server name, and its certificate must
+   * have it.
+   */
   async #serviceTarget(service: ServiceReference, { hostname }: URL): Promise<RequestOptions> {
     const { services, serviceObjects } = this.#options;
     const spokenTo = { servername: hostname, headers: { host: `${hostname}:${service.port}` } };
@@ -172,7 +183,7 @@ export class WebhookClient {
     const found = await serviceObjects?.(service);
     if (found === undefined) throw new Error(`service ${quote(service.name)} not found`);
     const { host, port } = found;
-    // Left out, it would be this machine.
+    // An empty host would mean this machine.
     if (host === "") throw new Error("dial tcp: missing address");
     const refused = deniedHostError(host, this.#isRefusedService);
     if (refused !== undefined) throw refused;
@@ -227,7 +238,7 @@ export class WebhookClient {
   }
 }
 
-/** What has come of one answer, from its first byte until it is read. */
+/** The received bytes of one response, until it is parsed. */
 class BufferedResponse {
   readonly #all: BytesInFlight;
   readonly #pool: string;
@@ -250,7 +261,9 @@ class BufferedResponse {
   }
 }
 
-/** Logical clusters share no connections: one that keeps a host busy does not make others wait for it. */
+/**
+ * Logical clusters share no connections: a cluster that keeps a host busy does not delay others.
+ */
 class ClusterAgent extends Agent {
   getName(options?: PoolOptions): string {
     return `${usualName.call(this, options)}:${options?.pool ?? ""}`;
@@ -264,18 +277,18 @@ const usualName = (
   Agent.prototype as unknown as { getName(this: Agent, options?: PoolOptions): string }
 ).getName;
 
-/** A service is called by the name that it has in a cluster, wherever that leads. */
+/** The URL of a Service has its in-cluster name, wherever it leads. */
 function urlOf({ url, service }: WebhookClientConfig): URL {
   if (url !== undefined) return new URL(url);
   if (service === undefined) throw new Error("neither url nor service is given");
   const { namespace, name, port, path = "/" } = service;
   const found = new URL(`https://${name}.${namespace}.svc:${port}`);
-  // Set and not resolved: whatever it looks like, a path names no other host.
+  // Assigned and not resolved: no path can change the host.
   found.pathname = path;
   return found;
 }
 
-/** URLs leave out the usual port; of services it is always told. */
+/** URLs omit the default port; messages about Services always have it. */
 function shown(
   { service }: WebhookClientConfig,
   { href, hostname, pathname, search }: URL,

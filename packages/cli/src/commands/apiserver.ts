@@ -1,6 +1,6 @@
 /**
- * `kcp apiserver`: an API server by itself in this process, without workspaces and physical
- * clusters, until a signal ends it.
+ * `kcp apiserver`: a plain API server in this process, without workspaces and physical clusters,
+ * until a signal stops it.
  */
 import {
   type ControlPlane,
@@ -61,7 +61,7 @@ export function addApiServer(program: Command): void {
   addAuthorizationFlags(command);
   addWebhookFlags(command, "webhooks");
   command
-    .optionsGroup("What it does by itself:")
+    .optionsGroup("Controller flags:")
     .option(
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",

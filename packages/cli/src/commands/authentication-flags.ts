@@ -1,4 +1,4 @@
-/** The flags of `kcp start` that say who may come in. */
+/** The authentication flags of `kcp start`. */
 import type { ControlPlaneOptions } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import { booleanFlag, commaSeparated, repeated } from "./flags.ts";
@@ -34,12 +34,12 @@ export interface AuthenticationFlags {
 
 export function addAuthenticationFlags(command: Command): void {
   command
-    .optionsGroup("Who may come in:")
+    .optionsGroup("Authentication flags:")
     .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
     .option("--client-ca-file <path>", "accept client certificates of these authorities")
     .option(
       "--anonymous-auth <bool>",
-      "let strangers see health and version",
+      "allow anonymous requests to health and version endpoints",
       booleanFlag("--anonymous-auth"),
       true,
     )
@@ -65,7 +65,7 @@ export function addAuthenticationFlags(command: Command): void {
     )
     .option(
       "--api-audiences <names>",
-      "whom tokens must be meant for, separated by commas (default: the issuer)",
+      "comma-separated audiences that tokens must have one of (default: the issuer)",
       commaSeparated,
       [],
     );
@@ -76,10 +76,10 @@ export function addAuthenticationFlags(command: Command): void {
 
 function addRequestHeaderFlags(command: Command): void {
   command
-    .optionsGroup("Which proxies it believes:")
+    .optionsGroup("Request header authentication flags:")
     .option(
       "--requestheader-client-ca-file <path>",
-      "authorities of proxies that say in headers who asks; read again when it changes",
+      "authorities of front proxies that identify users by headers; reloaded when the file changes",
     )
     .option(
       "--requestheader-allowed-names <names>",
@@ -114,9 +114,9 @@ function addSigningFlags(command: Command): void {
 
 function addOidcFlags(command: Command): void {
   command
-    .optionsGroup("Whose tokens it believes besides its own:")
+    .optionsGroup("OIDC authentication flags:")
     .option("--oidc-issuer-url <url>", "an OpenID Connect issuer; https")
-    .option("--oidc-client-id <id>", "whom its tokens must be meant for")
+    .option("--oidc-client-id <id>", "the audience that its tokens must have")
     .option("--oidc-username-claim <name>", "the claim that names the user (default: sub)")
     .option(
       "--oidc-username-prefix <text>",

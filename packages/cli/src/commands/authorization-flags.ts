@@ -1,4 +1,4 @@
-/** The flags of `kcp start` that say who decides what may be done. */
+/** The authorization flags of `kcp start`. */
 import type { ControlPlaneOptions } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import { durationFlag, listed } from "./flags.ts";
@@ -15,7 +15,7 @@ export interface AuthorizationFlags {
 export function addAuthorizationFlags(command: Command): void {
   const duration = (name: string) => durationFlag(name, { mayBeZero: true });
   command
-    .optionsGroup("Who may do what:")
+    .optionsGroup("Authorization flags:")
     .option(
       "--authorization-order <names>",
       "who is asked, and in which order (default: AlwaysAllowGroups,AlwaysAllowPaths,RBAC,Webhook)",

@@ -1,9 +1,9 @@
-/** `kcp backup`: the whole store into a file, while a server runs or not. */
+/** `kcp backup`: writes the complete store into a file, with or without a running server. */
 import { type BackupResult, backup } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
+import { type OutputFlags, progressLine, report, silentLog } from "./backup-output.ts";
 import { abortOnSignal } from "./signals.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
-import { type OutputFlags, progressLine, report, silentLog } from "./transfer.ts";
 
 interface BackupFlags extends StorageFlags, OutputFlags {
   readonly out: string;
@@ -18,13 +18,13 @@ export function addBackup(program: Command): void {
     .command("backup")
     .description("Save everything that is stored, at one moment, into a file.")
     .requiredOption("--out <file>", "the file to write; it holds Secrets, so keep it safe")
-    .optionsGroup("Where the data is:")
+    .optionsGroup("Source flags:")
     .option("--root-directory <path>", "the server's; asks the server if it runs", ".kcp")
     .option("--kubeconfig <path>", "ask the server of this kubeconfig, as a system:masters member")
     .option("--context <name>", "context in it (default: shard-base, else the current one)")
     .option("--server <url>", "another address of that server");
   addStorageFlags(command)
-    .optionsGroup("What it says:")
+    .optionsGroup("Logging flags:")
     .addOption(new Option("-o, --output <format>", "summary on stdout").choices(["json"]))
     .action((flags: BackupFlags) => run(flags));
 }

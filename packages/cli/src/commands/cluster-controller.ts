@@ -46,7 +46,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   const { client, close } = await connectDefault({ path, context });
   const agentServer = serverOf(await loadKubeconfig(path === undefined ? {} : { path }), context);
   const signal = abortOnSignal();
-  log.info({ controllers: physicalClusterOptionsOf(flags).parts?.join() ?? "" }, "ready");
+  log.info({ controllers: physicalClusterOptionsOf(flags).controllers?.join() ?? "" }, "ready");
   try {
     await runPhysicalClusters(
       {
@@ -67,7 +67,7 @@ async function run(flags: ClusterControllerFlags): Promise<void> {
   }
 }
 
-/** Where this process reaches the control plane, agents reach it, too. */
+/** The control plane's address for this process, which agents use, too. */
 function serverOf({ contexts, clusters }: Kubeconfig, context: string) {
   const cluster = clusters.get(contexts.get(context)?.cluster ?? "");
   if (cluster === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** `kcp compat`: whether objects of one CustomResourceDefinition can live under another. For people and for CI. */
+/**
+ * `kcp compat`: checks whether objects of one CustomResourceDefinition are valid under another. For
+ * people and for CI.
+ */
 import { readManifests, toYaml } from "@kcp-ts/controlplane";
 import { type Comparison, compareSchemas, type Finding } from "@kcp-ts/machinery/compat";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -13,7 +16,10 @@ interface CompatFlags {
   readonly output: "text" | "json" | "yaml";
 }
 
-/** What a script can tell apart. 1 is a failure of the command, 2 a wrong command line, as with every command. */
+/**
+ * Exit codes for scripts. 1 is a failure of the command, 2 a wrong command line, as with every
+ * command.
+ */
 export const compatExitCodes = { compatible: 0, narrowable: 3, incompatible: 4 } as const;
 
 export function addCompat(program: Command): void {
@@ -81,7 +87,9 @@ async function load(path: string, wanted: string | undefined): Promise<Definitio
   return { manifest: manifest as unknown as JsonObject, version, schema };
 }
 
-/** Group, kind and scope are no part of the schema; another one is another API. */
+/**
+ * Group, kind and scope are not part of the schema; another group, kind or scope is another API.
+ */
 function withNames(existing: Definition, next: Definition, comparison: Comparison): Comparison {
   const findings: Finding[] = [];
   for (const [where, read] of facets) {

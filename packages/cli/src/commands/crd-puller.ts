@@ -1,4 +1,4 @@
-/** `kcp crd-puller`: the APIs of a cluster as CustomResourceDefinitions, one file each. */
+/** `kcp crd-puller`: writes the APIs of a cluster as CustomResourceDefinitions, one file each. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toYaml } from "@kcp-ts/controlplane";

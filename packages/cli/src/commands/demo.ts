@@ -1,4 +1,7 @@
-/** `kcp demo`: a control plane and two simulated clusters in this terminal, and the story of a Deployment that lives in both. */
+/**
+ * `kcp demo`: a control plane and two simulated clusters in this terminal, with a Deployment that
+ * runs in both clusters.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,41 +35,45 @@ free ports. kubectl is only needed to look for yourself.
 `;
 
 async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoFlags) {
-  // Only this command needs them.
-  const {
-    runDemo: play,
-    prepareDemo: prepare,
-    DemoEnvironment: Stage,
-    DemoStepFailed: StoryFailed,
-    demoSteps: story,
-  } = await import("../demo/index.ts");
+  // Loaded lazily: only this command needs these modules.
+  const { runDemo, prepareDemo, DemoEnvironment, DemoStepFailed, demoSteps } = await import(
+    "../demo/index.ts"
+  );
   const stopping = new AbortController();
   const onSignal = () => stopping.abort(new Error("stopped"));
   for (const signal of signals) process.on(signal, onSignal);
   const output = process.stdout;
   const folder = await mkdtemp(join(tmpdir(), "kcp-demo-"));
   const startedAtMs = systemClock.monotonic();
-  let stage: OpenStage | undefined;
+  let environment: OpenStage | undefined;
   try {
-    stage = await Stage.open(folder);
-    await prepare(stage);
-    output.write(greeting(stage.plane.url, stage.plane.kubeconfigPath));
+    environment = await DemoEnvironment.open(folder);
+    await prepareDemo(environment);
+    output.write(greeting(environment.controlPlane.url, environment.controlPlane.kubeconfigPath));
     const { signal } = stopping;
     const clock = systemClock;
-    await play({ steps: story, stage, auto, output, clock, signal, onInterrupt: onSignal });
+    await runDemo({
+      steps: demoSteps,
+      environment,
+      auto,
+      output,
+      clock,
+      signal,
+      onInterrupt: onSignal,
+    });
     const seconds = ((systemClock.monotonic() - startedAtMs) / 1000).toFixed(0);
     output.write(`\n${colors.bold("That was it")}, in ${seconds} seconds.\n`);
-    if (keep) await untilStopped(stage.plane.kubeconfigPath, stopping.signal);
+    if (keep) await untilStopped(environment.controlPlane.kubeconfigPath, stopping.signal);
   } catch (error) {
     if (stopping.signal.aborted) process.exitCode = 130;
     else {
-      if (error instanceof StoryFailed) {
-        process.stderr.write((stage?.complaints ?? []).slice(-20).join(""));
+      if (error instanceof DemoStepFailed) {
+        process.stderr.write((environment?.errors ?? []).slice(-20).join(""));
       }
       throw error;
     }
   } finally {
-    await stage?.close();
+    await environment?.close();
     await rm(folder, { recursive: true, force: true });
     for (const signal of signals) process.off(signal, onSignal);
   }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 
-/** Reads a whole number in a range, or says which flag wants what. */
+/** Parses a whole number in a range; the error names the flag and the range. */
 export function integerFlag(name: string, min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -14,7 +14,10 @@ export function integerFlag(name: string, min: number, max: number): (text: stri
 const yes = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 const no = new Set(["0", "f", "F", "FALSE", "false", "False"]);
 
-/** Reads what Go's ParseBool takes. Anything else is refused: a flag that is misspelt must not open what it was to close. */
+/**
+ * Parses the values of Go's ParseBool. Any other value is rejected: a misspelt flag must not open
+ * what it was meant to close.
+ */
 export function booleanFlag(name: string): (text: string) => boolean {
   return (text) => {
     if (!yes.has(text) && !no.has(text))
@@ -23,12 +26,12 @@ export function booleanFlag(name: string): (text: string) => boolean {
   };
 }
 
-/** Of a flag that may be given several times. */
+/** The parser of a flag that may be given several times. */
 export function repeated(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];
 }
 
-/** Of a flag that takes a list, and may be given several times as well. */
+/** The parser of a flag that takes a list, and may be given several times as well. */
 export function commaSeparated(text: string, before: readonly string[]): readonly string[] {
   return [...before, ...text.split(",").filter((part) => part !== "")];
 }
@@ -39,12 +42,12 @@ const unitMs = new Map([
   ["s", 1000],
 ]);
 
-/** The same without a list to begin with: what is given replaces what is there by default, also when it is nothing. */
+/** The same without an initial list: a given value replaces the default, also when it is empty. */
 export function listed(text: string, before: readonly string[] | undefined): readonly string[] {
   return commaSeparated(text, before ?? []);
 }
 
-/** Reads a duration as Go programs take it, such as `1h30m` or `90s`, as milliseconds. */
+/** Parses a Go duration, such as `1h30m` or `90s`, to milliseconds. */
 export function durationFlag(
   name: string,
   { mayBeZero = false }: { readonly mayBeZero?: boolean } = {},

@@ -1,4 +1,7 @@
-/** `kcp generate types`: TypeScript for the kinds of a cluster, or of CustomResourceDefinitions in files. One file per kind. */
+/**
+ * `kcp generate types`: writes TypeScript types for the kinds of a cluster, or of
+ * CustomResourceDefinitions in files. One file per kind.
+ */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readManifests } from "@kcp-ts/controlplane";

@@ -4,13 +4,16 @@ import { multiclusterControllers } from "@kcp-ts/multicluster";
 import { selectedControllers } from "./physical-cluster-flags.ts";
 
 describe("the list of controllers", () => {
-  it("takes all, some, or all but some", () => {
+  it("selects all, some, or all but some", () => {
     const all = [...multiclusterControllers];
-    assert.deepEqual(selectedControllers(["*"]), { controlLoops: true, parts: all });
-    assert.deepEqual(selectedControllers(["control-loops"]), { controlLoops: true, parts: [] });
+    assert.deepEqual(selectedControllers(["*"]), { controlLoops: true, multicluster: all });
+    assert.deepEqual(selectedControllers(["control-loops"]), {
+      controlLoops: true,
+      multicluster: [],
+    });
     assert.deepEqual(selectedControllers(["*", "-api-importer", "-control-loops"]), {
       controlLoops: false,
-      parts: all.filter((name) => name !== "api-importer"),
+      multicluster: all.filter((name) => name !== "api-importer"),
     });
   });
 });

@@ -1,5 +1,7 @@
-/** The flags that say what is done with physical clusters, and which controllers run. Named as in kcp, where it had them. */
-
+/**
+ * The flags for physical clusters, and for the selection of controllers. They have kcp's names,
+ * where kcp has them.
+ */
 import type { PhysicalClusterOptions } from "@kcp-ts/controlplane";
 import { type MulticlusterController, multiclusterControllers } from "@kcp-ts/multicluster";
 import { type Command, InvalidArgumentError } from "commander";
@@ -11,10 +13,10 @@ export interface PhysicalClusterFlags {
   readonly autoPublishApis: boolean;
   readonly discoveryPollInterval: number;
   readonly syncerImage?: string;
-  readonly lostClusterToleration: number;
+  readonly defaultUnreachableToleration: number;
 }
 
-/** The server's own: namespaces, garbage, tokens, quotas. */
+/** The server's own controllers: namespaces, garbage collection, tokens, quotas. */
 const controlLoops = "control-loops";
 const allControllers: readonly string[] = ["*"];
 const names: readonly string[] = [controlLoops, ...multiclusterControllers];
@@ -52,37 +54,40 @@ export function addPhysicalClusterFlags(command: Command): Command {
       "what agents are run from, where they are installed from here",
     )
     .option(
-      "--lost-cluster-toleration <duration>",
-      "how long a cluster may be out of reach before what it has is replaced elsewhere (default: 1m)",
-      durationFlag("--lost-cluster-toleration"),
+      "--default-unreachable-toleration <duration>",
+      "how long a cluster may be unreachable before its replicas are rescheduled (default: 1m)",
+      durationFlag("--default-unreachable-toleration"),
       60_000,
     );
 }
 
 export interface SelectedControllers {
   readonly controlLoops: boolean;
-  readonly parts: readonly MulticlusterController[];
+  readonly multicluster: readonly MulticlusterController[];
 }
 
-/** As kube-controller-manager reads such a list: the star first, then what is taken from it. */
+/** Parses the list as kube-controller-manager does: the star first, then the exclusions from it. */
 export function selectedControllers(list: readonly string[]): SelectedControllers {
   const isOn = (name: string) =>
     list.includes(name) || (list.includes("*") && !list.includes(`-${name}`));
-  return { controlLoops: isOn(controlLoops), parts: multiclusterControllers.filter(isOn) };
+  return { controlLoops: isOn(controlLoops), multicluster: multiclusterControllers.filter(isOn) };
 }
 
 export function physicalClusterOptionsOf(flags: PhysicalClusterFlags): PhysicalClusterOptions {
   return {
-    parts: selectedControllers(flags.controllers).parts,
+    controllers: selectedControllers(flags.controllers).multicluster,
     resourcesToSync: flags.resourcesToSync,
     autoPublishApis: flags.autoPublishApis,
     importPollMs: flags.discoveryPollInterval,
     agentImage: flags.syncerImage,
-    patience: { graceMs: flags.lostClusterToleration },
+    gracePeriods: { unreachableAfterMs: flags.defaultUnreachableToleration },
   };
 }
 
-/** Given several times, the lists are joined; what is not asked for is not wanted, as soon as anything is. */
+/**
+ * Repeated flags are joined; as soon as a resource is named, resources that are not named are not
+ * synced.
+ */
 function controllersFlag(text: string, before: readonly string[]): readonly string[] {
   const given = text.split(",").filter((name) => name !== "");
   const unknown = given.find((name) => name !== "*" && !names.includes(name.replace(/^-/, "")));

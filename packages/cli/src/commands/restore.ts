@@ -1,9 +1,9 @@
-/** `kcp restore`: a backup into an empty store; the server is started on it afterwards. */
+/** `kcp restore`: restores a backup into an empty store; the server is started on it afterwards. */
 import { type RestoreResult, restore } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
+import { type OutputFlags, progressLine, report, silentLog } from "./backup-output.ts";
 import { abortOnSignal } from "./signals.ts";
 import { addStorageFlags, type StorageFlags, storageOptionsOf } from "./storage-flags.ts";
-import { type OutputFlags, progressLine, report, silentLog } from "./transfer.ts";
 
 interface RestoreFlags extends StorageFlags, OutputFlags {
   readonly from: string;
@@ -15,10 +15,10 @@ export function addRestore(program: Command): void {
     .command("restore")
     .description("Fill an empty store from a file that kcp backup made.")
     .requiredOption("--from <file>", "the backup to read")
-    .optionsGroup("Where the data goes:")
+    .optionsGroup("Destination flags:")
     .option("--root-directory <path>", "state and credentials of the server to be", ".kcp");
   addStorageFlags(command)
-    .optionsGroup("What it says:")
+    .optionsGroup("Logging flags:")
     .addOption(new Option("-o, --output <format>", "summary on stdout").choices(["json"]))
     .action((flags: RestoreFlags) => run(flags));
 }

@@ -1,16 +1,17 @@
-/** Serving until a signal ends it. */
+/** Runs a server until a signal stops it. */
 import type { ControlPlane, createLog } from "@kcp-ts/controlplane";
 
 export interface Serving {
   readonly name: string;
   readonly log: ReturnType<typeof createLog>;
   readonly start: () => Promise<ControlPlane>;
-  /** What is shown on a terminal when it is ready. */
+  /** The text that a terminal shows when the server is ready. */
   readonly banner: (server: ControlPlane) => readonly string[];
 }
 
 export async function serve({ name, log, start, banner }: Serving): Promise<void> {
-  // From the first moment on: a signal that comes during the start is not lost, nor one on the heels of "ready".
+  // Installed first, so that a signal during the start is not lost, nor one immediately after
+  // "ready".
   const signalled = untilSignal((message) => log.info({}, message));
   const server = await start();
   log.info({ url: server.url, kubeconfig: server.kubeconfigPath }, `${name} is ready`);
@@ -20,7 +21,7 @@ export async function serve({ name, log, start, banner }: Serving): Promise<void
   log.info({}, "stopped");
 }
 
-/** The first signal stops in good order, the second at once. */
+/** The first signal shuts down gracefully, the second at once. */
 function untilSignal(say: (message: string) => void): Promise<void> {
   return new Promise<void>((resolve) => {
     let signals = 0;

@@ -1,6 +1,5 @@
 /**
- * The flags that every server of ours has, whatever it serves: where it lives and listens, whom it
- * calls, how it stops, what it says.
+ * The common flags of all servers: storage, listeners, outgoing connections, shutdown and logging.
  */
 import { type ControlPlaneOptions, createLog } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
@@ -26,13 +25,13 @@ export interface ServerFlags {
 
 export function addPlaceFlags(command: Command): Command {
   return command
-    .optionsGroup("Where it lives:")
+    .optionsGroup("Generic flags:")
     .option("--root-directory <path>", "state and credentials", ".kcp")
     .option(
       "--kubeconfig-path <path>",
       "where to write the admin kubeconfig (default: <root>/admin.kubeconfig)",
     )
-    .optionsGroup("Where it listens:")
+    .optionsGroup("Secure serving flags:")
     .option("--bind-address <address>", "address to listen on", "0.0.0.0")
     .option(
       "--secure-port <port>",
@@ -56,10 +55,10 @@ export function addTlsFlags(command: Command): Command {
     .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
 }
 
-/** `callees`: what is refused at private addresses. */
+/** `callees`: the outgoing connections that are rejected at private addresses. */
 export function addWebhookFlags(command: Command, callees: string): Command {
   return command
-    .optionsGroup("Where it calls out to:")
+    .optionsGroup("Egress and webhook flags:")
     .option(
       "--webhook-deny-private-addresses <bool>",
       `refuse ${callees} on this machine, in its network and at link-local addresses`,
@@ -76,7 +75,7 @@ export function addWebhookFlags(command: Command, callees: string): Command {
 
 export function addStopFlags(command: Command): Command {
   return command
-    .optionsGroup("How it stops:")
+    .optionsGroup("Shutdown flags:")
     .option(
       "--shutdown-delay-duration <seconds>",
       "keep serving this long with readyz failing",
@@ -93,7 +92,7 @@ export function addStopFlags(command: Command): Command {
 
 export function addLogFlags(command: Command): Command {
   return command
-    .optionsGroup("What it says:")
+    .optionsGroup("Logging flags:")
     .option(
       "-v <level>",
       "verbosity: 0 problems, 2 events, 4 every request",

@@ -1,11 +1,11 @@
-/** How a command learns that it is to end. */
+/** The signals that stop a command. */
 import { once } from "node:events";
 
 const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Aborts at the first signal, so that the command ends in good order. To be asked for before the command says anything:
- * whoever reads its word that it is ready may signal on the heels of it.
+ * Aborts at the first signal, so that the command shuts down gracefully. Call it before the command
+ * prints anything: a script that reads "ready" may send a signal immediately after it.
  */
 export function abortOnSignal(): AbortSignal {
   const controller = new AbortController();

@@ -15,7 +15,7 @@ interface SimFlags {
   readonly outDirectory: string;
 }
 
-/** What the demo calls them. */
+/** The names of the demo's clusters. */
 const names = ["us-east1", "us-west1", "eu-west1", "eu-north1", "asia-east1", "asia-south1"];
 const clustersMax = 32;
 const nodesMax = 1000;
@@ -23,12 +23,12 @@ const nodesMax = 1000;
 export function addSim(program: Command): void {
   program
     .command("sim")
-    .description("Run simulated physical clusters: real APIs and controllers, pretend nodes.")
+    .description("Run simulated physical clusters: real APIs and controllers, simulated nodes.")
     .option("--clusters <count>", "how many", integerFlag("--clusters", 1, clustersMax), 1)
     .option("--names <names...>", "what they are called; overrides --clusters", clusterName)
     .option("--nodes <count>", "nodes in each of them", integerFlag("--nodes", 0, nodesMax), 3)
     .addOption(
-      new Option("--generation <release>", "the release of Kubernetes they pretend to be")
+      new Option("--generation <release>", "the Kubernetes release whose API the clusters serve")
         .choices(["1.28", "1.36"])
         .default("1.36"),
     )
@@ -56,7 +56,7 @@ function clusterName(text: string, before: readonly string[] = []): readonly str
 
 async function run(flags: SimFlags): Promise<void> {
   const signal = abortOnSignal();
-  // Only this command needs it.
+  // Loaded lazily: only this command needs this module.
   const { startListeningCluster } = await import("@kcp-ts/simulator");
   const { nodes, generation, bindAddress: host } = flags;
   const folder = resolve(flags.outDirectory);

@@ -1,4 +1,4 @@
-/** `kcp start`: the control plane in this process, until a signal ends it. */
+/** `kcp start`: the control plane in this process, until a signal stops it. */
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -87,7 +87,7 @@ export function addStart(program: Command): void {
 
 function addControllerFlags(command: Command): void {
   command
-    .optionsGroup("What it does by itself:")
+    .optionsGroup("Controller flags:")
     .option(
       "--run-controllers <bool>",
       "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas; connect to physical clusters",
@@ -100,7 +100,7 @@ function addControllerFlags(command: Command): void {
     durationFlag("--event-ttl"),
     3_600_000,
   );
-  addPhysicalClusterFlags(command.optionsGroup("What it does with physical clusters:"));
+  addPhysicalClusterFlags(command.optionsGroup("Multi-cluster flags:"));
 }
 
 function addMountFlags(command: Command): void {

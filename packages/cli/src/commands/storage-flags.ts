@@ -1,4 +1,4 @@
-/** The flags that say where data is kept; shared by start, backup and restore. */
+/** The storage flags; shared by start, backup and restore. */
 import type { StorageOptions } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
 
@@ -15,7 +15,7 @@ export interface StorageFlags {
 
 export function addStorageFlags(command: Command): Command {
   return command
-    .optionsGroup("Where data is kept:")
+    .optionsGroup("Storage flags:")
     .addOption(
       new Option("--storage <kind>", "embedded in <root>/data, in memory only, or in etcd").choices(
         ["embedded", "memory", "etcd"],

@@ -1,5 +1,7 @@
-/** `kcp syncer`: keeps one physical cluster in step with a control plane, from a shell or as the agent in the cluster. */
-
+/**
+ * `kcp syncer`: syncs one physical cluster with a control plane, from a shell or as the agent in
+ * the cluster.
+ */
 import { createLog } from "@kcp-ts/controlplane";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
@@ -86,12 +88,13 @@ export function addSyncer(program: Command): void {
     .action((flags: SyncerFlags) => run(flags));
 }
 
-/** How often kinds that were asked for and are not served yet are looked for again. */
+/** The interval at which requested kinds that are not served yet are discovered again. */
 const lookAgainMs = 10_000;
 
 /**
- * Heartbeats of an agent without a tunnel are missed within seconds: a way that has died without a word is left soon, too. A control plane that stalls for less loses no
- * watch by it.
+ * The control plane detects missed heartbeats of an agent without a tunnel within seconds, so a
+ * half-open connection is closed soon, too. A control plane that stalls for a shorter time loses no
+ * watch.
  */
 const agentPings = { intervalMs: 5000, timeoutMs: 5000 } as const;
 
@@ -119,7 +122,7 @@ async function run(flags: SyncerFlags): Promise<void> {
     }
     const target = { cluster, name: flags.syncTarget, uid };
     log.info({ syncTarget: flags.syncTarget, resources: flags.resources.join() }, "ready");
-    const sides = { from: from.client, downstream: to.client, target, log, signal };
+    const sides = { upstream: from.client, downstream: to.client, target, log, signal };
     await Promise.all([
       keepToken(flags, kubeconfig, sides),
       flags.importApis === true ? runAsAgent(flags, sides) : syncNamed(flags, sides),
@@ -131,16 +134,16 @@ async function run(flags: SyncerFlags): Promise<void> {
 }
 
 interface SyncerConnections {
-  readonly from: Client;
+  readonly upstream: Client;
   readonly downstream: Client;
   readonly target: { readonly cluster: ClusterName; readonly name: string; readonly uid: string };
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
-/** APIs come up, and what is negotiated is synced. */
-async function runAsAgent(flags: SyncerFlags, sides: SyncerConnections): Promise<void> {
-  const { from: upstream, downstream, target, log, signal } = sides;
+/** Imports the cluster's APIs, and syncs the negotiated resources. */
+async function runAsAgent(flags: SyncerFlags, syncerConnections: SyncerConnections): Promise<void> {
+  const { upstream, downstream, target, log, signal } = syncerConnections;
   const { resources, apiImportPollInterval: importPollMs, leaseDuration: leaseMs } = flags;
   const onError = (error: unknown, about: { controller: string; key?: ObjectKey }) => {
     const { controller, key } = about;
@@ -150,9 +153,9 @@ async function runAsAgent(flags: SyncerFlags, sides: SyncerConnections): Promise
   await runAgent({ upstream, downstream, target, ...settings }, signal);
 }
 
-/** What was named is synced, as the control plane serves it. */
-async function syncNamed(flags: SyncerFlags, sides: SyncerConnections): Promise<void> {
-  const { from, downstream, target, log, signal } = sides;
+/** Syncs the named resources, as the control plane serves them. */
+async function syncNamed(flags: SyncerFlags, syncerConnections: SyncerConnections): Promise<void> {
+  const { upstream: from, downstream, target, log, signal } = syncerConnections;
   const { cluster } = target;
   const upstream = from.inCluster(cluster);
   const resources = new ResourceSet();
@@ -162,7 +165,7 @@ async function syncNamed(flags: SyncerFlags, sides: SyncerConnections): Promise<
     downstream,
     target,
     resources,
-    home: upstream,
+    syncTargetClient: upstream,
     onError: (error) => log.warn({ err: error }, "the syncer tries again"),
   });
   const { resources: names } = flags;
@@ -170,11 +173,11 @@ async function syncNamed(flags: SyncerFlags, sides: SyncerConnections): Promise<
   await syncer.stop();
 }
 
-/** The token is in a file that comes from a Secret: it is renewed there. */
+/** The token is in a file of a mounted Secret, where it is renewed. */
 async function keepToken(
   flags: SyncerFlags,
   kubeconfig: Kubeconfig,
-  sides: SyncerConnections,
+  syncerConnections: SyncerConnections,
 ): Promise<void> {
   const { tokenSecret: secret, fromContext = kubeconfig.currentContext ?? "" } = flags;
   if (secret === undefined) return;
@@ -182,12 +185,12 @@ async function keepToken(
   const tokenFile = kubeconfig.users.get(user)?.tokenFile;
   if (tokenFile === undefined)
     throw new Error("--token-secret needs a --from-kubeconfig whose user has a tokenFile");
-  const { from, downstream, target, log, signal } = sides;
+  const { upstream, downstream, target, log, signal } = syncerConnections;
   const keeper = new AgentTokenRenewer({
     tokenFile,
     secret,
-    // Beside the view, in the logical cluster itself.
-    upstream: from.withBasePath("").inCluster(target.cluster),
+    // Beside the virtual workspace, in the logical cluster itself.
+    upstream: upstream.withBasePath("").inCluster(target.cluster),
     downstream,
     clock: systemClock,
     random: systemRandom,
@@ -209,7 +212,7 @@ async function followKinds(options: {
   while (!signal.aborted) {
     try {
       const found: ResolvedResources = await resolveResources(upstream, names);
-      // A kind that is not served at the moment is not one to forget: what was synced of it stays frozen.
+      // A kind that is not served at the moment is kept: its synced objects stay as they are.
       if (found.resources.length >= resources.current.length) resources.set(found.resources);
       await sleep(clock, lookAgainMs, signal);
     } catch (error) {

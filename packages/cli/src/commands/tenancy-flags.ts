@@ -1,4 +1,4 @@
-/** The flags of `kcp start` that say what root begins with, and who has a home. */
+/** The flags of `kcp start` for the initial content of root and for home workspaces. */
 import type { ControlPlaneOptions } from "@kcp-ts/controlplane";
 import type { Command } from "commander";
 import { booleanFlag, listed } from "./flags.ts";
@@ -13,7 +13,7 @@ export interface TenancyFlags {
 
 export function addTenancyFlags(command: Command): void {
   command
-    .optionsGroup("What there is from the start:")
+    .optionsGroup("Workspace flags:")
     .option(
       "--batteries-included <names>",
       "of workspace-types, admin, user, metrics-viewer; +x,-y changes the default (default: workspace-types,admin)",
@@ -32,7 +32,7 @@ export function addTenancyFlags(command: Command): void {
     .option("--shard-name <name>", "root: there is one shard")
     .option(
       "--feature-gates <gates>",
-      "Name=true,Name=false of kcp and Kubernetes; checked, and told of where nothing hangs on them",
+      "comma-separated Name=true or Name=false of kcp and Kubernetes; unknown names are rejected, gates without effect are logged",
       listed,
     );
 }

@@ -1,4 +1,7 @@
-/** `kcp test-server -- <command>`: an API server in memory for as long as a command runs, in whatever language its tests are. */
+/**
+ * `kcp test-server -- <command>`: an API server in memory for as long as a command runs, for tests
+ * in any language.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
@@ -46,7 +49,7 @@ Examples:
 `;
 
 async function run(command: readonly string[], flags: TestServerFlags): Promise<void> {
-  // Only this command needs it.
+  // Loaded lazily: only this command needs this module.
   const { startTestControlPlane } = await import("@kcp-ts/testing");
   const folder = await mkdtemp(join(tmpdir(), "kcp-test-server-"));
   const k = await startTestControlPlane();
@@ -100,7 +103,7 @@ async function runCommand(command: readonly string[], env: NodeJS.ProcessEnv): P
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The command decides what a signal means; we end when it does. */
+/** The child command handles the signal; this process ends with the child. */
 function forwardSignals(child: ChildProcess): () => void {
   const listeners = forwarded.map((signal) => [signal, () => void child.kill(signal)] as const);
   for (const [signal, listener] of listeners) process.on(signal, listener);
@@ -115,7 +118,7 @@ function exitCodeOf(child: ChildProcess, program: string): Promise<number> {
       reject(new Error(`cannot run ${program}: ${error.message}`, { cause: error })),
     );
     child.once("exit", (code, signal) =>
-      // As shells say it: 128 and the signal's number.
+      // As in shells: 128 plus the signal's number.
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     );
   });

@@ -9,12 +9,12 @@ function limitsOf(...args: readonly string[]) {
   return trafficLimitsOf(command.parse([...args], { from: "user" }).opts<TrafficFlags>());
 }
 
-describe("flags of what one tenant may take from others", () => {
-  it("are the defaults of the control plane when nobody sets them", () => {
+describe("flags that limit a tenant's share of the server", () => {
+  it("have the control plane's defaults when they are not set", () => {
     assert.deepEqual(limitsOf(), controlPlaneDefaults.traffic);
   });
 
-  it("bound connections and what watches hold for clients that do not read", () => {
+  it("bound connections and the memory of watches whose clients do not read", () => {
     assert.deepEqual(
       limitsOf(
         ...["--max-connections", "500"],

@@ -1,4 +1,7 @@
-/** The flags that say how much is done at once, what one tenant may hold, and what is written down. Named as in Kubernetes and kcp. */
+/**
+ * The flags for concurrency, for the limits of one tenant, and for audit logs. They have the names
+ * of Kubernetes and kcp.
+ */
 import { type AuditOptions, controlPlaneDefaults, type TrafficLimits } from "@kcp-ts/controlplane";
 import { type Command, Option } from "commander";
 import { booleanFlag, integerFlag } from "./flags.ts";
@@ -36,7 +39,7 @@ export function addTrafficFlags(command: Command): Command {
       initial,
     );
   command
-    .optionsGroup("What one tenant may take from others:")
+    .optionsGroup("API priority and fairness flags:")
     .option(
       "--enable-priority-and-fairness <bool>",
       "queue requests fairly among tenants",
@@ -71,7 +74,7 @@ export function addTrafficFlags(command: Command): Command {
   count("--logical-cluster-total-bytes-limit", "bytes of them; 0 is no limit", 0);
   count("--logical-cluster-object-count-scan-interval", "seconds between countings", 60);
   command
-    .optionsGroup("What is written down of requests:")
+    .optionsGroup("Auditing flags:")
     .option("--audit-policy-file <path>", "audit.k8s.io/v1 Policy: which requests, and how much")
     .option("--audit-log-path <path>", "events as lines of JSON; - is stdout");
   count("--audit-log-maxage", "days to keep old log files; 0 keeps all", 0);
@@ -90,7 +93,7 @@ export function addTrafficFlags(command: Command): Command {
   return command;
 }
 
-/** Requests never wait for a webhook: the other modes of Kubernetes would have them do so. */
+/** Requests never wait for an audit webhook: the blocking modes of Kubernetes are not supported. */
 function batchOnly(flags: string): Option {
   return new Option(flags, "batch: requests never wait for it").choices(["batch"]).default("batch");
 }

@@ -1,4 +1,5 @@
-/** The demo: a stage, a story, and somebody who plays it. */
-export { DemoStepFailed, type RunDemoOptions, runDemo } from "./play.ts";
-export { DemoEnvironment } from "./stage.ts";
-export { type DemoStep, demoSteps, prepareDemo } from "./story.ts";
+/** The demo: its environment, its steps, and their runner. */
+
+export { DemoEnvironment } from "./demo-environment.ts";
+export { type DemoStep, demoSteps, prepareDemo } from "./demo-steps.ts";
+export { DemoStepFailed, type RunDemoOptions, runDemo } from "./run-demo.ts";

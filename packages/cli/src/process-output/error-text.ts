@@ -1,4 +1,4 @@
-/** An error as a command tells people: kubectl's words for files, and no names of system calls. */
+/** The text of an error for users: kubectl's words for files, without names of system calls. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, path } = error as NodeJS.ErrnoException;

@@ -1,4 +1,7 @@
-/** One kind, one file: its interface, those it refers to, and the resource by which a client finds it. Nothing else is loaded with it. */
+/**
+ * One file for one kind: its interface, the interfaces that it refers to, and the resource for a
+ * client. The file imports nothing else.
+ */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { comment, identifier, TypeWriter } from "./schema-type.ts";
 
@@ -10,17 +13,17 @@ export interface KindSource {
   readonly resource: string;
   readonly namespaced: boolean;
   readonly schema: JsonObject;
-  /** What references in the schema lead to, by name. */
+  /** The targets of the schema's references, by name. */
   readonly definitions: ReadonlyMap<string, JsonObject>;
 }
 
 export interface KindFile {
-  /** Below the folder that was asked for; only letters, digits, dots and dashes. */
+  /** Relative to the output folder; only letters, digits, dots and dashes. */
   readonly path: string;
   readonly text: string;
 }
 
-/** What every object has, and the SDK declares. */
+/** The members of every object, which the SDK declares. */
 const common = new Set(["apiVersion", "kind", "metadata"]);
 
 export function kindFile(source: KindSource, sdk: string): KindFile {
@@ -56,7 +59,7 @@ function pathOf({ group, version, kind }: KindSource): string {
   return [group === "" ? "core" : group, version, `${name}.ts`].map(pathPart).join("/");
 }
 
-/** Names come from servers and files: they may not lead out of the folder. */
+/** Names come from servers and files: they must not lead out of the output folder. */
 function pathPart(text: string): string {
   const plain = text.replace(/[^A-Za-z0-9.-]/g, "_");
   return /^\.+$/.test(plain) || plain === "" ? "_" : plain;
@@ -82,7 +85,7 @@ function bare(name: string): string {
   return name.replace("type ", "").toLowerCase();
 }
 
-/** The version's schema of a CustomResourceDefinition, as a source for each version that is served. */
+/** A source for each served version of a CustomResourceDefinition, with the version's schema. */
 export function kindsOfDefinition(definition: JsonObject): readonly KindSource[] {
   const spec = isJsonObject(definition["spec"]) ? definition["spec"] : {};
   const names = isJsonObject(spec["names"]) ? spec["names"] : {};

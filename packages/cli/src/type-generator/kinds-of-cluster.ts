@@ -1,4 +1,7 @@
-/** The kinds that a server serves, with their schemas: discovery says what there is, OpenAPI v3 what it looks like. */
+/**
+ * The kinds that a server serves, with their schemas: discovery lists the kinds, OpenAPI v3 has
+ * their schemas.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type ApiResource, type Client, discover } from "@kcp-ts/sdk";
@@ -33,7 +36,7 @@ async function definitionsAt(client: Client, path: string): Promise<Map<string, 
       ),
     );
   } catch (error) {
-    // Groups without a document have types all the same: of what nobody describes.
+    // Groups without an OpenAPI document get types, too: with undescribed content.
     if (isStatusError(error, "NotFound")) return new Map();
     throw error;
   }

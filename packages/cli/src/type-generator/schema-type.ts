@@ -1,12 +1,13 @@
 /**
- * From OpenAPI schemas to TypeScript types, as text.
+ * Converts OpenAPI schemas to TypeScript types, as text.
  *
- * Schemas come from strangers: names become identifiers or quoted strings, texts cannot leave their comments, and what is nested too deeply, or is
- * nothing we know, becomes `JsonValue`, which is always true.
+ * Schemas are untrusted: names become identifiers or quoted strings, descriptions cannot leave
+ * their comments, and schemas that are nested too deeply, or are unknown, become `JsonValue`, which
+ * is always correct.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
-/** Deeper types are of no use to anybody, and this ends whatever refers to itself. */
+/** Deeper types are not useful, and the limit ends recursive references. */
 export const typeDepthMax = 30;
 
 const sdkTypes = new Map([
@@ -26,25 +27,25 @@ const plainTypes = new Map([
 ]);
 
 export class TypeWriter {
-  /** What the written text needs from the SDK. */
+  /** The imports from the SDK that the generated text needs. */
   readonly imports = new Set<string>();
   readonly #definitions: ReadonlyMap<string, JsonObject>;
   readonly #names = new Map<string, string>();
   readonly #taken: Set<string>;
   readonly #interfaces: string[] = [];
 
-  /** `taken` are names that the file uses for something else. */
+  /** `taken` are names that the file uses otherwise. */
   constructor(definitions: ReadonlyMap<string, JsonObject>, taken: readonly string[]) {
     this.#definitions = definitions;
     this.#taken = new Set([...taken, ...sdkTypes.values(), "KubernetesObject", "JsonValue"]);
   }
 
-  /** Interfaces for everything that was referred to, in the order in which it was. */
+  /** The interfaces of all references, in the order of their first use. */
   get interfaces(): readonly string[] {
     return this.#interfaces;
   }
 
-  /** The members of an object type, one line each and their comments, without the braces. */
+  /** The members of an object type with their comments, one line each, without the braces. */
   members(schema: JsonObject, indent: string, skip: ReadonlySet<string>, depth = 0): string {
     const properties = objectMember(schema, "properties");
     const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
@@ -138,7 +139,7 @@ export class TypeWriter {
   }
 }
 
-/** What cannot be in an identifier is left out; what would be none at all is called Type. */
+/** Characters that identifiers cannot have are removed; an empty result becomes Type. */
 export function identifier(text: string): string {
   const letters = text.replace(/[^A-Za-z0-9_$]/g, "").replace(/^[0-9]+/, "");
   return letters === "" ? "Type" : letters;
@@ -159,7 +160,10 @@ function propertyName(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** A reference, or the only member of an allOf, which is how defaults and descriptions are said beside one. */
+/**
+ * A reference, or the only member of an allOf, which is how a reference gets defaults and a
+ * description.
+ */
 function referenceOf(schema: JsonObject): string | undefined {
   const { allOf } = schema;
   const only = Array.isArray(allOf) && allOf.length === 1 ? allOf[0] : undefined;

@@ -47,7 +47,7 @@ describe("generated types", () => {
     });
   }
 
-  it("know what is required, and leave to the SDK what every object has", () => {
+  it("mark required members, and leave the common members of objects to the SDK", () => {
     const text = textOf({
       required: ["spec", "metadata"],
       properties: { spec: { type: "string" }, metadata: { type: "object" }, kind: {} },
@@ -56,7 +56,7 @@ describe("generated types", () => {
     assert.doesNotMatch(text, /readonly (metadata|kind)/);
   });
 
-  it("declare what is referred to once, also when it refers to itself or shares its last name", () => {
+  it("declare each reference once, also when it is recursive or shares its last name", () => {
     const node = {
       description: "A node.",
       properties: { next: reference("a.Node"), other: reference("b.Node") },
@@ -72,7 +72,7 @@ describe("generated types", () => {
     assert.match(text, /export interface Node2 \{\n {2}readonly a\?: Node;/);
   });
 
-  it("are the same kind's one file in its group and version", () => {
+  it("are one file for each kind in its group and version", () => {
     const path = (more: Partial<KindSource>) => kindFile(source({}, more), "x").path;
     assert.equal(path({}), "example.com/v1/widget.ts");
     assert.equal(path({ group: "", kind: "ConfigMap" }), "core/v1/config-map.ts");
@@ -80,7 +80,7 @@ describe("generated types", () => {
     assert.equal(path({ group: "../..", version: "..", kind: "/etc" }), ".._../_/_etc.ts");
   });
 
-  it("name resources as their kinds are spelled", () => {
+  it("name resources in the spelling of their kinds", () => {
     const name = (resource: string, kind: string) =>
       /export const (\S+) =/.exec(textOf({}, { resource, kind }))?.[1];
     assert.equal(name("configmaps", "ConfigMap"), "configMaps");
@@ -89,7 +89,7 @@ describe("generated types", () => {
     assert.equal(name("people", "Person"), "people");
   });
 
-  it("cannot be made to say anything but types by hostile texts", () => {
+  it("contain only types, whatever hostile texts the schema has", () => {
     const text = textOf(
       {
         description: "*/ process.exit(1); /*",

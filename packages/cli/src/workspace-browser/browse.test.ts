@@ -1,4 +1,7 @@
-/** Goal: from keys to a choice, with a server that answers when it likes or not at all, and a terminal that is given back in any case. */
+/**
+ * Goal: keys lead to a choice, with a server that responds late or not at all, and the terminal is
+ * restored in any case.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
@@ -59,7 +62,7 @@ async function turns(): Promise<void> {
 }
 
 describe("browsing", () => {
-  it("opens what is asked for, and ends with what was chosen", async () => {
+  it("opens the selected workspaces, and ends with the chosen one", async () => {
     const { terminal, asked, chosen } = start("root", { root: ["a", "b"], "root:b": ["c"] });
     await turns();
     assert.deepEqual(terminal.tree, ["→ ▼ root", "    ▶ a", "    ▶ b"]);
@@ -72,7 +75,7 @@ describe("browsing", () => {
     assert.equal(terminal.isOpen, false);
   });
 
-  it("shows beside a workspace why it cannot be looked into", async () => {
+  it("shows the error beside a workspace whose children cannot be listed", async () => {
     const { terminal, chosen } = start("root:a", { "root:a": [] });
     await turns();
     assert.deepEqual(terminal.tree, ["  ▼ root  (not allowed)", "→     a"]);
@@ -80,7 +83,7 @@ describe("browsing", () => {
     assert.equal(await chosen, undefined);
   });
 
-  it("takes an escape for one when nothing follows for a moment, and not before", async () => {
+  it("treats an escape as a key when no bytes follow for a moment, and not before", async () => {
     const { terminal, clock, chosen } = start("root", { root: ["a"] });
     await turns();
     terminal.type("\u001b");
@@ -94,7 +97,7 @@ describe("browsing", () => {
     assert.equal(terminal.isOpen, false);
   });
 
-  it("finds what nobody has opened", async () => {
+  it("finds workspaces that have not been opened", async () => {
     const { terminal, chosen } = start("root", {
       root: ["a"],
       "root:a": ["b"],
@@ -109,7 +112,7 @@ describe("browsing", () => {
     assert.equal(await chosen, "root:a:b:deep");
   });
 
-  it("asks at most eight things at once", async () => {
+  it("sends at most eight concurrent requests", async () => {
     const terminal = new FakeTerminal();
     let [now, most] = [0, 0];
     const names = Array.from({ length: 40 }, (_, at) => `w${at}`);
@@ -130,7 +133,7 @@ describe("browsing", () => {
     assert.equal(most, 8);
   });
 
-  it("ends when nobody is at the terminal any more, whatever the server does", async () => {
+  it("ends when the terminal is closed, whatever the server does", async () => {
     const terminal = new FakeTerminal();
     const asking: AbortSignal[] = [];
     const chosen = browse({
@@ -147,11 +150,11 @@ describe("browsing", () => {
   });
 });
 
-describe("a terminal that is none", () => {
+describe("a missing terminal", () => {
   const streams = (stdin: boolean, stdout: boolean, TERM = "xterm") =>
     ({ stdin: { isTTY: stdin }, stdout: { isTTY: stdout }, env: { TERM } }) as never;
 
-  it("is refused in words that say what is missing", () => {
+  it("is rejected with a message that names what is missing", () => {
     assert.throws(() => processTerminal(streams(false, true)), /standard input is none/);
     assert.throws(() => processTerminal(streams(true, false)), /standard output is none/);
     assert.throws(() => processTerminal(streams(true, true, "dumb")), /TERM says dumb/);

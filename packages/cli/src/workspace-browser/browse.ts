@@ -1,9 +1,9 @@
 /**
- * Lets somebody walk through the tree of workspaces on a terminal, and says where they want to go.
+ * Browses the tree of workspaces on a terminal, and returns the chosen workspace.
  *
  *     keys ──► tree-state ──► tree-view ──► screen
  *                  ▲
- *     server ──────┘  what is below a workspace, asked for when it is opened
+ *     server ──────┘  the children of a workspace, listed when it is opened
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { KeyReader } from "./keys.ts";
@@ -23,17 +23,17 @@ import { treeRows, viewOf } from "./tree-view.ts";
 export interface BrowseOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
-  /** Where one is, as `root:org`. */
+  /** The current workspace, as `root:org`. */
   readonly current: string;
-  /** What is below a workspace. A rejection is shown beside it. */
+  /** Lists the children of a workspace. A rejection is shown beside the workspace. */
   readonly below: (path: string, signal: AbortSignal) => Promise<readonly WorkspaceInfo[]>;
 }
 
-/** After an escape: what follows within this time belongs to it. */
+/** After an escape character: characters within this time belong to the same key. */
 const escapeMs = 50;
 const asksAtOnce = 8;
 
-/** The path that was chosen, or undefined. */
+/** The chosen path, or undefined. */
 export function browse(options: BrowseOptions): Promise<string | undefined> {
   return new Browser(options).run();
 }

@@ -1,4 +1,4 @@
-/** The tree of workspaces on a terminal, to walk through and to choose from. */
+/** An interactive tree of workspaces on a terminal, to choose one. */
 export { browse } from "./browse.ts";
 export { processTerminal } from "./terminal.ts";
 export type { WorkspaceInfo } from "./tree-state.ts";

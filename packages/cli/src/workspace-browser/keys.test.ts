@@ -1,4 +1,7 @@
-/** Goal: what a terminal sends is understood however it is cut, and the escape key is told from the beginning of another key. */
+/**
+ * Goal: the bytes of a terminal are decoded for any split into chunks, and the escape key is
+ * distinguished from the beginning of another key.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KeyReader } from "./keys.ts";
@@ -9,7 +12,7 @@ const kinds = (reader: KeyReader, ...texts: string[]) =>
     .map((key) => (key.kind === "text" ? key.text : key.kind));
 
 describe("keys of a terminal", () => {
-  it("are told apart in one go", () => {
+  it("are distinguished when they arrive in one chunk", () => {
     const text =
       "j\u001b[A\u001b[B\u001bOC\u001b[D\r\u007f\u001b[5~\u001b[6~\u001b[H\u001bOF\u0003é";
     assert.deepEqual(kinds(new KeyReader(), text), [
@@ -18,13 +21,13 @@ describe("keys of a terminal", () => {
     ]);
   });
 
-  it("are the same when a sequence comes byte by byte", () => {
+  it("are the same when a sequence arrives byte by byte", () => {
     const reader = new KeyReader();
     assert.deepEqual(kinds(reader, ..."\u001b[6~\u001bOA"), ["page-down", "up"]);
     assert.equal(reader.isWaiting, false);
   });
 
-  it("wait after an escape, which is a key when nothing follows", () => {
+  it("wait after an escape, which is a key when no bytes follow", () => {
     const reader = new KeyReader();
     assert.deepEqual(reader.push("\u001b"), []);
     assert.equal(reader.isWaiting, true);
@@ -33,7 +36,7 @@ describe("keys of a terminal", () => {
     assert.deepEqual(reader.rest(), []);
   });
 
-  it("mean nothing when nobody knows them, and swallow nothing", () => {
+  it("are ignored when they are unknown, without swallowing the keys that follow", () => {
     assert.deepEqual(kinds(new KeyReader(), "\u001b[1;5Pa\u0007\u001b[200~b"), ["a", "b"]);
   });
 

@@ -1,4 +1,4 @@
-/** From the bytes that a terminal sends to the keys that were pressed. */
+/** Decodes the bytes of a terminal to keys. */
 
 export type Key = { readonly kind: "text"; readonly text: string } | { readonly kind: NamedKey };
 
@@ -18,7 +18,7 @@ export type NamedKey =
 
 const escapeCode = "\u001b";
 
-/** What xterm and its relatives send, and the keys of Emacs for the same. */
+/** The sequences of xterm-compatible terminals, and the Emacs keys for the same. */
 const sequences: Readonly<Record<string, NamedKey>> = {
   "[A": "up",
   OA: "up",
@@ -51,16 +51,19 @@ const sequences: Readonly<Record<string, NamedKey>> = {
 };
 
 const sequence = /^\u001b(\[[0-?]*[ -/]*[@-~]|O[ -~])/;
-/** The beginning of one, whose rest may still come. */
+/** The beginning of a sequence whose rest may still arrive. */
 const unfinished = /^\u001b(\[[0-?]*[ -/]*|O)?$/;
-/** Longer than any sequence of a terminal: what goes on like this is none. */
+/** Longer than any sequence of a terminal: longer input is no sequence. */
 const unfinishedMax = 32;
 
-/** The escape key is the beginning of other keys: who reads waits a moment after one, and then asks for `rest`. */
+/**
+ * The escape key is also the beginning of other keys: the reader waits a moment after it, and then
+ * calls `rest`.
+ */
 export class KeyReader {
   #pending = "";
 
-  /** True when the last byte may be the beginning of more. */
+  /** True when the last byte may be the beginning of a sequence. */
   get isWaiting(): boolean {
     return this.#pending !== "";
   }
@@ -83,7 +86,7 @@ export class KeyReader {
     return keys;
   }
 
-  /** Nothing more came: what was waited with was the escape key, and what came behind it. */
+  /** No more bytes arrived: the pending bytes are the escape key, and the characters after it. */
   rest(): Key[] {
     const [first, ...others] = [...this.#pending];
     this.#pending = "";
@@ -92,7 +95,7 @@ export class KeyReader {
   }
 }
 
-/** Undefined for what means nothing to anybody. */
+/** Undefined for unknown keys. */
 function keyOf(char: string, tail: string): Key | undefined {
   const name = sequences[tail === "" ? char : tail];
   if (name !== undefined) return { kind: name };

@@ -1,11 +1,14 @@
-/** The terminal that this process was started in: as long as it is open, all of it is ours, and afterwards it is as before. */
+/**
+ * The terminal of this process: while it is open, the browser uses the full screen; afterwards the
+ * terminal is as before.
+ */
 import type { ReadStream, WriteStream } from "node:tty";
 import type { Size } from "./tree-view.ts";
 
 export interface Terminal {
   readonly size: Size;
   readonly hasColors: boolean;
-  /** Returns how to give it back. */
+  /** Returns a function that restores the terminal. */
   open(listener: TerminalListener): () => void;
   show(lines: readonly string[]): void;
 }
@@ -13,7 +16,7 @@ export interface Terminal {
 export interface TerminalListener {
   readonly onText: (text: string) => void;
   readonly onResize: () => void;
-  /** Nobody is there any more, or somebody wants us to end. */
+  /** The terminal was closed, or the process got a signal. */
   readonly onEnd: () => void;
 }
 
@@ -31,11 +34,11 @@ const home = "\u001b[H";
 const eraseLine = "\u001b[K";
 const eraseBelow = "\u001b[J";
 
-/** Of a terminal that does not say. */
+/** The size of a terminal that does not report one. */
 const usualSize: Size = { columns: 80, rows: 24 };
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Throws, in words for people, when there is none. */
+/** Throws, with a message for users, when there is no terminal. */
 export function processTerminal(streams: TerminalStreams): Terminal {
   const { stdin, stdout, env } = streams;
   if (stdin.isTTY !== true)
@@ -77,13 +80,13 @@ class ProcessTerminal implements Terminal {
       for (const signal of signals) process.off(signal, onEnd);
       stdout.write(showCursor + ownScreen);
       stdin.setRawMode(false);
-      // A process that reads does not end.
+      // An open input keeps the process alive.
       stdin.pause();
       stdin.unref();
     };
   }
 
-  /** In one write, and without erasing first: nothing flickers. */
+  /** In one write, and without erasing first, so that the screen does not flicker. */
   show(lines: readonly string[]): void {
     const seen = lines.slice(0, this.size.rows);
     const text = seen.map((line) => line + eraseLine).join("\r\n");

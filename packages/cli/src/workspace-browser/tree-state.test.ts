@@ -1,4 +1,7 @@
-/** Goal: every key does to the tree what it says, whatever is known of the tree at that moment. */
+/**
+ * Goal: every key has its documented effect on the tree, whatever is known of the tree at that
+ * moment.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { KeyReader } from "./keys.ts";
@@ -43,13 +46,13 @@ function type(state: TreeState, text: string): TreeState {
 const [up, down, left, right] = ["\u001b[A", "\u001b[B", "\u001b[D", "\u001b[C"];
 
 describe("the tree of workspaces", () => {
-  it("begins with the way to where one is, before anybody has answered", () => {
+  it("begins with the path to the current workspace, before any response", () => {
     const state = initialState("root:org:team");
     assert.deepEqual(shown(state), ["root", " org", ">  team"]);
     assert.deepEqual(unknownNodes(state), ["root", "root:org", "root:org:team"]);
   });
 
-  it("shows the way to where one is through workspaces that one may not look into", () => {
+  it("shows the path to the current workspace through workspaces whose children cannot be listed", () => {
     let state = withProblem(initialState("root:org:team"), "root", "not allowed");
     state = withChildren(state, "root:org", named("other"));
     assert.deepEqual(shown(state), ["root", " org", "  other", ">  team"]);
@@ -72,12 +75,12 @@ describe("the tree of workspaces", () => {
       assert.deepEqual(shown(type(state, `l${key}`)), ["root", "> a", " b", " c"]);
   });
 
-  it("is left upwards by closing what is closed", () => {
+  it("selects the parent when a closed workspace is closed", () => {
     assert.deepEqual(shown(type(small(), `${left}`)), [">root", " a", " b", " c"]);
     assert.deepEqual(shown(type(small(), `${left}${left}`)), [">root"]);
   });
 
-  it("is walked row by row, by pages and to its ends, and not beyond", () => {
+  it("is navigated row by row, by pages and to its ends, and not beyond", () => {
     const state = type(small(), "klj");
     assert.deepEqual(shown(state), ["root", " a", ">  a1", "  a2", " b", " c"]);
     assert.equal(type(state, `${down}${down}`).cursor, "root:b");
@@ -89,14 +92,14 @@ describe("the tree of workspaces", () => {
     assert.equal(type(state, "G\u001b[5~").cursor, "root");
   });
 
-  it("asks for what is below a workspace when it is opened, and once", () => {
+  it("lists the children of a workspace when it is opened, and once", () => {
     const state = type(small(), `${down}${right}`);
     assert.deepEqual(unknownNodes(state), ["root:c"]);
     assert.deepEqual(unknownNodes(withChildren(state, "root:c", [])), []);
     assert.deepEqual(unknownNodes(withProblem(state, "root:c", "not allowed")), []);
   });
 
-  it("does not look into mounts", () => {
+  it("does not list the children of mounts", () => {
     const mount = { ...named("far")[0], name: "far", isMount: true } as never;
     const state = withChildren(initialState("root"), "root", [mount]);
     assert.deepEqual(unknownNodes(type(state, `${down}${right}`)), []);
@@ -118,7 +121,7 @@ describe("the tree of workspaces", () => {
 });
 
 describe("searching the tree", () => {
-  it("shows what has the text in its name, with what is above it, whether or not it was open", () => {
+  it("shows workspaces whose name contains the text, with their ancestors, whether or not they were open", () => {
     const state = type(small(), "/A2");
     assert.deepEqual(shown(state), ["root", " a", ">  a2"]);
     assert.deepEqual(handleKey(state, { kind: "enter" }, pageRows), {
@@ -127,27 +130,27 @@ describe("searching the tree", () => {
     });
   });
 
-  it("takes letters as what is looked for, also those that are keys otherwise", () => {
+  it("uses letters as search text, also those that are keys otherwise", () => {
     const state = type(small(), "/q");
     assert.equal(state.search, "q");
     assert.deepEqual(shown(state), [">root"]);
     assert.deepEqual(handleKey(state, { kind: "interrupt" }, pageRows), { kind: "leave" });
   });
 
-  it("looks below everything, unless that is too much", () => {
+  it("lists the children of all workspaces, unless there are too many", () => {
     const state = type(small(), "/x");
     assert.deepEqual(unknownNodes(state), ["root:c", "root:a:a1", "root:a:a2"]);
     const names = Array.from({ length: searchedMax }, (_, at) => `w${at}`);
     assert.deepEqual(unknownNodes(withChildren(state, "root:c", named(...names))), []);
   });
 
-  it("ends with everything as it was, and what was found in sight", () => {
+  it("restores the tree at its end, with the found workspace visible", () => {
     const state = type(small(), "/a2\u007f\u007fa1\u001b");
     assert.equal(state.search, undefined);
     assert.deepEqual(shown(state), ["root", " a", ">  a1", "  a2", " b", " c"]);
   });
 
-  it("moves among what was found", () => {
+  it("moves among the matches", () => {
     const state = type(small(), `/a${down}${down}`);
     assert.equal(state.cursor, "root:a:a2");
     assert.equal(state.search, "a");

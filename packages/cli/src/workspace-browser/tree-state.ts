@@ -1,4 +1,7 @@
-/** What is known of the tree of workspaces, what is shown of it, and what keys make of that. Nothing here reads, waits or draws. */
+/**
+ * The known tree of workspaces, its visible part, and the effects of keys on it. Pure: it neither
+ * reads nor waits nor draws.
+ */
 import type { Key } from "./keys.ts";
 
 export interface WorkspaceInfo {
@@ -6,27 +9,27 @@ export interface WorkspaceInfo {
   /** As `root:organization`. */
   readonly type: string | undefined;
   readonly cluster: string | undefined;
-  /** What is served by somebody else is a leaf. */
+  /** A mounted workspace is a leaf. */
   readonly isMount: boolean;
 }
 
 export interface WorkspaceNode extends WorkspaceInfo {
   readonly path: string;
   readonly parent: string | undefined;
-  /** Paths; undefined until somebody has looked. */
+  /** Paths of the children; undefined until they were listed. */
   readonly children: readonly string[] | undefined;
-  /** Why nobody can tell what is below it. */
+  /** Why the children could not be listed. */
   readonly problem: string | undefined;
 }
 
 export interface TreeState {
   readonly nodes: ReadonlyMap<string, WorkspaceNode>;
   readonly root: string;
-  /** Where the kubeconfig points to. */
+  /** The kubeconfig's workspace. */
   readonly current: string;
   readonly open: ReadonlySet<string>;
   readonly cursor: string;
-  /** Undefined when everything is shown; what is typed while it is looked for. */
+  /** The search text; undefined without a search. */
   readonly search: string | undefined;
 }
 
@@ -35,10 +38,13 @@ export interface Row {
   readonly depth: number;
 }
 
-/** Searching looks below everything: in trees larger than this, not below all of it. */
+/** A search lists the children of all workspaces: in larger trees than this, not of all of them. */
 export const searchedMax = 2000;
 
-/** The way to where one is, even through workspaces that one may not look into. */
+/**
+ * The ancestors of the current workspace, including workspaces whose children the user may not
+ * list.
+ */
 export function initialState(current: string): TreeState {
   const words = current.split(":");
   const paths = words.map((_, at) => words.slice(0, at + 1).join(":"));
@@ -56,7 +62,7 @@ export function initialState(current: string): TreeState {
   };
 }
 
-/** Those that have to be asked what is below them, the nearest first. */
+/** The workspaces whose children have to be listed, the nearest first. */
 export function unknownNodes(state: TreeState): string[] {
   const { nodes, open, search } = state;
   const isWanted = ({ path, children, problem, isMount }: WorkspaceNode) =>
@@ -68,7 +74,10 @@ export function unknownNodes(state: TreeState): string[] {
   return [...nodes.values()].filter(isWanted).map(({ path }) => path);
 }
 
-/** Somebody looked below a workspace. What is known to be on the way to the current one stays, whether or not it is listed. */
+/**
+ * The children of a workspace were listed. Known ancestors of the current workspace are kept,
+ * whether or not the list contains them.
+ */
 export function withChildren(
   state: TreeState,
   path: string,
@@ -98,14 +107,14 @@ export function withProblem(state: TreeState, path: string, problem: string): Tr
   return { ...state, nodes: new Map(state.nodes).set(path, { ...node, children, problem }) };
 }
 
-/** The next step to where one is. */
+/** The next ancestor on the path to the current workspace. */
 function wayAhead({ current }: TreeState, path: string): string | undefined {
   if (!current.startsWith(`${path}:`)) return undefined;
   const end = current.indexOf(":", path.length + 1);
   return end < 0 ? current : current.slice(0, end);
 }
 
-/** What is shown, from above to below. */
+/** The visible rows, from top to bottom. */
 export function rowsOf(state: TreeState): Row[] {
   const shown = state.search === undefined ? undefined : foundNodes(state, state.search);
   const rows: Row[] = [];
@@ -120,7 +129,7 @@ export function rowsOf(state: TreeState): Row[] {
   return rows;
 }
 
-/** As long as nobody has looked, the way to where one is. */
+/** Before its children are listed, a workspace shows only the path to the current one. */
 function childrenOf(state: TreeState, { path, children }: WorkspaceNode): readonly string[] {
   if (children !== undefined) return children;
   const ahead = wayAhead(state, path);
@@ -131,7 +140,9 @@ export function isFound({ name }: WorkspaceNode, text: string): boolean {
   return name.toLowerCase().includes(text.toLowerCase());
 }
 
-/** Those whose name has the text in it, and all above them; the root is always there. */
+/**
+ * The workspaces whose name contains the text, and all their ancestors; the root is always visible.
+ */
 function foundNodes({ nodes, root }: TreeState, text: string): Set<string> {
   const found = new Set([root]);
   for (const node of nodes.values()) {
@@ -147,7 +158,7 @@ export type KeyResult =
   | { readonly kind: "leave" }
   | { readonly kind: "choose"; readonly path: string };
 
-/** `page` is the number of rows that are seen at once. */
+/** `page` is the number of visible rows. */
 export function handleKey(state: TreeState, key: Key, page: number): KeyResult {
   if (key.kind === "interrupt") return { kind: "leave" };
   if (key.kind === "enter") return { kind: "choose", path: state.cursor };
@@ -163,7 +174,7 @@ function moved(state: TreeState, key: Key, page: number): TreeState {
   return letters[key.text]?.(state, page) ?? state;
 }
 
-/** While something is looked for, letters are what is looked for. */
+/** During a search, letters extend the search text. */
 function searched(state: TreeState, search: string, key: Key, page: number): TreeState {
   if (key.kind === "text") return toFirstFound({ ...state, search: search + key.text });
   if (key.kind === "backspace") return toFirstFound({ ...state, search: search.slice(0, -1) });
@@ -172,7 +183,7 @@ function searched(state: TreeState, search: string, key: Key, page: number): Tre
   return steps[key.kind]?.(state, page) ?? state;
 }
 
-/** To the first that was meant, unless the one at hand is meant, too. */
+/** Selects the first match, unless the selected workspace matches, too. */
 export function toFirstFound(state: TreeState): TreeState {
   const rows = rowsOf(state);
   const isMeant = ({ node }: Row) => isFound(node, state.search ?? "");
@@ -182,7 +193,7 @@ export function toFirstFound(state: TreeState): TreeState {
   return first === undefined ? state : { ...state, cursor: first.node.path };
 }
 
-/** What one stands on is seen. */
+/** Keeps the selected row visible. */
 function revealed(state: TreeState): TreeState {
   const open = new Set(state.open);
   for (
@@ -205,7 +216,7 @@ const last: Step = (state) => by(state, Number.POSITIVE_INFINITY);
 const expand: Step = (state) => ({ ...state, open: new Set(state.open).add(state.cursor) });
 const search: Step = (state) => ({ ...state, search: "" });
 
-/** What is closed already leads up. */
+/** On a closed workspace it selects the parent. */
 const collapse: Step = (state) => {
   const { open, cursor, nodes } = state;
   if (isOpen(state)) return { ...state, open: without(open, cursor) };
@@ -238,7 +249,7 @@ const letters: Readonly<Record<string, Step>> = Object.assign(Object.create(null
   "/": search,
 });
 
-/** Whether the one at hand is open, with something in it to be seen. */
+/** Whether the selected workspace is open, with visible children. */
 function isOpen(state: TreeState): boolean {
   const node = state.nodes.get(state.cursor);
   return node !== undefined && state.open.has(node.path) && childrenOf(state, node).length > 0;

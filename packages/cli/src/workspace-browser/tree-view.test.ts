@@ -1,4 +1,7 @@
-/** Goal: the tree fits its terminal, however small; where one is is always seen, and what servers say is never obeyed. */
+/**
+ * Goal: the tree fits its terminal, however small; the current workspace is always visible, and
+ * control characters of servers are not printed.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { initialState, type TreeState, withChildren, withProblem } from "./tree-state.ts";
@@ -13,7 +16,7 @@ const plainView = (state: TreeState, columns = 60, rows = 10) =>
   viewOf(state, { size: { columns, rows }, top: 0, hasColors: false, isLoading: false }).lines;
 
 describe("the view of the tree", () => {
-  it("has a title with what is known of the one at hand, the tree, and the keys", () => {
+  it("has a title with details of the selected workspace, the tree, and the keys", () => {
     let state = withChildren(initialState("root:a"), "root", [facts("a"), facts("far", true)]);
     state = withProblem(state, "root:a", "not allowed");
     assert.deepEqual(plainView(state, 70), [
@@ -43,7 +46,7 @@ describe("the view of the tree", () => {
     }
   });
 
-  it("shows what a server says, and does not do it", () => {
+  it("prints texts of a server without their control characters", () => {
     const name = "a\u001b[2J\u0007\u009bb";
     const known = withChildren(initialState("root"), "root", [facts(name)]);
     const state = withProblem(known, `root:${name}`, "\u001b]0;title\u0007");
@@ -54,13 +57,13 @@ describe("the view of the tree", () => {
     assert.match(text, /a\?\[2J\?\?b/);
   });
 
-  it("says what is looked for, and how much was found", () => {
+  it("shows the search text, and the number of matches", () => {
     const state = withChildren(initialState("root"), "root", [facts("abc"), facts("xyz")]);
     const lines = plainView({ ...state, search: "b", cursor: "root:abc" });
     assert.ok(lines.some((line) => line.startsWith("/b▏ 1 found")));
   });
 
-  it("is in colors only when asked for", () => {
+  it("is colored only on request", () => {
     const state = initialState("root");
     const size = { columns: 40, rows: 10 };
     const colored = viewOf(state, { size, top: 0, hasColors: true, isLoading: true });
@@ -70,7 +73,7 @@ describe("the view of the tree", () => {
 });
 
 describe("scrolling", () => {
-  it("keeps every row in sight and off the dots, from the first to the last and back", () => {
+  it("keeps every selected row visible and off the dots, from the first to the last and back", () => {
     for (const [count, height] of [
       [3, 3],
       [4, 3],
@@ -92,7 +95,7 @@ describe("scrolling", () => {
     }
   });
 
-  it("moves no further than it must", () => {
+  it("scrolls no further than needed", () => {
     assert.equal(scrolled(5, 7, 100, 6), 5);
     assert.equal(scrolled(5, 10, 100, 6), 6);
     assert.equal(scrolled(5, 5, 100, 6), 4);

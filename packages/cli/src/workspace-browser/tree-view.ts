@@ -1,4 +1,4 @@
-/** The tree as lines of text for a terminal of some size. */
+/** Renders the tree as lines of text for a terminal of a given size. */
 import { isControl } from "./keys.ts";
 import {
   isFound,
@@ -16,13 +16,13 @@ export interface Size {
 
 export interface View {
   readonly lines: readonly string[];
-  /** The first row of the tree that is seen. */
+  /** The first visible row of the tree. */
   readonly top: number;
 }
 
 export interface ViewOptions {
   readonly size: Size;
-  /** Of the view before. */
+  /** That of the previous view. */
   readonly top: number;
   readonly hasColors: boolean;
   readonly isLoading: boolean;
@@ -32,11 +32,11 @@ const title = "kcp Workspaces";
 const help = "↑/↓ move  →/←/Space open, close  / search  Enter go there  q leave";
 const searchHelp = "↑/↓ move  Enter go there  Esc all of them";
 const more = "  ...";
-/** Title, a line below it, one above the help, the help. */
+/** The title, a line below it, a line above the help, the help. */
 const chromeRows = 4;
 const treeRowsMin = 3;
 
-/** Rows of the tree that a terminal has room for. */
+/** The rows of the tree that fit on a terminal. */
 export function treeRows({ rows }: Size): number {
   return Math.max(treeRowsMin, rows - chromeRows);
 }
@@ -62,7 +62,10 @@ export function viewOf(state: TreeState, options: ViewOptions): View {
   return { lines, top };
 }
 
-/** As little as it takes for the row at `at` to be seen, which the rows with dots, first and last, are not. */
+/**
+ * The smallest scroll that makes the row at `at` visible; the first and the last row with dots hide
+ * rows.
+ */
 export function scrolled(top: number, at: number, count: number, height: number): number {
   const bottom = Math.max(0, count - height);
   const within = (wanted: number) => Math.max(0, Math.min(bottom, wanted));
@@ -126,7 +129,7 @@ function styled(text: string, style: string, colors: boolean): string {
   return colors && style !== "" && text !== "" ? `${style}${text}${ordinary}` : text;
 }
 
-/** What a server says is shown, never obeyed. */
+/** Texts of a server are printed without their control characters. */
 function plain(text: string): string {
   return [...text].map((char) => (isControl(char) ? "?" : char)).join("");
 }

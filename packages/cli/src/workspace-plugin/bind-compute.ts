@@ -1,8 +1,8 @@
 /**
- * `kubectl kcp bind compute <workspace>`: the current workspace uses the clusters that another one offers. An APIBinding brings the APIs, and a Placement says which
- * clusters for which namespaces, where the control plane has that kind.
+ * `kubectl kcp bind compute <workspace>`: the current workspace binds the clusters that another one
+ * exports. An APIBinding brings the APIs, and a Placement selects clusters for namespaces, where
+ * the control plane has that kind.
  */
-
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -13,7 +13,7 @@ import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
 
 export interface BindComputeOptions {
-  /** Of the Placement. */
+  /** The name of the Placement. */
   readonly name?: string;
   /** `<workspace>:<export>`. */
   readonly apiexports?: readonly string[];
@@ -60,7 +60,7 @@ export async function bindCompute(
     const at = reference.lastIndexOf(":");
     if (at < 1) throw new Error(`invalid --apiexports ${reference}: <workspace>:<export>`);
     const place = { path: reference.slice(0, at).replace(/^:/, ""), name: reference.slice(at + 1) };
-    // Its own clusters a workspace has without binding to anything.
+    // A workspace uses its own clusters without a binding.
     if (place.path === session.address.workspace) continue;
     const bound = await bind(session, place, until);
     if (place.path === path) home = (bound["status"] as BindingStatus).apiExportClusterName;
@@ -68,7 +68,10 @@ export async function bindCompute(
   await place(session, { workspace: home ?? "", path }, options, until);
 }
 
-/** The one that there is, or a new one; when it is bound, and all that it claims is agreed to. */
+/**
+ * The existing binding, or a new one; resolves when it is bound, and all its permission claims are
+ * accepted.
+ */
 async function bind(
   session: Session,
   place: { readonly path: string; readonly name: string },
@@ -98,7 +101,10 @@ function isTo(binding: DynamicObject, { path, name }: { path: string; name: stri
   return reference?.export?.path === path && reference.export.name === name;
 }
 
-/** Whoever wants workloads to run elsewhere wants what they need to be there. What was answered stays as it was answered. */
+/**
+ * Workloads that run in other clusters need their dependencies there, so claims are accepted by
+ * default. Claims that were answered before are kept.
+ */
 async function agree(
   resource: ResourceClient<DynamicObject>,
   { metadata: { name }, spec, status }: DynamicObject & { spec?: unknown; status?: unknown },
@@ -159,7 +165,7 @@ function conditionOf({ status }: DynamicObject & { status?: unknown }, wanted: s
   return conditions.find(({ type }) => type === wanted)?.status;
 }
 
-/** Undefined when the time is over. */
+/** Undefined after the timeout. */
 async function awaited(
   resource: ResourceClient<DynamicObject>,
   name: string,
@@ -184,7 +190,7 @@ const operators: Readonly<Record<string, string>> = {
   "!": "DoesNotExist",
 };
 
-/** `region in (us, eu)` as objects have it. */
+/** Parses `region in (us, eu)` to a label selector object. */
 function selectorOf(text: string) {
   const { requirements } = parseLabelSelector(text);
   if (requirements.length === 0) return {};

@@ -21,7 +21,7 @@ export const apiBindings = defineResource<DynamicObject>({
   namespaced: false,
 });
 
-/** Claims are read in the version that says them without verbs. */
+/** Claims are read in the API version that has them without verbs. */
 const apiExports = defineResource<DynamicObject>({
   group: "apis.kcp.io",
   version: "v1alpha1",
@@ -126,7 +126,7 @@ export function phaseOf(binding: DynamicObject): string | undefined {
   return (binding["status"] as { phase?: string } | undefined)?.phase;
 }
 
-/** The first condition that is false, in its own words. */
+/** The message of the first condition with status False. */
 export function reasonOf(object: DynamicObject): string {
   const { conditions = [] } = (object["status"] ?? {}) as {
     conditions?: readonly { status: string; message?: string }[];

@@ -1,4 +1,4 @@
-/** `kubectl ws -i`: walk through the tree of workspaces, and go to one of them. */
+/** `kubectl ws -i`: browse the tree of workspaces, and switch to one of them. */
 import { systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { DynamicObject } from "@kcp-ts/sdk";
@@ -6,7 +6,7 @@ import { browse, processTerminal, type WorkspaceInfo } from "../workspace-browse
 import { type Session, typeTextOf, workspaces } from "./session.ts";
 import { type UseOptions, useWorkspace } from "./use-workspace.ts";
 
-/** Of one workspace; more than anybody scrolls through. */
+/** Children of one workspace; more than users scroll through. */
 const childrenMax = 5000;
 const pageItems = 500;
 

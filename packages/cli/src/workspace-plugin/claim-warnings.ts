@@ -1,4 +1,7 @@
-/** What is left open between a workspace and those whose APIs it has bound: said to whoever enters. */
+/**
+ * Warnings on entering a workspace about permission claims of its APIBindings that are neither
+ * accepted nor rejected.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import { apiBindings, nameOf } from "./bind-export.ts";
@@ -17,7 +20,7 @@ export async function warnOfPermissionClaims(session: Session, workspace: string
   try {
     bindings = (await session.clientIn(workspace).resource(apiBindings).list()).items;
   } catch (error) {
-    // Who may enter need not be allowed to see them.
+    // A user who may enter the workspace need not be allowed to list bindings.
     if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return;
     throw error;
   }

@@ -1,4 +1,7 @@
-/** The commands about physical clusters and what moves between them. Upstream has some of them below `workload`; both ways lead to the same. */
+/**
+ * The commands about physical clusters and moving workloads. Upstream has some of them below
+ * `workload`; both spellings run the same command.
+ */
 import { Command } from "commander";
 import { type MoveOptions, moveWorkload } from "./move-workload.ts";
 import { type PlanOptions, planDrain } from "./plan-placement.ts";
@@ -38,7 +41,7 @@ export function schedulingCommands({ withFlags, inSession }: CommandBuilder): re
     .option("--max-workloads <count>", "how many may be on the move at a time; all if left out")
     .option("--max-replicas <count>", "how many replicas may be on the move at a time")
     .option("--deadline <time>", "when to call it late, such as 30m; nothing is forced")
-    .option("--decommission", "delete the SyncTarget when the cluster is empty")
+    .option("--delete-after-drain", "delete the SyncTarget when the cluster is empty")
     .option("--wait", "tell how far it is until the cluster is empty; so it is on a terminal")
     .option("--no-wait", "return at once")
     .option("--timeout <time>", "how long to wait, such as 10m; the drain goes on all the same")
@@ -58,7 +61,7 @@ export function moveCommand({ withFlags, inSession }: CommandBuilder): Command {
   return withFlags(new Command("move").argument("<workload>", "such as deployment/web"))
     .description("Move a workload to other clusters, without a gap.")
     .requiredOption(
-      "--to <where>",
+      "--to <cluster|location>",
       "a cluster, several with commas, a selector over their labels (region=us), or * for everywhere",
     )
     .option("--wait", "tell how far it is until it has moved; so it is on a terminal")

@@ -1,4 +1,7 @@
-/** `kubectl kcp explain-placement deployment/web`: for every cluster why it has its share, or why none; and the last decisions. */
+/**
+ * `kubectl kcp explain-placement deployment/web`: for every cluster the reason of its replicas, or
+ * why it has none; and the last decisions.
+ */
 import type { DependencyExplanation, Explanation, PlacementRecord } from "@kcp-ts/multicluster";
 import { createPlacementReview } from "./placement-review.ts";
 import type { Session } from "./session.ts";
@@ -22,12 +25,12 @@ export async function printExplanation(
     );
   const namespace = options.namespace ?? session.namespace;
   const explain = { resource, group, namespace, name };
-  const { explanation, follower } = await createPlacementReview(session, { explain });
+  const { explanation, dependency } = await createPlacementReview(session, { explain });
   if (options.output === "json")
-    session.print(JSON.stringify(explanation ?? follower, undefined, 2));
+    session.print(JSON.stringify(explanation ?? dependency, undefined, 2));
   else if (explanation !== undefined) for (const line of linesOf(explanation)) session.print(line);
-  else if (follower !== undefined)
-    for (const line of dependencyLines(follower)) session.print(line);
+  else if (dependency !== undefined)
+    for (const line of dependencyLines(dependency)) session.print(line);
 }
 
 function dependencyLines({ kind, namespace, name, clusters }: DependencyExplanation) {
@@ -35,32 +38,32 @@ function dependencyLines({ kind, namespace, name, clusters }: DependencyExplanat
     `${kind.toLowerCase()}/${name} in namespace ${namespace} goes where what needs it is`,
     "",
     ...textTable([
-      ["CLUSTER", "THERE", "WHY"],
-      ...clusters.map((one) => [one.name, one.isThere ? "yes" : "no", one.reasons.join("; ")]),
+      ["CLUSTER", "PRESENT", "REASON"],
+      ...clusters.map((one) => [one.name, one.present ? "yes" : "no", one.reasons.join("; ")]),
     ]),
   ];
 }
 
 function linesOf(explanation: Explanation): readonly string[] {
-  const { kind, namespace, name, replicas, policy, clusters, unplaced, bound } = explanation;
+  const { kind, namespace, name, replicas, policy, clusters, unscheduled, limitReason } =
+    explanation;
   const by = policy.length === 0 ? "no policy: all clusters, evenly" : policy.join(", ");
   return [
     `${kind.toLowerCase()}/${name} in namespace ${namespace} asks for ${replicas}, by ${by}`,
     "",
     ...textTable([
-      ["CLUSTER", "SHARE", "HAS", "AVAILABLE", "ROOM", "WHY"],
+      ["CLUSTER", "DESIRED", "READY", "CAPACITY", "REASON"],
       ...clusters.map((one) => [
         one.name,
-        String(one.share),
-        String(one.replicas),
-        String(one.available),
-        one.room === undefined ? "-" : String(one.room),
+        String(one.desired),
+        `${one.available}/${one.replicas}`,
+        one.capacity === undefined ? "-" : String(one.capacity),
         one.reasons.join("; "),
       ]),
     ]),
-    ...(unplaced === 0 ? [] : ["", `${unplaced} of ${replicas} have no place`]),
-    ...(bound === undefined ? [] : [bound]),
-    ...explanation.keptBy.map(
+    ...(unscheduled === 0 ? [] : ["", `${replicas - unscheduled}/${replicas} replicas scheduled`]),
+    ...(limitReason === undefined ? [] : [limitReason]),
+    ...explanation.disruptionBlockedBy.map(
       ({ cluster, reason, message }) => `it would stay in ${cluster} (${reason}): ${message}`,
     ),
     ...historyLines(explanation.history),
@@ -72,18 +75,18 @@ function historyLines(history: readonly PlacementRecord[]): readonly string[] {
   return [
     "",
     ...textTable([
-      ["DECIDED", "REPLICAS", "SPLIT", "BECAUSE"],
-      ...history.map(({ time, replicas, split, because }) => [
+      ["TIME", "REPLICAS", "ASSIGNED", "REASON"],
+      ...history.map(({ time, replicas, assigned, reasons }) => [
         time,
         String(replicas),
-        replicaAssignmentText(split),
-        because.join("; "),
+        replicaAssignmentText(assigned),
+        reasons.join("; "),
       ]),
     ]),
   ];
 }
 
-export function replicaAssignmentText(split: Readonly<Record<string, number>>): string {
-  const shares = Object.entries(split).map(([cluster, share]) => `${cluster} ${share}`);
-  return shares.length === 0 ? "nowhere" : shares.join(", ");
+export function replicaAssignmentText(assigned: Readonly<Record<string, number>>): string {
+  const shares = Object.entries(assigned).map(([cluster, share]) => `${cluster} ${share}`);
+  return shares.length === 0 ? "none" : shares.join(", ");
 }

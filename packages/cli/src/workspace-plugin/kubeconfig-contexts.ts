@@ -1,5 +1,6 @@
 /**
- * The two contexts that the plugin keeps in a kubeconfig: where it points to, and where it did before. Pure: a document in, a document out.
+ * The two contexts that the plugin keeps in a kubeconfig: the current workspace and the previous
+ * one. Pure: it returns a changed document.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { KubeconfigDocument } from "@kcp-ts/sdk";
@@ -11,7 +12,7 @@ export class ContextError extends Error {
   override readonly name = "ContextError";
 }
 
-/** What a context points to. */
+/** The cluster, user and namespace of a context. */
 export interface ContextTarget {
   readonly context: JsonObject;
   readonly cluster: JsonObject;
@@ -45,7 +46,7 @@ export function currentContextTarget(document: KubeconfigDocument, name?: string
   return pointed;
 }
 
-/** Points to a server; what was pointed to before can be returned to. */
+/** Switches to a server; the previous context can be returned to. */
 export function setContextServer(
   document: KubeconfigDocument,
   from: ContextTarget,
@@ -56,7 +57,7 @@ export function setContextServer(
   return { ...next, "current-context": currentName };
 }
 
-/** Back to where it pointed before; doing it again returns. */
+/** Switches to the previous context; switching again returns. */
 export function restorePreviousContext(document: KubeconfigDocument): {
   document: KubeconfigDocument;
   server: string;
@@ -69,7 +70,7 @@ export function restorePreviousContext(document: KubeconfigDocument): {
   return { document: { ...next, "current-context": currentName }, server };
 }
 
-/** A context of its own that goes on pointing to a server. */
+/** A context of its own that keeps pointing to a server. */
 export function addContext(
   document: KubeconfigDocument,
   name: string,
@@ -84,7 +85,7 @@ export function addContext(
   return { ...put(document, name, from), "current-context": name };
 }
 
-/** What flags say instead of the kubeconfig, for one run. */
+/** Flags that override the kubeconfig for one run. */
 export interface ConnectionFlags {
   readonly server?: string | undefined;
   readonly user?: string;
@@ -96,10 +97,10 @@ export interface ConnectionFlags {
   readonly insecureSkipTlsVerify?: boolean;
 }
 
-/** The name of a context that is in no file. */
+/** The name of a context that is never written to a file. */
 export const flagContextName = "workspace.kcp.io/flags";
 
-/** The document with one more context: the given one, and what flags say of it. */
+/** The document with one more context: the given one, with the overrides of flags. */
 export function withConnectionFlags(
   document: KubeconfigDocument,
   from: ContextTarget,
@@ -133,7 +134,7 @@ export function withConnectionFlags(
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
   };
-  // A credential that is given takes the place of all others.
+  // A credential flag replaces all credentials of the kubeconfig.
   const user =
     Object.keys(credentials).length > 0
       ? credentials

@@ -1,8 +1,8 @@
 /**
- * `kubectl kcp move deployment/web --to us-west1`: one attribute of the object says where its replicas go, and they go there without a gap. What is printed is
- * what was done, so that the next time one can do it by hand.
+ * `kubectl kcp move deployment/web --to us-west1`: one annotation of the object selects the
+ * clusters of its replicas, which move without a gap in availability. The command prints the change
+ * that it makes, so that users can make it by hand the next time.
  */
-
 import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
 import { clusterLabel, selectorAnnotation } from "@kcp-ts/multicluster";
 import {
@@ -40,7 +40,7 @@ const kinds: readonly (readonly [names: readonly string[], group: string, kind: 
   [["cronjobs", "cronjob", "cj"], "batch", "CronJob"],
 ];
 
-/** Everywhere: no selector at all. */
+/** All clusters: no selector at all. */
 const everywhere = "*";
 
 export async function moveWorkload(
@@ -51,7 +51,7 @@ export async function moveWorkload(
   const client = session.clientIn(session.address.workspace);
   const { namespace = session.namespace, to } = options;
   const { resource, name, text } = workloadOf(client, what);
-  const { selector, places } = await destinationOf(session, to, namespace);
+  const { selector, clusters } = await destinationOf(session, to, namespace);
   const patch = { metadata: { annotations: { [selectorAnnotation]: selector ?? null } } };
   const before = await resource.find({ namespace, name });
   if (before === undefined)
@@ -71,8 +71,8 @@ export async function moveWorkload(
   const { wait = process.stdout.isTTY === true } = options;
   if (!wait) return;
   const progress = new Progress(session, options.timeout);
-  const late = `${text} has not moved yet: it goes on, see its condition Placed (kubectl describe -n ${namespace} ${text})`;
-  await progress.until(() => look(resource, { namespace, name, text, places, where }), late);
+  const late = `${text} has not moved yet: it goes on, see its condition Scheduled (kubectl describe -n ${namespace} ${text})`;
+  await progress.until(() => look(resource, { namespace, name, text, clusters, where }), late);
 }
 
 function workloadOf(client: Client, what: string) {
@@ -99,13 +99,13 @@ function workloadOf(client: Client, what: string) {
 }
 
 interface MoveDestination {
-  /** Undefined for everywhere. */
+  /** Undefined for all clusters. */
   readonly selector: string | undefined;
-  /** The clusters that it goes to. */
-  readonly places: ReadonlySet<string>;
+  /** The target clusters. */
+  readonly clusters: ReadonlySet<string>;
 }
 
-/** Names of clusters with commas, or a selector over their labels. */
+/** Names of clusters separated by commas, or a selector over their labels. */
 async function destinationOf(
   session: Session,
   to: string,
@@ -119,7 +119,7 @@ async function destinationOf(
   const names = isSelector || to === everywhere ? [] : namesIn(to, all);
   const selector = to === everywhere ? undefined : isSelector ? to : selectorOf(names);
   const found = selector === undefined ? all : await clusters(selector);
-  if (found.length > 0) return { selector, places: new Set(found) };
+  if (found.length > 0) return { selector, clusters: new Set(found) };
   throw new Error(
     all.length === 0
       ? "there are no clusters for this workspace: register one with a SyncTarget, or use those of another workspace (kubectl kcp bind compute)"
@@ -127,7 +127,9 @@ async function destinationOf(
   );
 }
 
-/** A cluster of another workspace may be called by the name that it has there, if only one is. */
+/**
+ * A cluster of another workspace may be named by its name there, if only one cluster has that name.
+ */
 function namesIn(to: string, all: readonly string[]): readonly string[] {
   const names = to.split(",").filter((name) => name !== "");
   if (names.length === 0)
@@ -148,24 +150,29 @@ interface MoveRequest {
   readonly namespace: string;
   readonly name: string;
   readonly text: string;
-  readonly places: ReadonlySet<string>;
+  readonly clusters: ReadonlySet<string>;
   readonly where: string;
 }
 
 async function look(
   resource: ResourceClient<Workload>,
-  { namespace, name, text, places, where }: MoveRequest,
+  { namespace, name, text, clusters, where }: MoveRequest,
 ) {
-  const { items } = await resource.list({ namespace, labelSelector: `kcp.io/owned-by=${name}` });
+  const { items } = await resource.list({
+    namespace,
+    labelSelector: `workload.kcp.io/owned-by=${name}`,
+  });
   const whole = await resource.get({ namespace, name });
-  const placed = findCondition(whole.status?.conditions, "Placed");
+  const placed = findCondition(whole.status?.conditions, "Scheduled");
   const shares = items.map(({ metadata, spec, status }) => ({
     cluster: metadata.labels?.[clusterLabel] ?? "",
     ready: status?.readyReplicas ?? 0,
     replicas: spec?.replicas ?? 0,
   }));
-  const isElsewhere = shares.some(({ cluster, replicas }) => replicas > 0 && !places.has(cluster));
-  const isThere = shares.some(({ cluster, replicas }) => replicas > 0 && places.has(cluster));
+  const isElsewhere = shares.some(
+    ({ cluster, replicas }) => replicas > 0 && !clusters.has(cluster),
+  );
+  const isThere = shares.some(({ cluster, replicas }) => replicas > 0 && clusters.has(cluster));
   const isDone =
     placed?.status === "True" && !isElsewhere && (isThere || whole.spec?.replicas === 0);
   const split = shares

@@ -4,7 +4,7 @@ import { apiBindings, nameOf, parseClaim } from "./bind-export.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
 
-export interface ClaimAnswerOptions {
+export interface ClaimDecisionOptions {
   readonly resource?: string;
   readonly identityHash?: string;
 }
@@ -36,12 +36,12 @@ export async function printPermissionClaims(
   for (const line of textTable(rows)) session.print(line);
 }
 
-/** Changes the answer to claims that the binding speaks of already. */
+/** Changes the decision on claims that the binding already lists. */
 export async function updatePermissionClaims(
   session: Session,
   name: string,
   state: "Accepted" | "Rejected",
-  options: ClaimAnswerOptions,
+  options: ClaimDecisionOptions,
 ): Promise<void> {
   const { resource: asked, identityHash } = options;
   if (asked === undefined && identityHash === undefined)

@@ -1,4 +1,4 @@
-/** The commands that tell about placement and change nothing. */
+/** The read-only commands about placement. */
 import { Command } from "commander";
 import type { CommandBuilder } from "./cluster-commands.ts";
 import { type ExplainOptions, printExplanation } from "./explain-placement.ts";

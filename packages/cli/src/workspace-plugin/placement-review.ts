@@ -1,5 +1,7 @@
-/** Questions about placement are answered by the server: it knows the clusters of other workspaces, and who uses these. */
-
+/**
+ * Placement reviews, which the server computes: it knows the clusters of other workspaces, and
+ * their tenants.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type PlacementReviewSpec,
@@ -19,7 +21,7 @@ export async function createPlacementReview(
       .create({ metadata: {} as { name: string }, spec });
     return status ?? {};
   } catch (error) {
-    // A sentence for people, without what a program would want to know of the answer.
+    // A message for users, without the details for programs.
     if (isStatusError(error, "BadRequest")) throw new Error((error as Error).message);
     throw error;
   }

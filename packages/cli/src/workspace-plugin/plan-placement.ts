@@ -1,4 +1,7 @@
-/** `kubectl kcp plan drain us-east1`, `plan join …`, `plan -f edited.yaml`: what would move, without doing it. */
+/**
+ * `kubectl kcp plan drain us-east1`, `plan join …`, `plan -f edited.yaml`: shows the replicas that
+ * would move, without moving them.
+ */
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { parseManifests } from "@kcp-ts/controlplane";
@@ -39,7 +42,7 @@ export function planCordon(
   return printPlan(session, isCordoned ? { cordon: name } : { uncordon: name }, options);
 }
 
-/** A cluster that would be registered, Ready, and serve what the others do. */
+/** A cluster that would be registered, Ready, and serve the same APIs as the others. */
 export function planJoin(session: Session, name: string, options: JoinOptions): Promise<void> {
   const allocatable = pairs(options.allocatable, "--allocatable cpu=64");
   const target = {
@@ -52,7 +55,7 @@ export function planJoin(session: Session, name: string, options: JoinOptions): 
   return printPlan(session, { join: target }, options);
 }
 
-/** What the server would store of each object, were it applied: it is asked, and stores nothing. */
+/** The objects as the server would store them: applied with dry run. */
 export async function planFiles(session: Session, options: PlanOptions): Promise<void> {
   const { filename = [] } = options;
   if (filename.length === 0)
@@ -88,7 +91,8 @@ async function storedForm(
   const { managedFields: _, ...metadata } = object.metadata;
   const at = namespaced ? { namespace: metadata.namespace ?? namespace } : {};
   const whole = { ...object, metadata: { ...metadata, ...at } };
-  // What was read from the server and edited replaces all of it; a manifest says what it says.
+  // An object that was read from the server and edited replaces the stored one; a manifest is
+  // applied.
   if (metadata.resourceVersion !== undefined) return await type.update(whole, { dryRun: true });
   try {
     const options = { dryRun: true, force: true, fieldManager: "kubectl-kcp-plan" };
@@ -111,28 +115,30 @@ async function printPlan(
   else for (const line of [...linesOf(plan), ...unseenLines(plan)]) session.print(line);
 }
 
-function unseenLines({ hidden, unseenWorkspaces }: ReviewedPlan): readonly string[] {
+function unseenLines({ hiddenMoves, workspacesNotReviewed }: ReviewedPlan): readonly string[] {
   return [
-    ...(hidden === 0
+    ...(hiddenMoves === 0
       ? []
-      : [`${counted(hidden, "workload")} that you may not list would move, too`]),
-    ...(unseenWorkspaces === 0
+      : [`${counted(hiddenMoves, "workload")} that you may not list would move, too`]),
+    ...(workspacesNotReviewed === 0
       ? []
-      : [`${counted(unseenWorkspaces, "workspace")} that use these clusters were not looked at`]),
+      : [
+          `${counted(workspacesNotReviewed, "workspace")} that use these clusters were not looked at`,
+        ]),
   ];
 }
 
-function linesOf({ moves, replicas, staying }: ReviewedPlan): readonly string[] {
-  const stay = `${counted(staying, "workload")} ${staying === 1 ? "stays" : "stay"}`;
+function linesOf({ moves, replicas, unchanged }: ReviewedPlan): readonly string[] {
+  const stay = `${counted(unchanged, "workload")} ${unchanged === 1 ? "stays" : "stay"}`;
   if (moves.length === 0) return [`nothing would move: ${stay}`];
   const what = (kind: string, name: string) => `${kind.toLowerCase()}/${name}`;
-  const stuck = moves.filter(({ unplaced }) => unplaced > 0);
-  const moving = moves.filter(({ refused }) => refused.length === 0).length;
+  const stuck = moves.filter(({ unscheduled }) => unscheduled > 0);
+  const moving = moves.filter(({ rejectedBy }) => rejectedBy.length === 0).length;
   return [
     ...textTable([
       ["NAMESPACE", "WORKLOAD", "FROM", "TO"],
-      ...moves.map(({ kind, namespace, name, from, to, isOfOthers }) => [
-        isOfOthers === true ? `${namespace} (elsewhere)` : namespace,
+      ...moves.map(({ kind, namespace, name, from, to, ofOtherTenant }) => [
+        ofOtherTenant === true ? `${namespace} (other tenant)` : namespace,
         what(kind, name),
         replicaAssignmentText(from),
         replicaAssignmentText(to),
@@ -140,15 +146,15 @@ function linesOf({ moves, replicas, staying }: ReviewedPlan): readonly string[] 
     ]),
     "",
     `${counted(replicas, "replica")} of ${counted(moving, "workload")} would move, ${stay}`,
-    ...moves.flatMap(({ kind, namespace, name, refused }) =>
-      refused.map(
+    ...moves.flatMap(({ kind, namespace, name, rejectedBy }) =>
+      rejectedBy.map(
         ({ cluster, reason, message }) =>
           `${what(kind, name)} in namespace ${namespace} would stay in ${cluster} (${reason}): ${message}`,
       ),
     ),
     ...stuck.map(
-      ({ kind, namespace, name, unplaced, because }) =>
-        `${unplaced} of ${what(kind, name)} in namespace ${namespace} would have no place, and stay where they are as long as they can${because.length === 0 ? "" : `: ${because.join("; ")}`}`,
+      ({ kind, namespace, name, unscheduled, reasons }) =>
+        `${unscheduled} replicas of ${what(kind, name)} in namespace ${namespace} would be unschedulable, and stay where they are as long as they can${reasons.length === 0 ? "" : `: ${reasons.join("; ")}`}`,
     ),
   ];
 }

@@ -7,7 +7,7 @@ import { browseWorkspaces } from "./browse-workspaces.ts";
 import { type CommandBuilder, moveCommand, schedulingCommands } from "./cluster-commands.ts";
 import { type CreateOptions, createWorkspace } from "./create-workspace.ts";
 import {
-  type ClaimAnswerOptions,
+  type ClaimDecisionOptions,
   printPermissionClaims,
   updatePermissionClaims,
 } from "./permission-claims.ts";
@@ -34,7 +34,7 @@ export function createWorkspaceMain(argv: readonly string[]): Promise<void> {
   return run(asCreate(command), argv);
 }
 
-/** The frame for what belongs to kcp and not to workspaces alone. */
+/** The common part of commands that belong to kcp and not to workspaces alone. */
 export function kcpPluginMain(argv: readonly string[]): Promise<void> {
   const program = new Command("kubectl kcp")
     .description("Work with a kcp server.")
@@ -58,9 +58,9 @@ export function kcpPluginMain(argv: readonly string[]): Promise<void> {
 function workspaceCommand(name: string, usage: string): Command {
   const command = withFlags(new Command(name === "ws" ? usage : name))
     .description("Go to a workspace, and see where you are.")
-    // What stands behind a verb is the verb's.
+    // Arguments after a verb belong to the verb.
     .enablePositionalOptions()
-    .argument("[where]", "a name, a path, `:root:a`, `..`, `-`, `~`, `.`")
+    .argument("[workspace]", "a name, a path, `:root:a`, `..`, `-`, `~`, `.`")
     .option("--short", "print the path alone")
     .option("-i, --interactive", "walk through the tree of workspaces, and go to one of them")
     .action((where: string | undefined, flags: SessionFlags & UseOptions & BrowseFlags) =>
@@ -71,7 +71,7 @@ function workspaceCommand(name: string, usage: string): Command {
       }),
     );
   command.addCommand(
-    withFlags(new Command("use").alias("cd").argument("[where]").option("--short")).action(
+    withFlags(new Command("use").alias("cd").argument("[workspace]").option("--short")).action(
       (where: string | undefined, flags: SessionFlags & UseOptions) =>
         inSession(flags, (session) => useWorkspace(session, where, flags)),
     ),
@@ -150,7 +150,7 @@ function claimsCommand(): Command {
       withFlags(new Command(verb).argument("<binding>"))
         .option("--resource <resource.group>", "the claimed resource")
         .option("--identity-hash <hash>", "of the export that the resource is from")
-        .action((name: string, flags: SessionFlags & ClaimAnswerOptions) =>
+        .action((name: string, flags: SessionFlags & ClaimDecisionOptions) =>
           inSession(flags, (session) => updatePermissionClaims(session, name, state, flags)),
         ),
     );
@@ -183,9 +183,9 @@ function workloadCommand(): Command {
       .option("--labels <key=value>", "on the SyncTarget", several)
       .option("--server <url>", "where the agent reaches this control plane, without a path")
       .option("--token-lifetime <time>", "how long its token is good for, at least 10m", "24h")
-      .option("--no-offer", "do not let other workspaces bind to what the clusters serve")
+      .option("--no-export", "do not let other workspaces bind to what the clusters serve")
       .action((name: string, flags: SessionFlags & SyncOptions) =>
-        // Where the agent goes is not where we go.
+        // The agent's server address is not that of this command.
         inSession({ ...flags, server: undefined }, (session) => syncWorkload(session, name, flags)),
       ),
   );
@@ -211,10 +211,10 @@ function withKubeconfig(command: Command): Command {
   return command
     .option("--kubeconfig <path>", "the kubeconfig to read and change")
     .option("--context <name>", "a context in it, instead of the current one")
-    .option("-w, --workspace <where>", "work there, without going there");
+    .option("-w, --workspace <path>", "work there, without going there");
 }
 
-/** And kubectl's own flags that say something else than the kubeconfig. */
+/** Adds kubectl's own flags that override the kubeconfig. */
 function withFlags(command: Command): Command {
   return withKubeconfig(command)
     .option("--server <url>", "instead of the one in the kubeconfig")
@@ -224,7 +224,10 @@ function withFlags(command: Command): Command {
     .option("--password <password>", "for --username")
     .option("--certificate-authority <file>", "what the server must be signed by")
     .option("--tls-server-name <name>", "what the server's certificate must say")
-    .option("--insecure-skip-tls-verify", "believe any server")
+    .option(
+      "--insecure-skip-tls-verify",
+      "If true, the server's certificate will not be checked for validity. This will make your HTTPS connections insecure",
+    )
     .option("-n, --namespace <name>", "as kubectl has it; workspaces are in none");
 }
 
@@ -250,7 +253,7 @@ async function run(program: Command, argv: readonly string[]): Promise<void> {
   }
 }
 
-/** As kubectl words it. */
+/** kubectl's wording. */
 function report(error: unknown): number {
   if (error instanceof Error && "exitCode" in error) return error.exitCode === 0 ? 0 : 1;
   process.stderr.write(`Error: ${errorText(error)}\n`);

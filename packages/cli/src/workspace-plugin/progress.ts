@@ -1,4 +1,7 @@
-/** Waiting with something to look at: one line that is written over on a terminal, and elsewhere a line whenever it changes. */
+/**
+ * Waits with progress output: one line that is rewritten on a terminal, and elsewhere a line for
+ * each change.
+ */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
@@ -20,7 +23,7 @@ export class Progress {
       timeout === undefined ? Number.POSITIVE_INFINITY : durationMs(timeout, "--timeout");
   }
 
-  /** Throws `late` when it takes too long. */
+  /** Throws `late` after the timeout. */
   async until(look: () => Promise<ProgressCheck>, late: string): Promise<void> {
     const startedAtMs = systemClock.monotonic();
     let shown = "";

@@ -1,5 +1,7 @@
-/** `kubectl kcp cordon|uncordon|drain <name>`: keeps new work away from a cluster, moves away what is there, or takes both back. */
-
+/**
+ * `kubectl kcp cordon|uncordon|drain <name>`: makes a cluster unschedulable, moves its workloads
+ * away, or reverts both.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import { findCondition, type ResourceClient } from "@kcp-ts/sdk";
@@ -13,8 +15,8 @@ export interface DrainOptions {
   readonly maxWorkloads?: string;
   readonly maxReplicas?: string;
   readonly deadline?: string;
-  readonly decommission?: boolean;
-  /** On a terminal, if left out. */
+  readonly deleteAfterDrain?: boolean;
+  /** By default the command waits on a terminal only. */
   readonly wait?: boolean;
   readonly timeout?: string;
 }
@@ -33,7 +35,7 @@ export async function scheduleTarget(
     if (isAlready(verb, spec, options)) session.print(`${name} already ${done}`);
     else {
       const patch = { spec: { unschedulable: verb !== "uncordon", evictAfter: null, drain } };
-      // What was asked for before is replaced, not mixed with this.
+      // A previous request is replaced, not merged.
       const isOther = spec.drain !== undefined && verb === "drain";
       if (isOther)
         await resource.patch({ name }, { type: "merge", patch: { spec: { drain: null } } });
@@ -60,7 +62,7 @@ function isAlready(
   return drain !== undefined && isPlain;
 }
 
-function drainOf({ maxWorkloads, maxReplicas, deadline, decommission }: DrainOptions) {
+function drainOf({ maxWorkloads, maxReplicas, deadline, deleteAfterDrain }: DrainOptions) {
   const workloads = countOf(maxWorkloads, "--max-workloads");
   const replicas = countOf(maxReplicas, "--max-replicas");
   const budget = {
@@ -72,7 +74,7 @@ function drainOf({ maxWorkloads, maxReplicas, deadline, decommission }: DrainOpt
     ...(deadline === undefined
       ? {}
       : { deadlineSeconds: Math.max(1, Math.ceil(durationMs(deadline, "--deadline") / 1000)) }),
-    ...(decommission === true ? { decommission } : {}),
+    ...(deleteAfterDrain === true ? { deleteAfterDrain } : {}),
   };
 }
 
@@ -82,7 +84,7 @@ function countOf(text: string | undefined, flag: string): number | undefined {
   return Number(text);
 }
 
-/** Tells how far it is. Ending this ends the telling, not the drain. */
+/** Prints the progress of the drain. Interrupting the command ends the output, not the drain. */
 async function untilDrained(
   session: Session,
   resource: ResourceClient<SyncTarget>,
@@ -92,10 +94,10 @@ async function untilDrained(
   const progress = new Progress(session, options.timeout);
   await progress.until(async () => {
     const target = await resource.find({ name });
-    // Decommissioned: the SyncTarget goes when the cluster is empty.
+    // With deleteAfterDrain the SyncTarget is deleted when the cluster is empty.
     if (target === undefined) return { isDone: true, line: `${name} drained and removed` };
     const drained = findCondition(target.status?.conditions, "Drained");
-    const isLeaving = options.decommission === true;
+    const isLeaving = options.deleteAfterDrain === true;
     if (drained?.status === "True" && !isLeaving) return { isDone: true, line: `${name} drained` };
     return { isDone: false, line: progressLine(target) };
   }, `${name} is not drained yet: it goes on, see kubectl describe synctarget ${name}`);

@@ -1,4 +1,4 @@
-/** The server of a kubeconfig and the workspace that it points to: `https://host:6443/clusters/root:org`. */
+/** The server of a kubeconfig and its workspace: `https://host:6443/clusters/root:org`. */
 
 export interface ServerAddress {
   /** Without the workspace. */
@@ -27,8 +27,8 @@ export class WorkspacePathError extends Error {
 const word = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Where an argument leads from a workspace: `:a:b` and `root…` from the top, `..` up, anything else down. Undefined for
- * what is no path: home and the previous workspace.
+ * Resolves an argument relative to a workspace: `:a:b` and `root…` from the top, `..` up, any other
+ * name down. Undefined for arguments that are no path: home and the previous workspace.
  */
 export function resolveWorkspace(current: string, argument: string): string {
   if (argument === "" || argument === ".") return current;
@@ -45,7 +45,7 @@ export function resolveWorkspace(current: string, argument: string): string {
   return checked(words.join(":"), argument);
 }
 
-/** Whether an argument is taken from the top though it does not begin with a colon. */
+/** Whether an argument is absolute although it does not begin with a colon. */
 export function isUnmarkedAbsolute(argument: string): boolean {
   return argument === "root" || argument.startsWith("root:");
 }
@@ -59,7 +59,7 @@ function checked(path: string, argument: string): string {
   return path;
 }
 
-/** The workspace above, and the name in it; undefined for those that are below nothing. */
+/** The parent workspace, and the name in it; undefined for workspaces without a parent. */
 export function splitWorkspace(path: string): { parent: string; name: string } | undefined {
   const at = path.lastIndexOf(":");
   return at < 0 ? undefined : { parent: path.slice(0, at), name: path.slice(at + 1) };

@@ -1,4 +1,4 @@
-/** One run of the plugin: a kubeconfig file, the server that it points to, and what people are told. */
+/** One run of the plugin: a kubeconfig file, its server, and the output for users. */
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -28,7 +28,7 @@ import { parseServerAddress, resolveWorkspace, type ServerAddress } from "./serv
 export interface SessionFlags extends ConnectionFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** Another workspace than the one that the kubeconfig points to. */
+  /** Another workspace than that of the kubeconfig. */
   readonly workspace?: string;
 }
 
@@ -73,26 +73,26 @@ export class Session {
     return this.#flags.context ?? currentContextOf(this.document);
   }
 
-  get pointed(): ContextTarget {
+  get contextTarget(): ContextTarget {
     return currentContextTarget(this.document, this.#flags.context);
   }
 
   get serverUrl(): string {
-    return this.#flags.server ?? String(this.pointed.cluster["server"] ?? "");
+    return this.#flags.server ?? String(this.contextTarget.cluster["server"] ?? "");
   }
 
-  /** The namespace that the context names. */
+  /** The namespace of the context. */
   get namespace(): string {
-    const { namespace } = this.pointed.context;
+    const { namespace } = this.contextTarget.context;
     return typeof namespace === "string" && namespace !== "" ? namespace : "default";
   }
 
   /** A file that the kubeconfig names. */
-  readBeside(path: string): Promise<string> {
+  readKubeconfigFile(path: string): Promise<string> {
     return readFile(resolve(dirname(this.#path), path), "utf8");
   }
 
-  /** Where this run works. */
+  /** The workspace of this run. */
   get address(): ServerAddress {
     const address = parseServerAddress(this.serverUrl);
     if (address === undefined)
@@ -102,7 +102,7 @@ export class Session {
     return { ...address, workspace: resolveWorkspace(address.workspace, workspace) };
   }
 
-  /** In a workspace of the server that the kubeconfig points to. */
+  /** A client of a workspace on the kubeconfig's server. */
   clientIn(workspace: string): Client {
     return this.#client().inCluster(workspace);
   }
@@ -111,7 +111,7 @@ export class Session {
     const [known] = this.#connections;
     if (known !== undefined) return known.client;
     const folder = dirname(this.#path);
-    const document = withConnectionFlags(this.document, this.pointed, this.#flags);
+    const document = withConnectionFlags(this.document, this.contextTarget, this.#flags);
     const kubeconfig = parseKubeconfig(formatKubeconfigDocument(document), {
       trust: { resolvePath: (path) => resolve(folder, path) },
     });
@@ -120,7 +120,7 @@ export class Session {
     return connection.client;
   }
 
-  /** Replaces the file as a whole: one that is cut short would lock its owner out. */
+  /** Replaces the file atomically: a truncated file would lock its owner out. */
   async save(document: KubeconfigDocument): Promise<void> {
     this.document = document;
     const temporary = `${this.#path}.${process.pid}.tmp`;
@@ -129,7 +129,10 @@ export class Session {
   }
 }
 
-/** kubectl's order: the flag, the first file of KUBECONFIG that exists, the one in the home directory. */
+/**
+ * kubectl's order: the flag, the first file of KUBECONFIG that exists, the file in the home
+ * directory.
+ */
 async function kubeconfigPath(flag: string | undefined): Promise<string> {
   if (flag !== undefined) return flag;
   const named = (process.env["KUBECONFIG"] ?? "").split(delimiter).filter((one) => one !== "");
@@ -146,7 +149,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** `root:organization`, or undefined when it cannot be told. */
+/** `root:organization`, or undefined when it is unknown. */
 export async function typeOfWorkspace(session: Session, path: string): Promise<string | undefined> {
   const at = path.lastIndexOf(":");
   if (at < 0) return undefined;
@@ -155,7 +158,7 @@ export async function typeOfWorkspace(session: Session, path: string): Promise<s
     const found = await session.clientIn(path.slice(0, at)).resource(workspaces).find({ name });
     return found === undefined ? undefined : typeTextOf(found);
   } catch (error) {
-    // Who may not look into the parent still may be here.
+    // A user who may not read the parent may still use the workspace.
     if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return undefined;
     throw error;
   }

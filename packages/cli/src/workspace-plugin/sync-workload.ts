@@ -1,6 +1,7 @@
 /**
- * `kubectl kcp workload sync <name>`: registers a cluster that an agent of its own connects from, and prints what to apply in it. The control plane gets no credential of
- * the cluster, and the cluster gets one that opens its own view of the workspace and nothing else.
+ * `kubectl kcp workload sync <name>`: registers a cluster in Pull mode, and prints the agent's
+ * manifest to apply in it. The control plane gets no credential of the cluster, and the cluster
+ * gets a credential for its own view of the workspace and nothing else.
  */
 import { writeFile } from "node:fs/promises";
 import { agentImageDefault, toYaml } from "@kcp-ts/controlplane";
@@ -31,8 +32,11 @@ export interface SyncOptions {
   readonly labels?: readonly string[];
   readonly server?: string;
   readonly tokenLifetime?: string;
-  /** Whether other workspaces may bind to what the clusters of this one serve, if they are allowed to. */
-  readonly offer?: boolean;
+  /**
+   * Whether other workspaces may bind the APIs of this workspace's clusters, if they have the
+   * permission.
+   */
+  readonly export?: boolean;
 }
 
 /** `24h`, `30m`. */
@@ -55,7 +59,7 @@ export async function syncWorkload(
 ): Promise<void> {
   const client = session.clientIn(session.address.workspace);
   const target = await makeTarget(client, name, options);
-  if (options.offer !== false) await createComputeExport(client, session);
+  if (options.export !== false) await createComputeExport(client, session);
   const { uid = "" } = target.metadata;
   const cluster = clusterOf(target, session);
   const account = agentId({ name, uid });
@@ -84,7 +88,7 @@ export async function syncWorkload(
   session.note(`${output} holds a token: keep it to yourself, and delete it when it is applied.`);
 }
 
-/** One that there is already is as good, or somebody's decision. */
+/** An existing object is kept: it is as good, or a decision of its owner. */
 async function createComputeExport(client: Client, session: Session): Promise<void> {
   const annotations = { [computeExportAnnotation]: "true" };
   try {
@@ -118,7 +122,7 @@ async function makeTarget(client: Client, name: string, options: SyncOptions) {
   return await resource.patch({ name }, { type: "merge", patch });
 }
 
-/** Made by the control plane, once it has seen the SyncTarget. */
+/** Created by the control plane, once it has reconciled the SyncTarget. */
 async function untilAccount(client: Client, name: string): Promise<KubernetesObject> {
   const startedAtMs = systemClock.monotonic();
   for (;;) {
@@ -134,14 +138,14 @@ async function untilAccount(client: Client, name: string): Promise<KubernetesObj
   }
 }
 
-/** By name: a workspace may be addressed by its path, agents are not. */
+/** By cluster name: users may address a workspace by its path, agents may not. */
 function clusterOf({ metadata }: SyncTarget, session: Session): string {
   return metadata.annotations?.["kcp.io/cluster"] ?? session.address.workspace;
 }
 
-/** The server that the kubeconfig points to, or another way to it. */
+/** The kubeconfig's server, or another address of it. */
 async function serverOf(session: Session, url: string | undefined): Promise<AgentServer> {
-  const { cluster } = session.pointed;
+  const { cluster } = session.contextTarget;
   const [data, file] = ["certificate-authority-data", "certificate-authority"].map(
     (member) => cluster[member],
   );
@@ -149,7 +153,7 @@ async function serverOf(session: Session, url: string | undefined): Promise<Agen
     typeof data === "string"
       ? Buffer.from(data, "base64").toString("utf8")
       : typeof file === "string"
-        ? await session.readBeside(file)
+        ? await session.readKubeconfigFile(file)
         : undefined;
   return { url: url ?? new URL(session.serverUrl).origin, caPem };
 }

@@ -1,4 +1,4 @@
-/** Rows with their columns below each other, as kubectl prints them. */
+/** Rows with aligned columns, as kubectl prints them. */
 export function textTable(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)

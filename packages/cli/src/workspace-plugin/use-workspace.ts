@@ -58,12 +58,12 @@ async function goTo(session: Session, server: string, options: UseOptions): Prom
   const workspace = parseServerAddress(server)?.workspace ?? "";
   await checkAccess(session, workspace);
   const type = await typeOfWorkspace(session, workspace);
-  await session.save(setContextServer(session.document, session.pointed, server));
+  await session.save(setContextServer(session.document, session.contextTarget, server));
   session.print(currentText(workspace, type, options));
   await warnOfPermissionClaims(session, workspace);
 }
 
-/** Discovery answers to everybody who may enter. */
+/** Discovery is allowed for every user who may enter the workspace. */
 async function checkAccess(session: Session, workspace: string): Promise<void> {
   try {
     const client = session.clientIn(workspace);
@@ -104,7 +104,7 @@ export async function createContext(
   const { workspace } = session.address;
   const wanted = name ?? workspace;
   const wasCurrent = session.contextName === wanted;
-  await session.save(addContext(session.document, wanted, session.pointed, { overwrite }));
+  await session.save(addContext(session.document, wanted, session.contextTarget, { overwrite }));
   session.print(
     wasCurrent ? `Updated context "${wanted}".` : `Created context "${wanted}" and switched to it.`,
   );

@@ -22,7 +22,7 @@ const logicalClusters = defineResource<DynamicObject>({
   namespaced: false,
 });
 
-/** Levels: against trees that somebody is growing at the same time. */
+/** The maximum depth: against trees that grow while they are printed. */
 const depthMax = 64;
 
 export async function printTree(session: Session, options: TreeOptions): Promise<void> {
@@ -43,7 +43,7 @@ async function below(
   try {
     items = (await session.clientIn(path).resource(workspaces).list({})).items;
   } catch (error) {
-    // What may not be looked into is shown without what is below it.
+    // A workspace whose children the user may not list is shown without children.
     if (isStatusError(error, "Forbidden") || isStatusError(error, "NotFound")) return [];
     throw error;
   }
@@ -67,7 +67,7 @@ async function below(
   return branches;
 }
 
-/** What its logical cluster says of itself; a question mark for those who may not ask. */
+/** The path of its logical cluster; a question mark for users who may not read it. */
 async function phaseInside(session: Session, path: string): Promise<string> {
   try {
     const found = await session.clientIn(path).resource(logicalClusters).get({ name: "cluster" });

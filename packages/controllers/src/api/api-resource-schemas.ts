@@ -1,6 +1,6 @@
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 
-/** Schemas that workspaces offer; nothing is looked into but their names. */
+/** Schemas that workspaces export; only their names are read. */
 export const apiResourceSchemas = defineResource<KubernetesObject>({
   group: "apis.kcp.io",
   version: "v1alpha1",

@@ -1,4 +1,4 @@
-/** The kinds that the control loops read and write, as far as they look into them. */
+/** The kinds that the controllers read and write, with the fields that they use. */
 export { apiResourceSchemas } from "./api-resource-schemas.ts";
 export {
   type CertificateSigningRequest,

@@ -1,4 +1,7 @@
-/** A client whose lists and watches bring metadata only, whatever the type: for whoever counts or follows objects and does not look into them. */
+/**
+ * A client whose lists and watches return metadata only, for any type: for controllers that count
+ * or follow objects and do not read their content.
+ */
 import { Client, type Transport } from "@kcp-ts/sdk";
 
 export function metadataClient(client: Client, userAgent: string): Client {

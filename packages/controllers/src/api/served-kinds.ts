@@ -1,6 +1,6 @@
 import { type Client, discover, type Resource } from "@kcp-ts/sdk";
 
-/** Whether a kind is among those that the server serves in every logical cluster. */
+/** Whether the server serves a kind in every logical cluster. */
 export type ServesKind = (resource: Pick<Resource, "group" | "resource">) => boolean;
 
 export async function servedKinds(client: Client, signal: AbortSignal): Promise<ServesKind> {

@@ -1,8 +1,10 @@
 /**
- * Certificate signing requests: approved ones for client certificates are signed, old ones are removed.
+ * The controller of CertificateSigningRequests: it signs approved requests for client certificates,
+ * and deletes old ones.
  *
- * One watch for all logical clusters; of a request nothing is remembered but its version. Who may approve is decided where approvals are
- * written; what may be signed, by the signer.
+ * One watch for all logical clusters; of a request the controller keeps only the version.
+ * Authorization of the approval subresource decides who may approve; the signer decides which
+ * requests it signs.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -18,13 +20,13 @@ export interface CertificateRequest {
   /** PEM. */
   readonly request: string;
   readonly usages: readonly string[];
-  /** Undefined: as long as the signer likes. */
+  /** Undefined: the signer's default. */
   readonly expirationSeconds: number | undefined;
 }
 
 export type SigningOutcome =
   | { readonly certificatePem: string }
-  /** It will never be signed, and why. */
+  /** The request will never be signed; the reason is in the message. */
   | { readonly refusal: string };
 
 export type SignCertificate = (wish: CertificateRequest) => SigningOutcome;
@@ -103,7 +105,7 @@ function decide(
   return { ...request, status: { ...status, conditions: [...(status.conditions ?? []), failed] } };
 }
 
-/** This very request, not one that came after it. */
+/** Preconditions for exactly this request, not for a later one of the same name. */
 async function remove(
   client: Client,
   { metadata }: CertificateSigningRequest,

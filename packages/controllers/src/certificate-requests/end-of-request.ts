@@ -1,13 +1,16 @@
-/** How long a certificate signing request is kept: who asked has had time to fetch the certificate, or to see why there is none. */
+/**
+ * The lifetime of a CertificateSigningRequest: long enough for the requester to fetch the
+ * certificate, or to see why there is none.
+ */
 import type { CertificateSigningRequest } from "../api/index.ts";
 
 const hourMs = 60 * 60 * 1000;
 
-/** As in Kubernetes: after a decision, and without one. */
+/** Kubernetes' values: after a decision, and without one. */
 export const decidedAgeMaxMs = hourMs;
 export const pendingAgeMaxMs = 24 * hourMs;
 
-/** When the request is to be removed, in milliseconds since the epoch. */
+/** When the request is deleted, in milliseconds since the epoch. */
 export function endOf({ metadata, status }: CertificateSigningRequest): number {
   const createdAt = Date.parse(metadata.creationTimestamp ?? "") || 0;
   const ends = [createdAt + pendingAgeMaxMs];

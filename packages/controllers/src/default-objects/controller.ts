@@ -1,9 +1,11 @@
 /**
- * What every namespace has without anybody making it: the ConfigMap `kube-root-ca.crt` and, where the kind is served, the
- * ServiceAccount `default`. Taken away or changed, they come back.
+ * The default objects of every namespace: the ConfigMap `kube-root-ca.crt` and, where the kind is
+ * served, the ServiceAccount `default`. The controller creates them again when they are deleted or
+ * changed.
  *
- * Three watches for all logical clusters together, each of one name only, tell where to look; at the start, and when changes may have been missed,
- * an audit looks everywhere. Nothing is remembered of a namespace.
+ * Three watches for all logical clusters together, each for one object name only, enqueue
+ * namespaces; at the start, and when changes may have been missed, a resync enqueues all incomplete
+ * namespaces. The controller keeps no state per namespace.
  */
 import { type Clock, runTogether, systemClock } from "@kcp-ts/machinery/base";
 import {
@@ -25,24 +27,24 @@ import {
   serviceAccounts,
 } from "../api/index.ts";
 import type { ControlLoop } from "../control-loop.ts";
-import { reconcileAll } from "./audit.ts";
-import { Resync } from "./auditor.ts";
 import { ensureRootCa, ensureServiceAccount, serviceAccountName } from "./ensure.ts";
-import { type Member, RecentWrites } from "./lately.ts";
+import { type Member, RecentWrites } from "./recent-writes.ts";
+import { reconcileAll } from "./reconcile-all.ts";
+import { Resync } from "./resync.ts";
 import { isRootCa, rootCaName } from "./root-ca.ts";
 
 export interface DefaultObjectsOptions extends Pick<ControllerOptions, "metrics"> {
-  /** Of the server, not of one cluster of it. */
+  /** The server's client, not that of one cluster. */
   readonly client: Client;
   readonly caPem: string;
-  /** Whether the server has the kind. */
+  /** Whether the server serves the kind. */
   readonly serviceAccounts: boolean;
   readonly clock?: Clock;
   readonly onError: NonNullable<ControllerOptions["onError"]> & ((error: unknown) => void);
 }
 
 const accounts = ["serviceAccount"] as const;
-/** Namespaces at a time. */
+/** Concurrently reconciled namespaces. */
 const concurrency = 4;
 
 export function defaultObjectsController(options: DefaultObjectsOptions): ControlLoop {
@@ -77,21 +79,21 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
       handler: {
         ...handler,
         restarted: () => lately.clear(),
-        caughtUp: () => auditor.request(),
+        synced: () => auditor.request(),
       },
     });
   const followers: readonly ControlLoop[] = [
-    // Later changes of a namespace have nothing to do with what is in it.
+    // Later changes of a namespace do not affect its default objects.
     follow<Namespace>(namespaces, undefined, {
-      told: (_, { key, as }) => {
-        if (as !== "added") return;
+      observed: (_, { key, origin }) => {
+        if (origin !== "added") return;
         lately.added(key);
         if (!lately.isWhole(key)) enqueue(key);
       },
       deleted: (_, key) => lately.deleted(key),
     }),
     follow<ConfigMap>(configMaps, `metadata.name=${rootCaName}`, {
-      told: (one, { key }) => {
+      observed: (one, { key }) => {
         if (isRootCa(one, caPem)) lately.hasMember(namespaceOf(key), "rootCa");
         else lost(key);
       },
@@ -100,7 +102,7 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
     ...(options.serviceAccounts
       ? [
           follow(serviceAccounts, `metadata.name=${serviceAccountName}`, {
-            told: (_, { key }) => lately.hasMember(namespaceOf(key), "serviceAccount"),
+            observed: (_, { key }) => lately.hasMember(namespaceOf(key), "serviceAccount"),
             deleted: (_, key) => lost(key),
           }),
         ]
@@ -131,7 +133,7 @@ function namespaceOf({ cluster, namespace }: ObjectKey): ObjectKey {
 }
 
 interface ReconcileOptions extends Pick<DefaultObjectsOptions, "caPem" | "serviceAccounts"> {
-  /** Of the namespace's cluster. */
+  /** The client of the namespace's cluster. */
   readonly client: Client;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** The namespace `default` of an API server without workspaces, which is there from the start. */
+/** The namespace `default` of an API server without workspaces, which exists from the start. */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
 import { namespaces } from "../api/index.ts";

@@ -1,4 +1,4 @@
-/** Puts into one namespace what it must have, and mends what is not as it must be. */
+/** Creates the default objects of one namespace, and restores changed ones. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
@@ -7,7 +7,7 @@ import { isRootCa, rootCaConfigMap, rootCaName, withRootCa } from "./root-ca.ts"
 
 export const serviceAccountName = "default";
 
-/** The same for a namespace that is only about to be there. */
+/** The same for a namespace that is being created. */
 export function defaultObjectsIn(namespace: string, caPem: string): readonly DefaultObject[] {
   const rootCa = rootCaConfigMap(namespace, caPem) as unknown as JsonObject;
   return [
@@ -34,7 +34,8 @@ export async function ensureRootCa(
     await createUnlessLate(() => resource.create(rootCaConfigMap(namespace, caPem), { signal }));
   } else if (!isRootCa(current, caPem)) {
     if (current.immutable === true) {
-      // Its content can never be mended: it makes room for one that is right, which its deletion brings about.
+      // Its content is immutable: the object is deleted, and the deletion enqueues the namespace,
+      // which then gets a correct one.
       const { uid } = current.metadata;
       const preconditions = uid === undefined ? {} : { preconditions: { uid } };
       await resource.delete({ namespace, name: rootCaName }, { ...preconditions, signal });
@@ -55,7 +56,10 @@ export async function ensureServiceAccount(
   await createUnlessLate(() => resource.create({ metadata: target }, { signal }));
 }
 
-/** Somebody was faster, or the namespace is gone or going: in each case there is nothing left to do. */
+/**
+ * Another client was faster, or the namespace is deleted or terminating: in each case nothing is
+ * left to do.
+ */
 async function createUnlessLate(create: () => Promise<unknown>): Promise<void> {
   try {
     await create();

@@ -1,5 +1,7 @@
-/** The ConfigMap `kube-root-ca.crt`: in every namespace, what clients in it verify this server by. */
-
+/**
+ * The ConfigMap `kube-root-ca.crt` of every namespace: the CA certificate by which clients in the
+ * namespace verify this server.
+ */
 import type { ObjectInput } from "@kcp-ts/sdk";
 import type { ConfigMap } from "../api/index.ts";
 
@@ -20,14 +22,14 @@ export function rootCaConfigMap(namespace: string, caPem: string): ObjectInput<C
   };
 }
 
-/** Exactly the certificate, and nothing else that somebody could take for one. */
+/** Exactly the certificate, and no other data that a client could mistake for one. */
 export function isRootCa({ data, binaryData }: ConfigMap, caPem: string): boolean {
   const entries = Object.entries(data ?? {});
   const isOnly = entries.length === 1 && Object.keys(binaryData ?? {}).length === 0;
   return isOnly && entries[0]?.[0] === caKey && entries[0][1] === caPem;
 }
 
-/** The same object with the right content, whatever else people put on it. */
+/** The same object with the correct data; labels and annotations of other clients are kept. */
 export function withRootCa(current: ConfigMap, caPem: string): ConfigMap {
   const { binaryData: _, ...rest } = current;
   const annotations = { ...current.metadata.annotations, [descriptionAnnotation]: description };

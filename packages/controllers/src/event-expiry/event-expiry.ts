@@ -1,8 +1,10 @@
 /**
- * Events disappear some time after they were last written: an hour, unless told otherwise.
+ * Expires Events some time after their last write: an hour by default.
  *
- * One sweep over the events of all logical clusters, by pages of metadata, at the time when the oldest one that the last sweep has seen is due. No timer and
- * no memory per event; a server without events is looked at once in a lifetime of theirs. Events of both API groups are the same objects.
+ * One sweep over the Events of all logical clusters, in pages of metadata, at the time when the
+ * oldest Event of the last sweep expires. It needs no timer and no memory per Event; a server
+ * without Events is swept once per lifetime of an Event. Events of both API groups are the same
+ * objects.
  */
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -11,7 +13,7 @@ import type { ControlLoop } from "../control-loop.ts";
 import { forEachConcurrently, YieldTimer } from "../pace/index.ts";
 
 export interface EventExpiryOptions {
-  /** Of the server, not of one cluster of it. */
+  /** The server's client, not that of one cluster. */
   readonly client: Client;
   readonly ttlMs: number;
   readonly clock?: Clock;
@@ -28,7 +30,10 @@ const events = defineResource({
 
 const pageObjects = 250;
 const deletionsMax = 8;
-/** Sweeps are at least this part of the lifetime apart: events stay a little longer than they must, and are read some twenty times in their life. */
+/**
+ * Sweeps are at least this part of the lifetime apart: Events stay a little longer than they must,
+ * and are read some twenty times in their life.
+ */
 const sweepsPerLifetime = 20;
 const pauseMsMin = 1000;
 
@@ -40,7 +45,7 @@ export function eventExpiry(options: EventExpiryOptions): ControlLoop {
       let waitMs = pauseMs;
       while (!signal.aborted) {
         await sleep(clock, waitMs, signal).catch(() => {
-          // Only the signal ends it early, which the loop sees.
+          // Only the signal ends the wait early, and the loop checks the signal.
         });
         if (signal.aborted) return;
         try {
@@ -56,7 +61,10 @@ export function eventExpiry(options: EventExpiryOptions): ControlLoop {
   };
 }
 
-/** Deletes what is due and returns when the oldest of the others was written; the present when there is none. */
+/**
+ * Deletes expired Events and returns when the oldest of the others was written; the present when
+ * there is none.
+ */
 async function sweep(
   { client, ttlMs, clock }: EventExpiryOptions & { readonly clock: Clock },
   signal: AbortSignal,
@@ -83,20 +91,20 @@ async function sweep(
   return oldestMs;
 }
 
-/** An event that is counted up is written again, and lives on from then. */
+/** An Event whose count is incremented is written again, and its lifetime starts again. */
 export function lastWrittenMs({ metadata }: PartialObjectMetadata): number {
   let newestMs = timeOf(metadata.creationTimestamp);
   for (const { time } of metadata.managedFields ?? []) newestMs = Math.max(newestMs, timeOf(time));
   return newestMs;
 }
 
-/** What nobody can date is as old as can be. */
+/** An Event without a timestamp counts as expired. */
 function timeOf(text: string | undefined): number {
   const ms = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(ms) ? 0 : ms;
 }
 
-/** Only as it was seen: one that was written since is not due. */
+/** A precondition on the version: an Event that was written since is not expired. */
 async function remove(
   client: Client,
   { metadata }: PartialObjectMetadata,

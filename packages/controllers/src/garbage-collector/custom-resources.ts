@@ -1,8 +1,9 @@
 /**
- * The resources that logical clusters define themselves: one watch on the definitions of all clusters says which there are.
+ * The custom resources of logical clusters: one watch on the CRDs of all clusters lists them.
  *
- * Objects of a resource are watched in all clusters together, whoever defined it, by their metadata. So a resource costs a watch however many
- * clusters have defined it, and of a definition nothing is remembered but that it counts.
+ * Objects of a resource are watched by their metadata in all clusters together, whichever clusters
+ * define it. So a resource costs one watch for any number of clusters, and of a CRD only its name
+ * is kept.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { type Client, type Resource, StorelessInformer } from "@kcp-ts/sdk";
@@ -17,19 +18,22 @@ export interface CustomResourcesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Definitions come in crowds: one change of the set for all of them. */
+/** CRDs come in bursts: one change of the set serves all of them. */
 const gatherMs = 50;
 
 export function customResources(options: CustomResourcesOptions): ResourceSource {
   return definedResources(options, customResourceDefinitions, (name) => name);
 }
 
-/** Resources that workspaces offer to others: their objects are in the workspaces that bound to them. */
+/** Resources that workspaces export: their objects are in the workspaces that bind them. */
 export function customResourceSource(options: CustomResourcesOptions): ResourceSource {
   return definedResources(options, apiResourceSchemas, offeredName);
 }
 
-/** A schema that is offered is named after what it offers, behind a prefix. Copies of schemas are named otherwise. */
+/**
+ * An exported schema is named after its resource, with a prefix. Copies of schemas have other
+ * names.
+ */
 function offeredName(name: string): string {
   return name.slice(name.indexOf(".") + 1);
 }
@@ -53,7 +57,7 @@ function definedResources(
             onChange(definitions.resources());
           },
           () => {
-            // Stopped: nobody is there to tell.
+            // Stopped: the callback must not be called any more.
           },
         );
       };
@@ -67,13 +71,14 @@ function definedResources(
           restarted: () => {
             told = new DefinitionCounts();
           },
-          told: ({ metadata: { name } }, { as }) => {
-            if (as !== "modified" && told.add(definedBy(name), 1) && told === definitions) gather();
+          observed: ({ metadata: { name } }, { origin }) => {
+            if (origin !== "modified" && told.add(definedBy(name), 1) && told === definitions)
+              gather();
           },
           deleted: ({ metadata: { name } }) => {
             if (told.add(definedBy(name), -1) && told === definitions) gather();
           },
-          caughtUp: () => {
+          synced: () => {
             definitions = told;
             onChange(definitions.resources());
           },
@@ -84,12 +89,14 @@ function definedResources(
   };
 }
 
-/** How many clusters have defined each resource. A definition is named after what it defines: `widgets.example.com`. */
+/**
+ * How many clusters define each resource. A CRD is named after its resource: `widgets.example.com`.
+ */
 class DefinitionCounts {
   readonly #counts = new Map<string, number>();
   readonly #resources = new Map<string, CollectedResource>();
 
-  /** Whether a resource came or went. */
+  /** Returns whether a resource was added or removed. */
   add(name: string, change: 1 | -1): boolean {
     const before = this.#counts.get(name) ?? 0;
     const count = before + change;
@@ -112,9 +119,9 @@ function customResource(definition: string): CollectedResource {
   const dot = definition.indexOf(".");
   const group = definition.slice(dot + 1);
   return {
-    // A definition has to name a group: that of Pods and Services is called so.
+    // A CRD must name a group: a schema of the core group uses this word.
     group: group === "core" ? "" : group,
-    // Any will do in the path of a watch that shows objects of all versions.
+    // Any version is valid in the path of a watch that shows objects of all versions.
     version: "v1",
     resource: definition.slice(0, dot),
     kind: "",

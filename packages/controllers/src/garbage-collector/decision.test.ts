@@ -47,7 +47,7 @@ describe("decision about a dependent", () => {
     });
   }
 
-  it("nothing with a living owner, or one that nobody can tell of, is ever deleted", () => {
+  it("a dependent with a living owner, or with an owner whose existence is unknown, is never deleted", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...standings), { minLength: 1, maxLength: 5 }),

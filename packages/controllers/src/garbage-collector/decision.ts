@@ -1,10 +1,11 @@
-/** What is to be done about a dependent, given how its owners stand. Pure. */
+/** Decides what to do with a dependent, given the states of its owners. Pure. */
 import type { OwnerReference } from "@kcp-ts/sdk";
 import { foregroundFinalizer, type GraphNode, orphanFinalizer } from "./graph-node.ts";
 
 /**
- * `solid`: exists. `dangling`: does not, or not where a reference can reach. `waiting`: is being deleted and waits for its dependents to
- * go first. `unknown`: nobody can tell, so nothing is done.
+ * `solid`: exists. `dangling`: does not exist, or not in a namespace that a reference can reach.
+ * `waiting`: is being deleted and waits for its dependents to be deleted first. `unknown`: the
+ * state cannot be determined, so nothing is done.
  */
 export type OwnerState = "solid" | "dangling" | "waiting" | "unknown";
 
@@ -17,18 +18,21 @@ export type Propagation = "Orphan" | "Background" | "Foreground";
 
 export type Decision =
   | { readonly do: "nothing" }
-  /** Some owners live: the references to the others go. */
+  /** Some owners exist: the references to the others are removed. */
   | { readonly do: "release"; readonly owners: readonly OwnerReference[] }
   | {
       readonly do: "delete";
       readonly policy: Propagation;
-      /** The object is part of a circle of owners: it must stop blocking, or nobody in the circle could go. */
+      /**
+       * The object is part of a cycle of owners: it must stop blocking, or no object of the cycle
+       * could be deleted.
+       */
       readonly unblock: boolean;
     };
 
 export interface Dependents {
   readonly count: number;
-  /** One of them waits for its own dependents, and so perhaps for us. */
+  /** One of the dependents waits for its own dependents, and so perhaps for this object. */
   readonly someDeletingDependents: boolean;
 }
 
@@ -39,7 +43,7 @@ export function decide(
   owners: readonly ResolvedOwner[],
   dependents: Dependents,
 ): Decision {
-  const are = (standing: OwnerState) => owners.some((one) => one.standing === standing);
+  const are = (ownerState: OwnerState) => owners.some((one) => one.standing === ownerState);
   if (owners.length === 0 || are("unknown")) return nothing;
   if (are("solid")) {
     const solid = owners.filter(({ standing }) => standing === "solid");

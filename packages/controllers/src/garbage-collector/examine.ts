@@ -1,7 +1,8 @@
 /**
- * Looks at one object and does what its owners, or its own deletion, ask for.
+ * Reconciles one object: does what the states of its owners, or its own deletion, require.
  *
- * It may begin from any state and be repeated: what the graph says leads to a write that is refused if the graph was behind.
+ * It may begin from any state and be repeated: a decision by the graph leads to a write that is
+ * rejected if the graph was outdated.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
@@ -28,7 +29,9 @@ export interface ExamineContext {
   readonly signal: AbortSignal;
 }
 
-/** `retry`: nobody could tell how an owner stands, or the object's own type is not served at the moment. */
+/**
+ * `retry`: the state of an owner is unknown, or the object's own type is not served at the moment.
+ */
 export type Examined = "done" | "retry";
 
 export async function examine(found: GraphNode, context: ExamineContext): Promise<Examined> {
@@ -40,7 +43,7 @@ export async function examine(found: GraphNode, context: ExamineContext): Promis
     else if (isDeletingDependents(node)) await deleteInForeground(node, context, write);
     else if (!node.isDeleting) return await examineOwners(node, context, write);
   } catch (error) {
-    // Gone already: its deletion will be told.
+    // Already deleted: the watch will deliver the deletion.
     if (!isStatusError(error, "NotFound")) throw error;
   }
   return "done";
@@ -71,7 +74,7 @@ async function examineOwners(
   }
 }
 
-/** The object, no longer in the way of its owners' deletion. */
+/** The object, which no longer blocks the deletion of its owners. */
 async function unblock(node: GraphNode, write: WriteContext): Promise<GraphNode> {
   if (!node.owners.some((one) => one.blockOwnerDeletion === true)) return node;
   const owners = node.owners.map((one) => ({ ...one, blockOwnerDeletion: false }));
@@ -87,7 +90,10 @@ async function orphan(
   await removeFinalizer(node, orphanFinalizer, write);
 }
 
-/** Its dependents were woken when it began, and delete themselves for its sake; it goes when none is left that blocks it. */
+/**
+ * Its dependents were enqueued when its deletion began, and are deleted because of it; the owner is
+ * deleted when none is left that blocks it.
+ */
 async function deleteInForeground(
   node: GraphNode,
   { graph }: ExamineContext,

@@ -1,9 +1,10 @@
 /**
- * GarbageCollector: objects whose owners are gone go too, in all logical clusters.
+ * GarbageCollector: deletes objects whose owners are deleted, in all logical clusters.
  *
- * One watch for each resource, of the metadata in all clusters, feeds a graph; every change of the graph names objects to look at; workers look at
- * them, clusters taking turns. Only objects with owners and objects that wait for their dependents are remembered; owners are asked for when
- * they are needed.
+ * One metadata watch for each resource, over all clusters, feeds a graph; every change of the graph
+ * enqueues objects; workers reconcile them, and clusters take turns. Only objects with owners and
+ * objects that wait for their dependents are kept; owners are read from the server when they are
+ * needed.
  */
 import {
   type Clock,
@@ -35,18 +36,18 @@ import { ownershipClient } from "./metadata-client.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 import { OwnershipGraph } from "./ownership-graph.ts";
 import type { ResourceSource } from "./resource-source.ts";
-import { StringPool } from "./shared-parts.ts";
+import { StringPool } from "./string-pool.ts";
 
 export interface GarbageCollectorOptions {
-  /** Of the server, not of one cluster of it; may do everything everywhere. */
+  /** The server's client with all permissions, not that of one cluster. */
   readonly client: Client;
   readonly resources: ResourceSource;
-  /** Objects looked at at a time. */
+  /** Concurrently reconciled objects. */
   readonly concurrency?: number;
   readonly clock?: Clock;
-  /** What failed is tried again. */
+  /** Called with failures, which are retried. */
   readonly onError: (error: unknown, node?: GraphNode) => void;
-  /** An owner reference that leads across namespaces, which owner references cannot. */
+  /** Called for an owner reference to another namespace, which owner references cannot have. */
   readonly onInvalidNamespace?: (node: GraphNode, reference: OwnerReference) => void;
 }
 
@@ -54,12 +55,14 @@ interface Watch {
   readonly resource: CollectedResource;
   readonly follower: StorelessInformer<KubernetesObject>;
   readonly stop: AbortController;
-  /** Its first state is known, or will not be soon. */
+  /** Resolves when the initial list is known, or is not expected soon. */
   readonly isRead: Promise<void>;
 }
 
 const concurrencyDefault = 20;
-/** How long a resource whose first state cannot be read keeps the others waiting, as in kube-controller-manager. */
+/**
+ * How long a resource whose initial list fails delays the others, as in kube-controller-manager.
+ */
 const firstReadMsMax = 30_000;
 
 export class GarbageCollector {
@@ -94,12 +97,14 @@ export class GarbageCollector {
     });
   }
 
-  /** Objects remembered: those with owners, and those that wait for their dependents. */
+  /** The number of kept objects: those with owners, and those that wait for their dependents. */
   get size(): number {
     return this.#graph.size;
   }
 
-  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  /**
+   * Runs until the signal aborts, and resolves when the work in flight is finished. Call it once.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const hasWatches = new Promise<void>((resolve) => {
       this.#onWatches = resolve;
@@ -117,8 +122,9 @@ export class GarbageCollector {
   }
 
   /**
-   * Nothing is decided before the first state of all resources is known: a graph that is still being read looks like one without
-   * dependents. A resource that cannot be read is waited for only so long: those of others are collected without it, as kube-controller-manager does.
+   * Nothing is decided before the initial lists of all resources are known: an incomplete graph
+   * looks like a graph without dependents. A resource that cannot be listed delays the others only
+   * for a limited time: their objects are collected without it, as kube-controller-manager does.
    */
   async #work(hasWatches: Promise<void>, signal: AbortSignal): Promise<void> {
     await Promise.race([hasWatches, untilAborted(signal)]);
@@ -132,7 +138,7 @@ export class GarbageCollector {
 
   async #worker(pace: YieldTimer, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const id = await this.#queue.take();
+      const id = await this.#queue.get();
       if (id === undefined) return;
       try {
         await pace.rest(signal);
@@ -195,7 +201,10 @@ export class GarbageCollector {
     return { resource, follower, stop, isRead };
   }
 
-  /** Resolves when the first state was read; some time after reading it failed; or when it is stopped. */
+  /**
+   * Resolves when the initial list was read; some time after it failed; or when the watch is
+   * stopped.
+   */
   async #firstRead(
     follower: StorelessInformer<KubernetesObject>,
     hasFailed: Promise<void>,
@@ -206,16 +215,19 @@ export class GarbageCollector {
     try {
       await Promise.race([follower.synced(signal), patience]);
     } catch {
-      // Stopped before it was read: nobody need wait for it.
+      // Stopped before the initial list: no caller needs to wait for it.
     } finally {
       patience.catch(() => {
-        // It was read in time.
+        // The initial list was read in time.
       });
       waiting.abort();
     }
   }
 
-  /** First states are read one after the other: what all of them take at once, the process would keep. */
+  /**
+   * Initial lists are read one after the other: the process would keep the memory that concurrent
+   * lists need.
+   */
   async #run(
     follower: StorelessInformer<KubernetesObject>,
     isRead: Promise<void>,
@@ -235,7 +247,7 @@ export class GarbageCollector {
       restarted: () => {
         untold = new Set(graph.idsOf(resource));
       },
-      told: (object, { key }) => {
+      observed: (object, { key }) => {
         const id = graphId(key.cluster, object.metadata.uid ?? "");
         if (isRelevant(object)) {
           requireIdentity(object);
@@ -244,7 +256,7 @@ export class GarbageCollector {
         } else if (graph.get(id) !== undefined) remove(id);
       },
       deleted: ({ metadata }, { cluster }) => remove(graphId(cluster, metadata.uid ?? "")),
-      caughtUp: () => {
+      synced: () => {
         for (const id of untold) remove(id);
         untold = new Set();
         this.#wake(graph.distrust(resource));
@@ -252,7 +264,7 @@ export class GarbageCollector {
     };
   }
 
-  /** Its resource is no longer served: what was known of its objects is known no longer. */
+  /** The resource is no longer served: its objects are removed from the graph. */
   #drop({ resource, stop }: Watch): void {
     stop.abort();
     for (const id of this.#graph.idsOf(resource)) this.#wake(this.#graph.remove(id));
@@ -264,7 +276,7 @@ export class GarbageCollector {
   }
 }
 
-/** Nothing can be written, and nothing can refer, to an object without them. */
+/** An object without these fields can be neither written nor referred to. */
 function requireIdentity({ metadata }: KubernetesObject): void {
   const { uid = "", resourceVersion = "", namespace = "", name } = metadata;
   if (uid !== "" && resourceVersion !== "") return;
@@ -276,7 +288,10 @@ function watchId({ group, resource }: Pick<CollectedResource, "group" | "resourc
   return `${resource}.${group}`;
 }
 
-/** A signal for each, and one listener on the common one: hundreds of requests on one signal would be taken for a leak. */
+/**
+ * A signal for each watch, and one listener on the common one: Node reports hundreds of listeners
+ * on one signal as a leak.
+ */
 function fanOut(signal: AbortSignal, count: number): AbortSignal[] {
   const controllers = Array.from({ length: count }, () => new AbortController());
   const abort = () => {

@@ -1,4 +1,6 @@
-/** An object as the garbage collector remembers it: only those that have owners, or wait for their dependents. */
+/**
+ * A node of the garbage collector's graph: an object that has owners, or waits for its dependents.
+ */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type {
   KubernetesObject,
@@ -7,34 +9,40 @@ import type {
   OwnerReference,
   Resource,
 } from "@kcp-ts/sdk";
-import type { StringPool } from "./shared-parts.ts";
+import type { StringPool } from "./string-pool.ts";
 
-/** One for all nodes of a resource, so that they are told by it. */
+/** Shared by all nodes of a resource, so that it identifies them. */
 export interface CollectedResource extends Resource {
-  /** Each cluster has defined it for itself: kind and version here mean nothing, and are asked for in the object's cluster. */
+  /**
+   * Each cluster defines the resource for itself: kind and version here have no meaning, and are
+   * discovered in the object's cluster.
+   */
   readonly isCustom?: boolean;
 }
 
 export interface GraphNode {
   readonly cluster: ClusterName;
   readonly resource: CollectedResource;
-  /** Empty for objects without a namespace. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Guards every write that follows from this state: if the object has moved on, the write is refused. */
+  /**
+   * The precondition of every write that follows from this state: if the object has changed, the
+   * write is rejected.
+   */
   readonly resourceVersion: string;
   readonly owners: readonly OwnerReference[];
   readonly finalizers: readonly string[];
   readonly isDeleting: boolean;
 }
 
-/** Dependents are to be left behind. */
+/** The dependents are to be orphaned. */
 export const orphanFinalizer = "orphan";
-/** Dependents are to go first. */
+/** The dependents are to be deleted first. */
 export const foregroundFinalizer = "foregroundDeletion";
 
-/** UIDs in owner references are what tenants write: they mean nothing outside their own cluster. */
+/** Tenants write the uids of owner references: a uid has no meaning outside of its own cluster. */
 export function graphId(cluster: ClusterName, uid: string): string {
   return `${cluster}|${uid}`;
 }
@@ -73,7 +81,7 @@ export function graphNode(
 const noOwners: readonly OwnerReference[] = [];
 const noFinalizers: readonly string[] = [];
 
-/** Being deleted, and only gone when those dependents are that block it. */
+/** The object is being deleted, and is removed only after the dependents that block it. */
 export function isDeletingDependents({ isDeleting, finalizers }: GraphNode): boolean {
   return isDeleting && finalizers.includes(foregroundFinalizer);
 }

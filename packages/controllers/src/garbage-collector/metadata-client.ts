@@ -1,8 +1,10 @@
 /**
- * A client whose lists and watches bring metadata only, whatever the type: the rest of the objects is none of the collector's business.
+ * A client whose lists and watches return metadata only, for any type: the garbage collector reads
+ * nothing else.
  *
- * The second one asks the server, on top of it, to tell only of objects that have owners or wait for dependents, and of removals. A server that does not
- * know the parameter tells of everything, which is slower and no less right.
+ * The second client also requests that the server sends only objects that have owners or wait for
+ * dependents, and deletions. A server that does not know the parameter sends all objects, which is
+ * slower and equally correct.
  */
 import { Client, type Transport } from "@kcp-ts/sdk";
 

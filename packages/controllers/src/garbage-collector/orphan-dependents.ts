@@ -1,10 +1,9 @@
 /**
- * Leaves the dependents of an owner behind: takes its reference out of each of them.
+ * Orphans the dependents of an owner: removes the reference to the owner from each of them.
  *
- * They are found by listing and not by what the watches have told so far: a dependent that was overlooked would be deleted as soon as
- * its owner is gone, and this is what the owner's deletion asked to prevent.
+ * Dependents are found by a list and not by the watches: a dependent that was missed would be
+ * deleted as soon as its owner is deleted, which the owner's deletion asked to prevent.
  */
-
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -21,7 +20,7 @@ import { collectable } from "./resource-source.ts";
 import { ownerReferencesPatch } from "./writes.ts";
 
 export interface OrphanOptions {
-  /** Of the owner's cluster. */
+  /** The client of the owner's cluster. */
   readonly client: Client;
   readonly pace: YieldTimer;
   readonly signal: AbortSignal;
@@ -35,7 +34,7 @@ export async function orphanDependents(owner: GraphNode, options: OrphanOptions)
   const discovery = await discover(client, { signal });
   for (const failure of discovery.failures.values()) throw failure;
   for (const resource of collectable(discovery)) {
-    // An object in a namespace owns only objects in it.
+    // A namespaced object owns only objects of its namespace.
     if (owner.namespace !== "" && !resource.namespaced) continue;
     await orphanDependentsOfKind(resource, owner, options);
   }

@@ -1,8 +1,9 @@
 /**
- * How the owners of an object stand, by the server's own word: absence is believed only when the server says that exactly this
- * object is not there.
+ * Looks up the owners of an object on the server: an owner counts as absent only when the server
+ * responds that exactly this object does not exist.
  *
- * A kind that is not served, a path that is not found, a discovery that fails: none of these is an absent owner.
+ * A kind that is not served, a path that is not found, a failed discovery: none of these is an
+ * absent owner.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -23,15 +24,23 @@ export interface OwnerLookupOptions {
   readonly client: Client;
   readonly graph: OwnershipGraph;
   readonly clock: Clock;
-  /** Whether the graph hears of the deletion of objects of this kind: only then may it remember that one exists. */
+  /**
+   * Whether the graph receives the deletions of objects of this kind: only then may it cache that
+   * one exists.
+   */
   readonly isWatched: (resource: ApiResource) => boolean;
-  /** Told of references that cannot be followed because owner and dependent are not in the same namespace. */
+  /**
+   * Called for references that cannot be resolved because owner and dependent are not in the same
+   * namespace.
+   */
   readonly onInvalidNamespace: (node: GraphNode, reference: OwnerReference) => void;
 }
 
-/** Clusters whose kinds are remembered; a cluster beyond is asked again. */
+/** Clusters whose kinds are cached; the discovery of further clusters is repeated. */
 const mappersMax = 256;
-/** Namespaces in which an owner is looked for that is not in its dependent's. */
+/**
+ * The number of namespaces in which an owner is searched that is not in its dependent's namespace.
+ */
 const namespacesMax = 32;
 /** Types change at run time. */
 const mapperAgeMsMax = 30_000;
@@ -89,7 +98,10 @@ export class OwnerLookup {
     return found === "absent" ? "dangling" : found;
   }
 
-  /** Whether the owner is in another namespace; looked for in so many, since a wrong reference is worth no more. */
+  /**
+   * Whether the owner is in another namespace; the search is limited, since a wrong reference is
+   * worth no more.
+   */
   async #isElsewhere(
     { cluster, namespace }: GraphNode,
     resource: ApiResource,
@@ -133,13 +145,16 @@ export class OwnerLookup {
       return isWaiting ? "waiting" : "solid";
     } catch (error) {
       if (isStatusError(error, "NotFound") && error.status.details?.name === name) return "absent";
-      // The kind is no longer what was discovered.
+      // The kind has changed since the discovery.
       this.#mappers.delete(cluster);
       throw error;
     }
   }
 
-  /** The node with the resource that its cluster serves it as; undefined when it serves it no longer. */
+  /**
+   * The node with the resource as its cluster serves it; undefined when the cluster no longer
+   * serves it.
+   */
   async resolved(node: GraphNode, signal: AbortSignal): Promise<GraphNode | undefined> {
     if (node.resource.isCustom !== true) return node;
     const { group, resource } = node.resource;
@@ -147,7 +162,7 @@ export class OwnerLookup {
     return found === undefined ? undefined : { ...node, resource: found };
   }
 
-  /** What is served everywhere is known without asking each cluster. */
+  /** Kinds that are served everywhere need no discovery of each cluster. */
   async #resourceOf(
     cluster: ClusterName,
     { group, version, kind }: Required<KindReference>,

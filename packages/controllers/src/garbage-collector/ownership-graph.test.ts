@@ -38,7 +38,7 @@ function node(uid: string, owners: readonly string[] = [], changes: Partial<Grap
 const foreground = { isDeleting: true, finalizers: ["foregroundDeletion"] };
 
 describe("ownership graph", () => {
-  it("a deletion wakes the dependents, in the same cluster only", () => {
+  it("a deletion enqueues the dependents, in the same cluster only", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     graph.put(node("other", ["owner"], { cluster: b }));
@@ -47,7 +47,7 @@ describe("ownership graph", () => {
     assert.deepEqual(graph.remove(graphId(a, "stranger")), []);
   });
 
-  it("an owner that begins to wait wakes its dependents once", () => {
+  it("an owner that begins to wait enqueues its dependents once", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     const owner = node("owner", [], foreground);
@@ -55,7 +55,7 @@ describe("ownership graph", () => {
     assert.deepEqual(graph.put({ ...owner, resourceVersion: "2" }), [graphId(a, "owner")]);
   });
 
-  it("an owner that waits is woken when a dependent goes, lets go of it, or blocks it no longer", () => {
+  it("a waiting owner is enqueued when a dependent is deleted, drops its reference, or no longer blocks it", () => {
     const blocks = node("child", ["owner"]);
     const releases: ((graph: OwnershipGraph) => string[])[] = [
       (graph) => graph.remove(graphId(a, "child")),
@@ -75,7 +75,7 @@ describe("ownership graph", () => {
     }
   });
 
-  it("what is known of an owner is forgotten when the owner changes, but for its absence", () => {
+  it("the cached state of an owner is dropped when the owner changes, except its absence", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     graph.ask(a, "owner", at)("present");
@@ -89,7 +89,7 @@ describe("ownership graph", () => {
     assert.equal(graph.existence(a, "owner", at), "absent");
   });
 
-  it("an answer from before a change is not remembered", () => {
+  it("a lookup from before a change is not cached", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     const remember = graph.ask(a, "owner", at);
@@ -98,7 +98,7 @@ describe("ownership graph", () => {
     assert.equal(graph.existence(a, "owner", at), undefined);
   });
 
-  it("what is known of an owner outlives the changes of its only dependent", () => {
+  it("the cached state of an owner outlives the changes of its only dependent", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     graph.ask(a, "owner", at)("present");
@@ -108,7 +108,7 @@ describe("ownership graph", () => {
     assert.equal(graph.existence(a, "owner", at), undefined);
   });
 
-  it("a missed stretch of one kind's changes makes its owners doubtful, and no others", () => {
+  it("a gap in the watch of one kind drops the cached states of its owners, and of no others", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     graph.put(node("child-of-secret", ["secret"]));
@@ -119,7 +119,7 @@ describe("ownership graph", () => {
     assert.equal(graph.existence(a, "secret", { ...at, kind: "Secret" }), "present");
   });
 
-  it("owners of a resource whose kind is each cluster's own are doubted by their group", () => {
+  it("after a gap in a custom resource, owners are dropped by their group", () => {
     const graph = new OwnershipGraph();
     graph.put(node("child", ["owner"]));
     graph.ask(a, "owner", { ...at, group: "example.com", kind: "Widget" })("present");
@@ -127,7 +127,7 @@ describe("ownership graph", () => {
     assert.deepEqual(graph.distrust(widgets), [graphId(a, "child")]);
   });
 
-  it("an object that is told again and has not changed wakes nobody", () => {
+  it("an unchanged object that a watch delivers again enqueues nothing", () => {
     const graph = new OwnershipGraph();
     const child = node("child", ["owner"]);
     assert.deepEqual(graph.put(child), [graphId(a, "child")]);
@@ -135,7 +135,7 @@ describe("ownership graph", () => {
     assert.deepEqual(graph.idsOf(child.resource), [graphId(a, "child")]);
   });
 
-  it("remembers only objects with owners, or that wait for dependents", () => {
+  it("keeps only objects that have owners, or wait for dependents", () => {
     const object = (metadata: object) => ({
       apiVersion: "v1",
       kind: "ConfigMap",

@@ -1,8 +1,10 @@
 /**
- * Who owns whom, in all logical clusters, as far as the watches have told.
+ * OwnershipGraph: the owner references of all logical clusters, as far as the watches have
+ * delivered them.
  *
- * It decides nothing: a change to it returns who must be looked at again because of it. What it knows of owners is a memory of questions
- * asked of the server, so that ten thousand dependents of one owner ask once; a memory that is dropped as soon as the owner changes.
+ * It decides nothing: a change of the graph returns the objects to reconcile. Its state of owners
+ * is a cache of lookups on the server, so that ten thousand dependents of one owner need one
+ * lookup; an entry is dropped as soon as the owner changes.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -13,22 +15,22 @@ import {
   isDeletingDependents,
 } from "./graph-node.ts";
 
-/** Of an owner that changed since it was seen nothing is sure, but that it was there. */
+/** Of an owner that changed since its lookup only its existence is certain. */
 export type Existence = "present" | "absent";
 
 interface Owner {
   readonly dependents: Set<GraphNode>;
-  /** By where it was looked for: references to one uid may name different kinds and places. */
+  /** By the place of the lookup: references to one uid may name different kinds and namespaces. */
   readonly known: Map<string, Existence | "unsure">;
-  /** Counts what happened to it, so that an answer from before is not taken for one from after. */
+  /** Counts the changes of the owner, so that an older lookup does not overwrite a newer state. */
   epoch: number;
 }
 
-/** Where an owner was looked for. */
+/** The place where an owner was looked up. */
 export interface Coordinates {
   readonly group: string;
   readonly kind: string;
-  /** The dependent's. */
+  /** The dependent's namespace. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -45,7 +47,7 @@ export class OwnershipGraph {
     return this.#nodes.get(id);
   }
 
-  /** The ids of all objects of a resource; walks everything. */
+  /** The ids of all objects of a resource; iterates over the full graph. */
   idsOf(resource: CollectedResource): string[] {
     const ids: string[] = [];
     for (const [id, node] of this.#nodes) if (node.resource === resource) ids.push(id);
@@ -56,14 +58,14 @@ export class OwnershipGraph {
     return [...(this.#owners.get(graphId(cluster, uid))?.dependents ?? [])];
   }
 
-  /** Takes in a state of an object; returns the ids to look at. */
+  /** Stores a state of an object; returns the ids to reconcile. */
   put(node: GraphNode): string[] {
     const id = graphId(node.cluster, node.uid);
     const before = this.#nodes.get(id);
-    // Told again, not changed.
+    // Delivered again, not changed.
     if (before !== undefined && before.resourceVersion === node.resourceVersion) return [];
     this.#nodes.set(id, node);
-    // In this order, so that what is known of owners that stay is kept.
+    // In this order, so that the cached states of remaining owners are kept.
     this.#link(node);
     if (before !== undefined) this.#unlink(before);
     const wake = [id];
@@ -74,7 +76,7 @@ export class OwnershipGraph {
     return wake;
   }
 
-  /** An object is gone, or has become one that nobody needs to remember. It may never have been here. */
+  /** The object is deleted, or need not be kept any more. It may never have been in the graph. */
   remove(id: string): string[] {
     const node = this.#nodes.get(id);
     if (node !== undefined) {
@@ -86,7 +88,10 @@ export class OwnershipGraph {
     return wake;
   }
 
-  /** Changes of a resource may have been missed: what is known of owners that may be of it is known no longer. */
+  /**
+   * Changes of a resource may have been missed: drops the cached states of owners that may be of
+   * this resource.
+   */
   distrust({
     group,
     kind,
@@ -109,13 +114,16 @@ export class OwnershipGraph {
     return known === "unsure" ? undefined : known;
   }
 
-  /** Whether there is, or was, an object of the uid where it was looked for: then nothing is wrong with the reference. */
+  /**
+   * Whether an object with the uid exists, or existed, at the place of the lookup: then the
+   * reference is valid.
+   */
   wasPresent(cluster: ClusterName, uid: string, at: Coordinates): boolean {
     const known = this.#owners.get(graphId(cluster, uid))?.known.get(formatCoordinates(at));
     return known === "present" || known === "unsure";
   }
 
-  /** Whether an object of the uid is known in another namespace than the one where it was looked for. */
+  /** Whether an object with the uid is known in another namespace than that of the lookup. */
   isElsewhere(cluster: ClusterName, uid: string, { namespace }: Coordinates): boolean {
     const id = graphId(cluster, uid);
     const node = this.#nodes.get(id);
@@ -125,12 +133,12 @@ export class OwnershipGraph {
     return false;
   }
 
-  /** Begins a question about an owner; the answer is only remembered if nothing happened to the owner since. */
+  /** Begins a lookup of an owner; its result is only cached if the owner has not changed since. */
   ask(cluster: ClusterName, uid: string, at: Coordinates): (answer: Existence) => void {
     const owner = this.#owners.get(graphId(cluster, uid));
     const epoch = owner?.epoch;
     return (answer) => {
-      // Absence is for good, since no uid comes twice.
+      // Absence is final, since uids are never reused.
       if (answer === "present" && owner?.epoch !== epoch) return;
       owner?.known.set(formatCoordinates(at), answer);
     };
@@ -146,7 +154,7 @@ export class OwnershipGraph {
     return [...owner.dependents].map(({ cluster, uid }) => graphId(cluster, uid));
   }
 
-  /** Owners that waited for `before` to go, and need not wait for what it is now. */
+  /** Owners that waited for the deletion of `before`, and need not wait for its new state. */
   #ownersReleasedBy(before: GraphNode, now: GraphNode | undefined): string[] {
     const released: string[] = [];
     for (const { uid } of before.owners) {

@@ -1,10 +1,12 @@
-/** Which resources the garbage collector watches, each by one watch over all logical clusters. */
+/**
+ * The resources that the garbage collector watches, each by one watch over all logical clusters.
+ */
 import { type Clock, runTogether, sleep } from "@kcp-ts/machinery/base";
 import { type Client, type Discovery, discover, formatResource, type Resource } from "@kcp-ts/sdk";
 import type { CollectedResource } from "./graph-node.ts";
 
 export interface ResourceSource {
-  /** Calls back with the whole set, at once and whenever it changes, until the signal aborts. */
+  /** Calls back with the complete set, at once and whenever it changes, until the signal aborts. */
   run(signal: AbortSignal, onChange: (set: readonly CollectedResource[]) => void): Promise<void>;
 }
 
@@ -18,7 +20,10 @@ export interface DiscoveredResourcesOptions {
 const refreshMsDefault = 30_000;
 const retryMs = 1000;
 
-/** What the server serves in every logical cluster, each by one watch over all of them. */
+/**
+ * The resources that the server serves in every logical cluster, each by one watch over all of
+ * them.
+ */
 export function discoveredResources(options: DiscoveredResourcesOptions): ResourceSource {
   const { client, clock, onError, refreshMs = refreshMsDefault } = options;
   const everywhere = client.inCluster("*");
@@ -40,7 +45,7 @@ export function discoveredResources(options: DiscoveredResourcesOptions): Resour
           waitMs = retryMs;
         }
         await sleep(clock, waitMs, signal).catch(() => {
-          // Only the signal ends it early, which the loop sees.
+          // Only the signal ends the wait early, and the loop checks the signal.
         });
       }
     },
@@ -48,7 +53,7 @@ export function discoveredResources(options: DiscoveredResourcesOptions): Resour
 }
 
 const verbs = ["list", "watch", "delete"];
-/** Nothing owns by an event, and there are many. */
+/** Events own nothing, and there are many of them. */
 const ignored = new Set(["events.", "events.events.k8s.io"]);
 
 /** Each resource once, in the version the server prefers. */
@@ -66,7 +71,7 @@ export function collectable({ groups }: Discovery): readonly Resource[] {
   return [...found.values()];
 }
 
-/** All that several sources name together, from when each of them has named its own. */
+/** The union of several sources, as soon as each of them has reported its set. */
 export function allResources(sources: readonly ResourceSource[]): ResourceSource {
   return {
     async run(signal, onChange) {
@@ -81,7 +86,7 @@ export function allResources(sources: readonly ResourceSource[]): ResourceSource
   };
 }
 
-/** A resource may be defined by some and offered by others; it is watched once. */
+/** Some clusters may define a resource that others export; it is watched once. */
 function eachOnce(resources: readonly CollectedResource[]): readonly CollectedResource[] {
   const found = new Map<string, CollectedResource>();
   for (const one of resources) {

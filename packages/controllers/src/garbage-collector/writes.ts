@@ -1,11 +1,14 @@
-/** The garbage collector's writes. Each carries the version of the object it was decided on, and is refused if that is no longer the newest. */
+/**
+ * The garbage collector's writes. Each carries the version of the object for which it was decided,
+ * and is rejected if that is no longer the newest.
+ */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { Client, ObjectMeta, ObjectName, OwnerReference, Patch } from "@kcp-ts/sdk";
 import type { Propagation } from "./decision.ts";
 import type { GraphNode } from "./graph-node.ts";
 
 export interface WriteContext {
-  /** Of the node's cluster. */
+  /** The client of the node's cluster. */
   readonly client: Client;
   readonly signal: AbortSignal;
 }

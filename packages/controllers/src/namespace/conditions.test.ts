@@ -13,8 +13,8 @@ const saying = (findings: Partial<typeof nothing>) =>
     .filter(({ status }) => status === "True")
     .map(({ type, reason, message }) => [type, reason, message]);
 
-describe("conditions of a namespace that is being emptied", () => {
-  it("all is well when nothing was found", () => {
+describe("conditions of a terminating namespace", () => {
+  it("report no failure without findings", () => {
     assert.deepEqual(saying({}), []);
     assert.deepEqual(
       conditionsOf(nothing).map(({ reason, message }) => [reason, message]),
@@ -29,7 +29,7 @@ describe("conditions of a namespace that is being emptied", () => {
     assert.equal(isEmptied(nothing), true);
   });
 
-  it("what remains is told in the order of its words, whatever order it was found in", () => {
+  it("the remaining content is listed in alphabetical order, in whatever order it was found", () => {
     const remaining = new Map([
       ["secrets.", 1],
       ["deployments.apps", 12],
@@ -45,7 +45,7 @@ describe("conditions of a namespace that is being emptied", () => {
     assert.equal(isEmptied({ ...nothing, remaining }), false);
   });
 
-  it("finalizers, failed deletions and failed discoveries are told", () => {
+  it("finalizers, failed deletions and failed discoveries are reported in conditions", () => {
     assert.deepEqual(
       saying({
         finalizers: new Map([["example.com/a", 3]]),
@@ -78,7 +78,7 @@ describe("conditions of a namespace that is being emptied", () => {
     assert.equal(isEmptied({ ...nothing, contentFailures: one }), false);
   });
 
-  it("a message stays one that a status can hold", () => {
+  it("a message is bounded so that it fits into a status", () => {
     const prefix = "Some resources are remaining: ".length;
     const suffix = " has 1 resource instances".length;
     const ofLength = (length: number) => "x".repeat(length - prefix - suffix);
@@ -92,7 +92,7 @@ describe("conditions of a namespace that is being emptied", () => {
     assert.ok(shortened.endsWith("…"));
   });
 
-  it("the same findings change nothing, and times move only with a status", () => {
+  it("the same findings change nothing, and transition times change only with a status", () => {
     const first = withFindings(undefined, nothing, Date.UTC(2026, 0, 1));
     assert.equal(withFindings(first, nothing, Date.UTC(2026, 0, 2)), first);
     const remaining = new Map([["secrets.", 1]]);

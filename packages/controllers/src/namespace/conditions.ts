@@ -1,17 +1,18 @@
 /**
- * What a namespace that is being emptied says about it: five conditions, in the words of Kubernetes, which tools and people grep for. Pure.
+ * The conditions of a terminating namespace: five conditions with Kubernetes' own texts, which
+ * tools and people grep for. Pure.
  */
 import { type Condition, type ConditionInput, setCondition } from "@kcp-ts/sdk";
 
-/** What one pass over a namespace found out. */
+/** The findings of one pass over a namespace. */
 export interface Findings {
-  /** By `group/version`: what the cluster serves is not known there, so it is not known to be empty. */
+  /** By `group/version`: discovery failed, so the namespace is not known to be empty. */
   readonly discoveryFailures: ReadonlyMap<string, unknown>;
-  /** By `resource.group`: deleting went wrong. */
+  /** By `resource.group`: deletions failed. */
   readonly contentFailures: ReadonlyMap<string, unknown>;
-  /** By `resource.group`: objects that are still there. */
+  /** By `resource.group`: the number of remaining objects. */
   readonly remaining: ReadonlyMap<string, number>;
-  /** By finalizer: how many objects it holds back. */
+  /** By finalizer: how many objects it blocks. */
   readonly finalizers: ReadonlyMap<string, number>;
 }
 
@@ -23,7 +24,7 @@ export function isEmptied({
   return discoveryFailures.size + contentFailures.size + remaining.size === 0;
 }
 
-/** The list with these findings in it; the very list it was given when it says so already. */
+/** The conditions with these findings; the identical list when nothing changes. */
 export function withFindings(
   conditions: readonly Condition[] | undefined,
   findings: Findings,
@@ -44,7 +45,7 @@ export function conditionsOf(findings: Findings): ConditionInput[] {
           "DiscoveryFailed",
           `Discovery failed for some groups, ${discoveryFailures.size} failing: unable to retrieve the complete list of server APIs: ${told(discoveryFailures, (name, error) => `${name}: ${messageOf(error)}`)}`,
         ),
-    // Group and version come apart by themselves here: there is nothing that could fail.
+    // Groups and versions need no parsing here, so this condition cannot fail.
     good("NamespaceDeletionGroupVersionParsingFailure"),
     contentFailures.size === 0
       ? good("NamespaceDeletionContentFailure")
@@ -70,7 +71,10 @@ export function conditionsOf(findings: Findings): ConditionInput[] {
   ];
 }
 
-/** Of each condition, what it says when all is well: status False, since each of them names a trouble. */
+/**
+ * The content of each condition without a failure: status False, since each condition names a
+ * failure.
+ */
 const wellbeing = {
   NamespaceDeletionDiscoveryFailure: [
     "ResourcesDiscovered",
@@ -100,7 +104,10 @@ function bad(type: keyof typeof wellbeing, reason: string, message: string): Con
   return { type, status: "True", reason, message: shortened(message) };
 }
 
-/** A tenant chooses the names of finalizers, and how many: the message stays one that a status can hold. */
+/**
+ * A tenant chooses the names and the number of finalizers: the message is bounded so that it fits
+ * into a status.
+ */
 export const messageCharactersMax = 4096;
 
 function shortened(message: string): string {
@@ -109,7 +116,7 @@ function shortened(message: string): string {
     : `${message.slice(0, messageCharactersMax - 1)}…`;
 }
 
-/** In order of the words, so that the same findings always read the same. */
+/** Sorted, so that the same findings always have the same text. */
 function told<Value>(
   map: ReadonlyMap<string, Value>,
   sentence: (name: string, value: Value) => string,

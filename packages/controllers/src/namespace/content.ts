@@ -1,8 +1,9 @@
 /**
- * The content of a namespace: what there is, and how it is deleted.
+ * The content of a namespace: its objects, and their deletion.
  *
- * Objects are deleted one by one, from pages of their metadata, and not by one deletecollection: such a request has only as long as any
- * other, answers with everything that it deleted, and keeps everybody waiting while it does. Only what cannot be listed is deleted blindly.
+ * Objects are deleted one by one, from pages of their metadata, and not by one deletecollection:
+ * such a request has the timeout of any other, responds with all deleted objects, and blocks other
+ * requests meanwhile. Only resources that cannot be listed are deleted by deletecollection.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -16,14 +17,18 @@ import type {
 } from "@kcp-ts/sdk";
 import { forEachConcurrently, YieldTimer } from "../pace/index.ts";
 
-/** Objects per page of a listing. */
+/** Objects per page of a list. */
 const pageObjects = 250;
-/** Deletions under way at once, for one namespace: enough to share a flush of the disk, few enough to leave room. */
+/**
+ * Concurrent deletions of one namespace: enough to share a flush of the disk, few enough to leave
+ * capacity to other requests.
+ */
 const deletionsMax = 16;
 
 /**
- * The resources whose objects live in namespaces and can be deleted, each once, in the version the server prefers. Pods come first:
- * what they need (their network policies, their secrets) must outlive them.
+ * The namespaced resources whose objects can be deleted, each once, in the version the server
+ * prefers. Pods come first: the objects that they need (their network policies, their secrets) must
+ * outlive them.
  */
 export function deletableResources({ groups }: Discovery): readonly ApiResource[] {
   const found = new Map<string, ApiResource>();
@@ -44,7 +49,7 @@ export function isPods({ group, resource }: ApiResource): boolean {
   return group === "" && resource === "pods";
 }
 
-/** As the conditions have it: `configmaps.`, `deployments.apps`. */
+/** As the conditions write it: `configmaps.`, `deployments.apps`. */
 export function displayName({ group, resource }: ApiResource): string {
   return `${resource}.${group}`;
 }
@@ -54,11 +59,11 @@ export interface EmptyOptions {
   readonly namespace: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** How many objects may still be deleted in this turn. */
+  /** How many objects may still be deleted in this pass. */
   readonly allowance: DeletionBudget;
 }
 
-/** So that a namespace with a million objects takes turns with others, and is left at a good moment. */
+/** Bounds a pass, so that a namespace with a million objects takes turns with others. */
 export class DeletionBudget {
   #left: number;
 
@@ -75,7 +80,7 @@ export class DeletionBudget {
   }
 }
 
-/** What is left of one resource in the namespace after its objects were deleted. */
+/** The remaining objects of one resource in the namespace. */
 export interface RemainingContent {
   readonly count: number;
   readonly finalizers: ReadonlyMap<string, number>;
@@ -83,7 +88,9 @@ export interface RemainingContent {
 
 const nothingLeft: RemainingContent = { count: 0, finalizers: new Map() };
 
-/** Deletes the objects of one resource, as far as the allowance goes, and looks at what remains. */
+/**
+ * Deletes the objects of one resource within the limit of the pass, and counts the remaining ones.
+ */
 export async function deleteContent(
   resource: ApiResource,
   options: EmptyOptions,
@@ -100,7 +107,8 @@ export async function deleteContent(
     const wasEmpty = await deleteAll(objects, options);
     return wasEmpty ? nothingLeft : await countAll(objects, options);
   } catch (error) {
-    // The type went away meanwhile, and its objects with it; or it is said to be listed and is not.
+    // The type was removed meanwhile, and its objects with it; or discovery lists a verb that the
+    // resource does not have.
     if (isStatusError(error, "NotFound") || isStatusError(error, "MethodNotAllowed")) {
       return nothingLeft;
     }
@@ -108,7 +116,7 @@ export async function deleteContent(
   }
 }
 
-/** True when there was nothing at all. */
+/** True when there was no object at all. */
 async function deleteAll(
   objects: ResourceClient<KubernetesObject>,
   options: EmptyOptions,
@@ -130,7 +138,8 @@ async function deleteAll(
             { propagationPolicy: "Background", preconditions },
           );
         } catch (error) {
-          // Somebody else deleted it, which is as good; another of its name is found by the next look.
+          // Another client deleted the object, which is as good; a new object of the same name is
+          // found by the next pass.
           if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
         }
       },

@@ -1,6 +1,6 @@
 /**
- * The namespace controller: one watch on the namespaces of all logical clusters that are being deleted. Of the others it hears nothing, and of
- * these it remembers nothing but that there is work.
+ * The namespace controller: one watch on the terminating namespaces of all logical clusters. It
+ * receives no other namespaces, and keeps only the keys of its queue.
  */
 import { type Clock, runTogether, systemClock } from "@kcp-ts/machinery/base";
 import {
@@ -17,18 +17,18 @@ import { reconcileNamespace } from "./reconcile.ts";
 
 export interface NamespaceControllerOptions
   extends Pick<ControllerOptions, "metrics" | "concurrency"> {
-  /** Of the server, not of one cluster of it. */
+  /** The server's client, not that of one cluster. */
   readonly client: Client;
   readonly clock?: Clock;
-  /** After so many deletions a namespace waits for its next turn, behind those of other clusters. */
+  /** After this number of deletions a namespace is requeued, behind those of other clusters. */
   readonly objectsPerTurnMax?: number;
   readonly onError: NonNullable<ControllerOptions["onError"]> & ((error: unknown) => void);
 }
 
-/** Namespaces at a time. */
+/** Concurrently reconciled namespaces. */
 const concurrencyDefault = 4;
 const objectsPerTurnMaxDefault = 5000;
-/** For one turn; far more than one needs, far less than forever. */
+/** The timeout of one pass; far more than a pass needs, far less than forever. */
 const turnTimeoutMs = 300_000;
 
 export function namespaceController(options: NamespaceControllerOptions): ControlLoop {
@@ -54,8 +54,8 @@ export function namespaceController(options: NamespaceControllerOptions): Contro
     clock,
     onError,
     handler: {
-      told: (_, { key, as }) =>
-        controller.enqueue(key, { priority: as === "state" ? initialPriority : 0 }),
+      observed: (_, { key, origin }) =>
+        controller.enqueue(key, { priority: origin === "state" ? initialPriority : 0 }),
     },
   });
   return {

@@ -32,7 +32,7 @@ const discovery = (...versions: ApiResource[][]): Discovery => ({
 });
 
 describe("content of a namespace", () => {
-  it("is what lives in namespaces and can be deleted, pods first", () => {
+  it("is every namespaced resource that can be deleted, Pods first", () => {
     const found = deletableResources(
       discovery([
         resource("configmaps"),
@@ -45,7 +45,7 @@ describe("content of a namespace", () => {
     assert.deepEqual(found.map(displayName), ["pods.", "configmaps.", "secrets."]);
   });
 
-  it("names each resource once, in the version that comes first", () => {
+  it("lists each resource once, in the version that comes first", () => {
     const found = deletableResources(
       discovery(
         [resource("jobs.batch", { version: "v1" })],
@@ -58,7 +58,7 @@ describe("content of a namespace", () => {
     );
   });
 
-  it("a turn is used up at its limit, and not before", () => {
+  it("a pass ends at its limit of deletions, and not before", () => {
     const allowance = new DeletionBudget(10);
     allowance.take(9);
     assert.equal(allowance.isUsedUp, false);
@@ -67,11 +67,11 @@ describe("content of a namespace", () => {
   });
 });
 
-describe("looking again at a namespace that is held back", () => {
+describe("the retry of a blocked namespace", () => {
   const deletedAt = "2026-01-01T00:00:00Z";
   const after = (ms: number) => recheckMs(deletedAt, Date.parse(deletedAt) + ms);
 
-  it("comes later the longer it has taken, within limits", () => {
+  it("comes later the longer the deletion takes, within limits", () => {
     assert.equal(after(-5000), 500);
     assert.equal(after(0), 500);
     assert.equal(after(2000), 500);
@@ -80,7 +80,7 @@ describe("looking again at a namespace that is held back", () => {
     assert.equal(after(3_600_000), 15_000);
   });
 
-  it("does not depend on a timestamp that can be read", () => {
+  it("does not need a valid timestamp", () => {
     assert.equal(recheckMs("never", 0), 15_000);
   });
 });

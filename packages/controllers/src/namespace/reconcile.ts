@@ -1,7 +1,9 @@
 /**
- * Empties a namespace that is being deleted, says how it goes, and lets it go when nothing is left.
+ * Deletes the content of a terminating namespace, reports progress in its conditions, and finalizes
+ * it when it is empty.
  *
- * It can begin anywhere and may be killed anywhere: every pass looks at what there is, and nothing is remembered between passes.
+ * A pass can begin from any state and be interrupted anywhere: it lists the content, and nothing is
+ * kept between passes.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -41,7 +43,7 @@ export async function reconcileNamespace(
   const { findings } = pass;
   const nowMs = clock.now();
   const isDone = isEmptied(findings);
-  // One that is about to vanish has nobody left to tell.
+  // The namespace is about to be removed, so its conditions are not written.
   const told =
     isDone && isLastFinalizer(namespace) ? namespace : await tell(namespace, findings, context);
   if (isDone) {
@@ -61,8 +63,9 @@ const nothingFound: Findings = {
 };
 
 /**
- * The namespace after something was written by one who has seen it go. A create that was let through before the deletion may still be on its way to
- * the store, but it is stored before this write; so a look behind it misses none. The conditions say that it was done.
+ * The namespace after a write that follows its deletion timestamp. A create that was admitted
+ * before the deletion may still be on its way to the storage, but it is stored before this write;
+ * so a list after it misses none. A condition records that this was done.
  */
 async function written(namespace: Namespace, context: NamespaceContext): Promise<Namespace> {
   const isWritten = namespace.status?.conditions?.some(
@@ -73,7 +76,7 @@ async function written(namespace: Namespace, context: NamespaceContext): Promise
 
 interface Pass {
   readonly findings: Findings;
-  /** The turn was used up: there is more to delete, and nothing is known of the rest. */
+  /** The limit of the pass is reached: more objects have to be deleted, and the rest is unknown. */
   readonly isCutShort: boolean;
 }
 
@@ -98,7 +101,7 @@ async function empty(
       contentFailures.set(displayName(resource), error);
     }
     if (allowance.isUsedUp) break;
-    // Nothing else goes while there are pods.
+    // No other resource is deleted while there are Pods.
     if (isPods(resource) && remaining.size + contentFailures.size > 0) break;
   }
   const findings = {
@@ -110,7 +113,7 @@ async function empty(
   return { findings, isCutShort: allowance.isUsedUp && contentFailures.size === 0 };
 }
 
-/** Writes the conditions if they say something new. */
+/** Writes the conditions if they have changed. */
 async function tell(
   namespace: Namespace,
   findings: Findings,
@@ -123,7 +126,10 @@ async function tell(
   return client.resource(namespaces).updateStatus({ ...namespace, status }, { signal });
 }
 
-/** The version in the object guards the write: if anybody changed the namespace since it was read, the next pass looks again. */
+/**
+ * The object's version is the precondition of the write: if another client changed the namespace
+ * since it was read, the next pass reads it again.
+ */
 async function finalize(namespace: Namespace, { client, signal }: NamespaceContext): Promise<void> {
   const finalizers = finalizersOf(namespace).filter((one) => one !== contentFinalizer);
   const { name } = namespace.metadata;
@@ -153,8 +159,8 @@ const recheckMsMin = 500;
 const recheckMsMax = 15_000;
 
 /**
- * When to look again at what somebody else's finalizers hold back: the longer it has taken so far, the later. What grows with the age
- * needs no memory, and survives a restart.
+ * When to retry content with finalizers of other controllers: the longer the deletion has taken,
+ * the later. A delay that grows with the age needs no memory, and survives a restart.
  */
 export function recheckMs(deletionTimestamp: string, nowMs: number): number {
   const ageMs = nowMs - Date.parse(deletionTimestamp);

@@ -6,7 +6,10 @@ export interface ConcurrencyOptions {
   readonly signal: AbortSignal;
 }
 
-/** Runs `body` for every item, so many at a time. The first failure stops what has not begun, and is thrown when the rest has ended. */
+/**
+ * Runs `body` for every item with bounded concurrency. After the first failure no further call
+ * begins, and the failure is thrown when the calls in flight have ended.
+ */
 export async function forEachConcurrently<Item>(
   items: readonly Item[],
   { concurrency, pace, signal }: ConcurrencyOptions,

@@ -7,7 +7,7 @@ import { YieldTimer } from "./pace.ts";
 const { signal } = new AbortController();
 
 describe("pace", () => {
-  it("rests when its share of time is used up, all who share it together", async () => {
+  it("yields when its time slice is used up, for all its users together", async () => {
     const clock = new FakeClock();
     const pace = new YieldTimer(clock);
     assert.equal(pace.rest(signal), undefined);
@@ -20,7 +20,7 @@ describe("pace", () => {
     assert.equal(pace.rest(signal), undefined);
   });
 
-  it("does every item, never more at a time than it may", async () => {
+  it("processes every item, never more concurrently than allowed", async () => {
     const pace = new YieldTimer(new FakeClock());
     let [running, most] = [0, 0];
     const done: number[] = [];
@@ -34,7 +34,7 @@ describe("pace", () => {
     assert.equal(most, 2);
   });
 
-  it("a failure stops what has not begun, and is told when the rest has ended", async () => {
+  it("after a failure no further call begins, and the failure is thrown when the calls in flight have ended", async () => {
     const pace = new YieldTimer(new FakeClock());
     const ended: number[] = [];
     await assert.rejects(

@@ -1,12 +1,13 @@
 /**
- * Pace: lets others have the process while long work goes on.
+ * Pace: yields to the event loop during long work.
  *
- * In process, a request may be answered without ever leaving the current turn of the event loop; a thousand of them in a row would keep
- * every tenant waiting. So work that repeats asks between its steps whether it has had its share of time.
+ * In process, a request may get its response without ever leaving the current turn of the event
+ * loop; a thousand of them in a row would block every tenant. So repeated work checks between its
+ * steps whether it has used up its time slice.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 
-/** How long one piece of work may keep the others waiting. */
+/** How long one task may block the event loop. */
 const shareMs = 1;
 
 export class YieldTimer {
@@ -19,7 +20,7 @@ export class YieldTimer {
     this.#since = clock.monotonic();
   }
 
-  /** Undefined when there is time left; all who share a pace rest together. */
+  /** Undefined when there is time left; all users of a pace yield together. */
   rest(signal: AbortSignal): Promise<void> | undefined {
     if (this.#resting !== undefined) return this.#resting;
     if (this.#clock.monotonic() - this.#since < shareMs) return undefined;

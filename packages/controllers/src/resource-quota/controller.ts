@@ -1,9 +1,10 @@
 /**
- * The resource quota controller: keeps the status of quotas true. Admission charges what is created; this loop sets the limits in force,
- * counts when objects go, and puts right what a crash left behind.
+ * The resource quota controller: keeps the status of quotas up to date. Admission charges created
+ * objects; this controller sets the limits in force, counts again when objects are deleted, and
+ * corrects the usage after a crash.
  *
- * One watch for the quotas of all logical clusters, and one for each resource that some quota counts: namespaces without quotas cost nothing
- * but being passed over.
+ * One watch for the quotas of all logical clusters, and one for each resource that a quota counts:
+ * namespaces without quotas cost only the skipped events.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import {
@@ -19,28 +20,28 @@ import { recount } from "./recount.ts";
 
 export interface ResourceQuotaControllerOptions
   extends Pick<ControllerOptions, "metrics" | "onError"> {
-  /** Of the server, not of one cluster of it. */
+  /** The server's client, not that of one cluster. */
   readonly client: Client;
   readonly clusters: Clusters;
   readonly clock?: Clock;
   readonly recountMs?: number;
-  /** A watch that failed is begun anew. */
+  /** Called with the failure of a watch, which is retried. */
   readonly onWatchError: (error: unknown) => void;
-  /** A watch has ended for good: the controller is to be made anew. */
+  /** A watch has ended for good: the controller must be restarted. */
   readonly onWatchFailure: (error: unknown) => void;
 }
 
-/** Quotas at a time. */
+/** Concurrently reconciled quotas. */
 const concurrency = 4;
-/** Every quota is counted anew this often, whether or not anything was heard of its objects. */
+/** Every quota is counted again at this interval, whether or not events of its objects arrived. */
 const recountDefaultMs = 300_000;
 
-/** What is remembered of a quota. */
+/** The kept state of a quota. */
 type Wanted = string;
 
 export interface ResourceQuotaController {
   readonly controller: Controller;
-  /** Ends the watches; when the controller has ended. */
+  /** Ends the watches, when the controller has ended. */
   close(): Promise<void>;
 }
 
@@ -75,7 +76,10 @@ export function resourceQuotaController(
   return { controller, close: () => followed.close() };
 }
 
-/** What the status depends on besides objects; usage changes with every creation, and is none of it. */
+/**
+ * The fields besides objects on which the status depends; the usage changes with every creation,
+ * and is not one of them.
+ */
 function wantedOf({ spec, metadata, status }: ResourceQuota): Wanted {
   const sorted = (map: StringMap | undefined) => Object.entries(map ?? {}).sort();
   return JSON.stringify([

@@ -1,4 +1,4 @@
-/** What the names in a quota stand for. */
+/** The resources that the names in a quota stand for. */
 
 /** Kinds of the core group that quotas know by a name of their own. */
 const shortNames: ReadonlySet<string> = new Set([
@@ -17,7 +17,10 @@ export interface CountedName {
   readonly resource: string;
 }
 
-/** Whose objects are counted under the name; undefined for what is not a number of objects, such as `requests.cpu`. */
+/**
+ * The resource that is counted under the name; undefined for a name that does not count objects,
+ * such as `requests.cpu`.
+ */
 export function countedBy(name: string): CountedName | undefined {
   if (shortNames.has(name)) return { group: "", resource: name };
   if (!name.startsWith("count/")) return undefined;
@@ -25,7 +28,7 @@ export function countedBy(name: string): CountedName | undefined {
   return { group: group.join("."), resource };
 }
 
-/** Names that are about workloads, of which there are none where their kinds are not served. */
+/** Names of compute resources, whose usage is zero where the kinds of workloads are not served. */
 export function isAlwaysUnused(name: string): boolean {
   return !name.includes("/");
 }

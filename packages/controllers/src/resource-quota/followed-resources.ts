@@ -1,6 +1,7 @@
 /**
- * Watches of the resources that quotas count: one for each resource, over all logical clusters, from when the first quota counts it until
- * the last one does no longer. Of objects nothing is kept; the quotas of their namespace are looked at again.
+ * Watches of the resources that quotas count: one for each resource, over all logical clusters,
+ * from the first quota that counts it until the last one is removed. Objects are not kept; their
+ * events enqueue the quotas of their namespace.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import {
@@ -16,14 +17,20 @@ import { metadataClient } from "../api/index.ts";
 export interface FollowedResourcesOptions {
   readonly client: Client;
   readonly clock: Clock;
-  /** Objects came or went in a namespace that holds a quota which counts them; or nobody knows, and any quota is meant. */
+  /**
+   * Called when objects were added or deleted in a namespace with a quota that counts them; without
+   * a namespace, any quota may be affected.
+   */
   readonly onChange: (quotas: Iterable<ObjectKey>) => void;
   readonly onError: (error: unknown) => void;
   /** A watch has ended for good, which it never should. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What defines resources in a logical cluster: whoever waits for one hears of every change of these. */
+/**
+ * The kinds that define resources in a logical cluster: a quota that waits for a resource is
+ * enqueued by every change of these.
+ */
 const definitions: readonly Resource[] = [
   defineResource({
     group: "apiextensions.k8s.io",
@@ -43,13 +50,15 @@ const definitions: readonly Resource[] = [
 
 export interface UseOptions {
   readonly isClusterScoped: boolean;
-  /** Something that the quota counts is not defined yet. */
+  /** A resource that the quota counts is not defined yet. */
   readonly isWaiting: boolean;
   readonly signal: AbortSignal;
 }
 
 interface Followed {
-  /** Quotas that count the resource, by namespace; those of whole clusters under the empty one. */
+  /**
+   * Quotas that count the resource, by namespace; those of complete clusters under the empty one.
+   */
   readonly users: Map<string, Map<string, ObjectKey>>;
   readonly stop: AbortController;
   readonly isOpen: Promise<void>;
@@ -62,7 +71,7 @@ export class FollowedResources {
   readonly #options: FollowedResourcesOptions;
   readonly #everywhere: Client;
   readonly #followed = new Map<string, Followed>();
-  /** What each quota counts at present. */
+  /** The resources that each quota counts at present. */
   readonly #uses = new Map<string, readonly Resource[]>();
 
   constructor(options: FollowedResourcesOptions) {
@@ -74,7 +83,10 @@ export class FollowedResources {
     return this.#followed.size;
   }
 
-  /** From here on the quota hears of these resources; resolves when the watches stand. */
+  /**
+   * From here on events of these resources enqueue the quota; resolves when the watches are
+   * accepted.
+   */
   async use(
     quota: ObjectKey,
     resources: readonly Resource[],
@@ -118,7 +130,10 @@ export class FollowedResources {
     this.#uses.delete(id);
   }
 
-  /** Ends watches that no quota needs: called now and then, because a quota that is looked at again lets go first. */
+  /**
+   * Ends watches that no quota needs: called from time to time, because a quota that is reconciled
+   * again releases its resources first.
+   */
   sweep(): void {
     for (const [name, { users, stop }] of this.#followed) {
       if (users.size > 0) continue;
@@ -158,7 +173,7 @@ export class FollowedResources {
     let isFirst = true;
     while (!signal.aborted) {
       try {
-        // Whatever happened while nobody listened is counted anew.
+        // Changes during the gap are unknown, so the quotas are counted again.
         if (!isFirst) for (const quotas of followed.users.values()) onChange(quotas.values());
         isFirst = false;
         await this.#watch(resource, followed, open);
@@ -166,7 +181,7 @@ export class FollowedResources {
         if (signal.aborted) return;
         onError(error);
         await sleep(clock, retryMs, signal).catch(() => {
-          // Only the signal ends it early, which the loop sees.
+          // Only the signal ends the wait early, and the loop checks the signal.
         });
       }
     }

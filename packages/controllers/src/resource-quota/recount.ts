@@ -1,4 +1,4 @@
-/** Counts what a quota limits and says so in its status. */
+/** Counts the objects that a quota limits and writes the usage into its status. */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, discover, type ObjectKey, type Resource, type StringMap } from "@kcp-ts/sdk";
@@ -7,17 +7,17 @@ import { type CountedName, countedBy, isAlwaysUnused } from "./counted-names.ts"
 import type { FollowedResources } from "./followed-resources.ts";
 
 export interface RecountOptions {
-  /** Of the quota's cluster. */
+  /** The client of the quota's cluster. */
   readonly client: Client;
   readonly followed: FollowedResources;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Longer than it takes from the charge to the stored object, which is the time of one write. */
+/** Longer than the time from a charge to the stored object, which is that of one write. */
 const settleMs = 100;
 
-/** A quota with this annotation is for the whole logical cluster, wherever it is. */
+/** A quota with this annotation limits the complete logical cluster, whatever its namespace. */
 const clusterScopedAnnotation = "experimental.quota.kcp.io/cluster-scoped";
 
 export async function recount(key: ObjectKey, options: RecountOptions): Promise<void> {
@@ -39,7 +39,8 @@ export async function recount(key: ObjectKey, options: RecountOptions): Promise<
   );
   await followed.use(key, resources, { isClusterScoped, isWaiting, signal });
   followed.sweep();
-  // Read again: what was charged before the watches stood is in it, and what is charged from here on makes the update fail.
+  // Read again: charges before the watches were accepted are in it, and later charges make the
+  // update fail with a conflict.
   const current = await quotas.find({ namespace, name }, { signal });
   if (current === undefined) return;
   const { status } = current;
@@ -47,7 +48,7 @@ export async function recount(key: ObjectKey, options: RecountOptions): Promise<
   let used = await usedOf(hard, counted, place, options);
   if (isSame(status?.hard, hard) && isSame(status?.used, used)) return;
   if (status?.hard !== undefined) {
-    // What is charged and not yet stored must not be taken for something that is gone.
+    // An object that is charged and not yet stored must not count as deleted.
     await sleep(options.clock, settleMs, signal);
     used = await usedOf(hard, counted, place, options);
     if (isSame(status.hard, hard) && isSame(status.used, used)) return;
@@ -59,7 +60,7 @@ export async function recount(key: ObjectKey, options: RecountOptions): Promise<
   }
 }
 
-/** Names of objects that can be counted here, and which resource each of them is. */
+/** The countable names of the quota with their resources. */
 async function resolve(
   names: readonly string[],
   isPodsOnly: boolean,
@@ -106,7 +107,8 @@ async function usedOf(
   for (const name of Object.keys(hard)) {
     const resource = counted.get(name);
     if (resource !== undefined) used.push([name, String(counts.get(resource) ?? 0)]);
-    // Of what is not defined there is nothing; what is defined later is charged from the first object on.
+    // A resource that is not defined has no objects; after its definition, admission charges the
+    // first object on.
     else if (isAlwaysUnused(name) || countedBy(name) !== undefined) used.push([name, "0"]);
   }
   return Object.fromEntries(used);
@@ -122,13 +124,13 @@ async function count(
     const page = await client.resource(resource).listMetadata({ ...place, limit: 1, signal });
     return page.items.length + (page.metadata.remainingItemCount ?? 0);
   } catch (error) {
-    // The type went away meanwhile, and its objects with it.
+    // The type was removed meanwhile, and its objects with it.
     if (isStatusError(error, "NotFound")) return 0;
     throw error;
   }
 }
 
-/** Scopes are about pods, which are not counted. */
+/** Scopes apply to Pods, which are not counted. */
 function isScoped({ spec }: ResourceQuota): boolean {
   return (spec?.scopes ?? []).length > 0 || spec?.scopeSelector !== undefined;
 }

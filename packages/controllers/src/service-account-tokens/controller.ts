@@ -1,8 +1,10 @@
 /**
- * Secrets of type kubernetes.io/service-account-token: whoever makes one for a service account finds its token in it.
+ * Secrets of type kubernetes.io/service-account-token: the controller writes the token of the named
+ * service account into them.
  *
- * One watch for all logical clusters, of such secrets only; of each no more is remembered than whether it is filled. With its account
- * goes the secret: it is made the account's dependent, and the garbage collector does the rest.
+ * One watch for all logical clusters, of such Secrets only; of each Secret the controller keeps
+ * only whether it is filled. The Secret becomes a dependent of its service account, so the garbage
+ * collector deletes it with the account.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -24,7 +26,7 @@ export interface AccountOfToken {
   readonly uid: string;
 }
 
-/** Makes a token that holds as long as it stands in the secret of this name. */
+/** Issues a token that is valid as long as it is in the Secret of this name. */
 export type IssueToken = (account: AccountOfToken, secretName: string) => string;
 
 export interface ServiceAccountTokensOptions
@@ -131,7 +133,7 @@ function withOwner(secret: Secret, account: KubernetesObject, uid: string) {
   return [...others, { apiVersion: "v1", kind: "ServiceAccount", name, uid }];
 }
 
-/** This very secret, not one that came after it. */
+/** Preconditions for exactly this Secret, not for a later one of the same name. */
 async function deleteAs(client: Client, { metadata }: Secret, signal: AbortSignal): Promise<void> {
   const { namespace = "", name = "", uid } = metadata;
   const preconditions = uid === undefined ? {} : { preconditions: { uid } };

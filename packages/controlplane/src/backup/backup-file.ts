@@ -1,8 +1,7 @@
-/** A backup on disk: appears as a whole or not at all, for its owner alone. */
+/** A backup file: it appears complete or not at all, readable by its owner alone. */
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type BackupSummary, checkBackup } from "@kcp-ts/apiserver";
-
 import { reasonOf } from "../compose/start-up.ts";
 import { OptionsError } from "../options.ts";
 
@@ -11,7 +10,10 @@ export interface Progress {
   readonly bytes: number;
 }
 
-/** Checks what it writes; the file has its name only when it is a whole backup and on the disk. */
+/**
+ * Verifies the backup while it writes; the file gets its name only when the backup is complete and
+ * on disk.
+ */
 export async function writeBackupFile(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
@@ -55,7 +57,7 @@ async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   }
 }
 
-/** So that the new name survives a crash, too. */
+/** Syncs the folder, so that the new name survives a crash, too. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {

@@ -1,6 +1,6 @@
 /**
- * From a store to a file. A directory that a server has open is read through that server; one that nobody has open is read
- * directly; etcd is always read directly.
+ * Backs up a store to a file. A directory that a server has open is read through that server; a
+ * directory that is not open is read directly; etcd is always read directly.
  */
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -17,7 +17,7 @@ export interface BackupOptions {
   readonly file: string;
   readonly rootDirectory: string;
   readonly storage: StorageOptions;
-  /** Asks the server of this kubeconfig instead of looking for the store here. */
+  /** Reads from the server of this kubeconfig instead of a local store. */
   readonly kubeconfigPath?: string | undefined;
   readonly context?: string | undefined;
   readonly server?: string | undefined;
@@ -88,7 +88,7 @@ function adminKubeconfig(rootDirectory: string): string {
   return join(resolve(rootDirectory), "admin.kubeconfig");
 }
 
-/** Opening would make an empty one. */
+/** Opening a missing store would create an empty one. */
 async function checkDirectory(rootDirectory: string): Promise<void> {
   const directory = embeddedDirectory(resolve(rootDirectory));
   try {

@@ -1,5 +1,4 @@
-/** A backup through a running server, which has the store and will not share it. */
-
+/** A backup through a running server, which holds the lock of the store. */
 import { type BackupSummary, backupPath } from "@kcp-ts/apiserver";
 import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { connect, type Kubeconfig, loadKubeconfig } from "@kcp-ts/sdk/kubeconfig";
@@ -9,14 +8,14 @@ import { type Progress, writeBackupFile } from "./backup-file.ts";
 export interface ServerBackup {
   readonly kubeconfigPath: string;
   readonly context: string | undefined;
-  /** Instead of the server in the kubeconfig. */
+  /** Overrides the server of the kubeconfig. */
   readonly server: string | undefined;
   readonly file: string;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** Who may pass every check, at the server without a logical cluster. */
+/** A client of a user who passes every check, without a logical cluster. */
 const defaultContext = "shard-base";
 
 export async function backupFromServer(options: ServerBackup): Promise<BackupSummary> {

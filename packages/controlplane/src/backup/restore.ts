@@ -1,4 +1,7 @@
-/** From a file to an empty store. The file is read twice: what is not a whole backup is refused before anything is written. */
+/**
+ * Restores a file to an empty store. The file is read twice: an incomplete backup is rejected
+ * before anything is written.
+ */
 import { resolve } from "node:path";
 import { type BackupSummary, checkBackup, readBackup } from "@kcp-ts/apiserver";
 import { isStorageError } from "@kcp-ts/apiserver/storage";
@@ -19,7 +22,7 @@ export interface RestoreOptions {
 export interface RestoreResult extends BackupSummary {
   readonly file: string;
   readonly target: "embedded" | "etcd";
-  /** Whether objects have the resourceVersions of the backup; etcd gives its own. */
+  /** Whether objects keep the resourceVersions of the backup; etcd assigns its own. */
   readonly keepsRevisions: boolean;
 }
 

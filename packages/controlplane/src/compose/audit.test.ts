@@ -20,11 +20,11 @@ writeFileSync(policyFile, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- 
 const { audit: defaults } = controlPlaneDefaults;
 
 describe("the audit options", () => {
-  it("are nothing by default", async () => {
+  it("are off by default", async () => {
     assert.equal(await composeAudit(defaults, parts), undefined);
   });
 
-  it("need a policy and somewhere to write, and say so", async () => {
+  it("need a policy and a backend, and the error says so", async () => {
     const refused = (options: object, says: RegExp) =>
       assert.rejects(composeAudit({ ...defaults, ...options }, parts), (error) => {
         assert.ok(error instanceof OptionsError);
@@ -39,7 +39,7 @@ describe("the audit options", () => {
     await refused({ policyFile: wrong, logPath: "-" }, /wrong\.yaml: rules\[0\]\.level/);
   });
 
-  it("write to a file and to a webhook, and count what the webhook refuses", async () => {
+  it("write to a file and to a webhook, and count events that the webhook rejects", async () => {
     const bodies: string[] = [];
     const server = createServer(
       asyncListener(async (request, response) => {

@@ -1,4 +1,4 @@
-/** From options to the audit trail: the policy's file, a log, a webhook. */
+/** Creates the audit log from options: the policy file, a log, a webhook. */
 import { dirname, resolve } from "node:path";
 import {
   type AuditBackend,
@@ -9,8 +9,8 @@ import {
   parseAuditPolicy,
   WebhookBackend,
 } from "@kcp-ts/apiserver";
+import { parseManifests } from "@kcp-ts/apiserver/manifests";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { parseManifests } from "../manifests/index.ts";
 import { type AuditOptions, OptionsError } from "../options.ts";
 import { makeFolder, readFlagFile } from "./start-up.ts";
 import { connectWebhook, type WebhookConnection } from "./webhook-connection.ts";
@@ -34,7 +34,8 @@ export async function composeAudit(
       "an audit policy without --audit-log-path or --audit-webhook-config-file writes nothing down",
     );
   const policy = readPolicy(await readFlagFile("--audit-policy-file", policyFile), policyFile);
-  // At the start, where somebody reads the error: a trail that cannot be written is found out by nobody later.
+  // Opened at the start, where the operator sees the error: an unwritable log would go unnoticed
+  // later.
   if (logPath !== undefined && logPath !== "-")
     await makeFolder(dirname(resolve(logPath)), {
       what: "the folder of the audit log",
@@ -100,7 +101,7 @@ function webhookBackend(
   return {
     name: backend.name,
     write: (event, encoded) => backend.write(event, encoded),
-    // An open connection would hold the process.
+    // An open connection would keep the process alive.
     close: async () => {
       await backend.close();
       await close();

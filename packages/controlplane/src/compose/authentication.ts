@@ -1,5 +1,4 @@
-/** From options to the gate that says who is asking. */
-
+/** Creates the authenticator from options. */
 import {
   type Authenticator,
   adminTokens,
@@ -22,18 +21,18 @@ import type { ServiceAccounts } from "./service-accounts.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface AuthenticationOptions extends RequestHeaderOptions {
-  /** Undefined where only programs of this process are administrators. */
+  /** Undefined where only in-process clients are administrators. */
   readonly tokens: AdminTokens | undefined;
-  /** By which the control loops of this process are known. */
+  /** The identity of the control loops of this process. */
   readonly internalToken: StaticToken;
-  /** Other users whom programs of this process act for. */
+  /** Other users that in-process clients act as. */
   readonly identities: InProcessIdentities;
   readonly tokenAuthFile?: string | undefined;
   readonly clientCaFile?: string | undefined;
   readonly anonymousAuth: boolean;
   readonly serviceAccounts: ServiceAccounts;
   readonly issuers: Issuers;
-  /** Who signs certificates that logical clusters approve. */
+  /** The signer of client certificates that logical clusters approve. */
   readonly clientAuthority: CertificateAuthority;
   readonly files: FileWatch;
   readonly clock: Clock;
@@ -78,7 +77,7 @@ export async function composeAuthentication(
   };
 }
 
-/** Read again when it changes: whose line is gone is out within seconds. */
+/** Read again when the file changes: a removed token is rejected within seconds. */
 async function tokensOfFile({
   tokenAuthFile: path,
   files,

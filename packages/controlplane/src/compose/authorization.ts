@@ -1,5 +1,7 @@
-/** From options to who decides about requests, and in which order: masters, paths, roles, somebody elsewhere. */
-
+/**
+ * Creates the authorizers from options, in their order: system:masters, always-allowed paths, RBAC,
+ * a webhook.
+ */
 import {
   AllowedPathsError,
   type Authorizer,
@@ -17,11 +19,14 @@ import { OptionsError } from "../options.ts";
 import { connectWebhook, type WebhookConnection } from "./webhook-connection.ts";
 
 export interface AuthorizationOptions {
-  /** Who is asked, in order; of `authorizerNames`. All of them if left out. */
+  /** The authorizers in order; of `authorizerNames`. All of them if omitted. */
   readonly authorizationOrder?: readonly string[] | undefined;
-  /** Open to everybody; whole paths, or beginnings with a `*` at the end. Those of health if left out. */
+  /**
+   * Paths that are open to all users; complete paths, or prefixes with a `*` at the end. The health
+   * paths if omitted.
+   */
   readonly authorizationAlwaysAllowPaths?: readonly string[] | undefined;
-  /** A kubeconfig whose server takes SubjectAccessReviews. */
+  /** A kubeconfig whose server accepts SubjectAccessReviews. */
   readonly authorizationWebhookConfigFile?: string | undefined;
   /** `v1` or `v1beta1`; the latter if left out. */
   readonly authorizationWebhookVersion?: string | undefined;
@@ -42,7 +47,7 @@ const authorizedTtlMs = 5 * 60_000;
 const unauthorizedTtlMs = 30_000;
 
 export interface Authorization {
-  /** Puts what roles say, gate included, where the order has it. */
+  /** Inserts RBAC, with the workspace checks in front of it, at its place in the order. */
   around(roles: Authorizer): Authorizer;
   close(): Promise<void>;
 }
@@ -113,7 +118,7 @@ const attemptsMax = 5;
 const delayFirstMs = 500;
 const delayFactor = 1.5;
 const delayJitter = 0.2;
-/** What may be different a moment later. */
+/** Decisions that may change a moment later. */
 const transientStatuses: ReadonlySet<number> = new Set([429, 500, 504]);
 
 async function post(

@@ -1,4 +1,7 @@
-/** The authority of client certificates that logical clusters approve: made at the first start, or the operator's own. */
+/**
+ * The CA of client certificates that logical clusters approve: created at the first start, or the
+ * operator's own.
+ */
 import { join } from "node:path";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
@@ -13,13 +16,19 @@ import {
 import { OptionsError } from "../options.ts";
 
 export interface ClientAuthorityOptions {
-  /** By default `<root>/client-ca.crt` and `.key`, made at the first start; in memory where there is no directory. */
+  /**
+   * By default `<root>/client-ca.crt` and `.key`, created at the first start; in memory where there
+   * is no directory.
+   */
   readonly clusterSigningCertFile?: string | undefined;
   readonly clusterSigningKeyFile?: string | undefined;
 }
 
 const commonName = "kcp-client-ca";
-/** An authority this close to its end gets another term at the start; its name and key, and so what it has issued, stay. */
+/**
+ * A CA certificate this close to its expiry is renewed at the start; its name and key stay, and so
+ * do the certificates that it issued.
+ */
 const renewalMs = 2 * 365 * 24 * 60 * 60 * 1000;
 
 export async function loadClientAuthority(

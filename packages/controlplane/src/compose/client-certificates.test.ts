@@ -1,4 +1,7 @@
-/** Goal: who comes with a certificate is somebody as long as its authority is in the file, without a restart. */
+/**
+ * Goal: a client certificate authenticates its user as long as its CA is in the file, without a
+ * restart.
+ */
 import assert from "node:assert/strict";
 import type { X509Certificate } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -62,7 +65,7 @@ describe("client certificates", () => {
     await rm(folder, { recursive: true });
   });
 
-  /** 403 is somebody who may not, 401 is nobody. */
+  /** 403 is an authenticated user without permission, 401 an unauthenticated one. */
   const statusOf = async (certificate: X509Certificate | undefined) => {
     const { status } = await core.handle({
       method: "GET",
@@ -76,7 +79,7 @@ describe("client certificates", () => {
     return status;
   };
 
-  it("are refused for a wrong authority, a wrong time, a wrong use", async () => {
+  it("are rejected for a wrong CA, a wrong time, a wrong usage", async () => {
     assert.equal(await statusOf(issue(first)), 403);
     const cases: readonly (readonly [string, X509Certificate])[] = [
       ["another authority", issue(stranger)],
@@ -95,7 +98,7 @@ describe("client certificates", () => {
     }
   });
 
-  it("follow the file of authorities, several included, and the last good one when it is broken", async () => {
+  it("follow the CA file, several CAs included, and the last valid one when the file is invalid", async () => {
     const [old, young] = [issue(first), issue(second)];
     assert.deepEqual([await statusOf(old), await statusOf(young)], [403, 401]);
     await writeFile(caFile, `${first.certificatePem}\n${second.certificatePem}`);

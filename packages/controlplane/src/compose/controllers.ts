@@ -1,7 +1,9 @@
 /**
- * The control loops of the server itself, in its own process: they speak to it as clients do, and could as well be elsewhere.
+ * The server's own controllers, in its process: they use the API as any client does, and could run
+ * in another process as well.
  *
- * Where several servers share a store, they elect one of them by a Lease: its loops work, the others' wait. Where nobody else can be, nobody is asked.
+ * Where several servers share a store, they elect a leader by a Lease: its controllers run, the
+ * others' wait. A store for a single server needs no election.
  */
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
@@ -21,17 +23,20 @@ import { serverTransport } from "@kcp-ts/sdk/client";
 import type { InternalCredential } from "./internal-credential.ts";
 
 export interface ControllersOptions {
-  /** Started. Its supervisor starts loops again, and its /readyz names those that are down. */
+  /**
+   * The started server. Its supervisor restarts controllers, and its /readyz names those that are
+   * down.
+   */
   readonly server: Pick<ApiServer, "handle" | "supervisor">;
   readonly credential: Pick<InternalCredential, "authorization">;
-  /** What clients verify this server by. */
+  /** The CA certificate by which clients verify this server. */
   readonly caPem: string;
   readonly issueToken?: IssueToken | undefined;
   readonly signCertificate?: SignCertificate | undefined;
   readonly eventTtlMs?: number | undefined;
-  /** Off: only what is said of physical clusters runs. */
+  /** Off: only the controllers of physical clusters run. */
   readonly controlLoops?: boolean | undefined;
-  /** Physical clusters: left out, nobody connects to them from here. */
+  /** Options of physical clusters; omitted: no controller of this process connects to them. */
   readonly multicluster?: Omit<MulticlusterOptions, "client" | "onError"> | undefined;
   /** Whether other servers work on the same store. */
   readonly isShared?: boolean;
@@ -40,11 +45,11 @@ export interface ControllersOptions {
 }
 
 export interface RunningControllers {
-  /** Finishes what is under way, then resolves. */
+  /** Finishes the work in flight, then resolves. */
   stop(): Promise<void>;
 }
 
-/** Where the servers of one store meet. */
+/** The namespace of the Lease that the servers of one store share. */
 export const controlLoopsLease = {
   cluster: "system:admin",
   namespace: "default",
@@ -80,7 +85,7 @@ async function runLoops(
   const client = new Client({ transport, clock, userAgent: "kcp-controllers" });
   const onError = (error: unknown, { controller, key }: ErrorContext) => {
     const fields = { err: error, controller, ...(key && { key: formatKey(key) }) };
-    // Somebody else wrote first: the next try sees what they wrote.
+    // Another server wrote first: the next attempt reads its write.
     if (isStatusError(error, "Conflict")) log.debug(fields, "a controller was overtaken");
     else log.warn(fields, "a controller tries again");
   };
@@ -96,7 +101,7 @@ async function runLoops(
   ]);
 }
 
-/** Leads again and again; what is written after the lease was lost is not sent. */
+/** Competes for leadership again and again; writes after the loss of the Lease are not sent. */
 async function workWhileLeading(
   transport: Transport,
   options: ControllersOptions,
@@ -113,7 +118,7 @@ async function workWhileLeading(
   await elector.run(signal, async (leadership) => {
     log.debug({ lease: lease.name }, "the control loops of this server work now");
     const ending = AbortSignal.any([signal, leadership.signal]);
-    // Every loop listens to it, and Node would warn of a leak.
+    // Every controller listens to this signal, and Node would warn of a leak.
     setMaxListeners(0, ending);
     await runLoops(fencedTransport(transport, leadership), options, ending);
   });

@@ -1,8 +1,8 @@
 /**
- * The part that every control plane has, whether it listens or not: a server on an open store, what embedders add, clients in this
- * process, and controllers. `kcp start` puts files and sockets around it, the test server nothing.
+ * The core of every control plane, with or without sockets: a server on an open store, the
+ * embedder's extensions, in-process clients, and controllers. `kcp start` adds files and sockets to
+ * it, the test server adds none.
  */
-
 import {
   ApiServer,
   type ApiServerOptions,
@@ -72,36 +72,39 @@ export interface CoreOptions
     AuthorizationOptions,
     ClientAuthorityOptions,
     Pick<TenancyExtensionOptions, "root" | "homeWorkspaces"> {
-  /** An API server by itself: no workspaces, no physical clusters. */
+  /** A plain API server: no workspaces, no physical clusters. */
   readonly isAlone?: boolean | undefined;
-  /** Undefined where nothing is kept in files. */
+  /** Undefined where nothing is stored in files. */
   readonly rootDirectory?: string | undefined;
   readonly storage: OpenedStorage;
-  /** Whether other servers may work on it. */
+  /** Whether other servers may work on the store. */
   readonly isStoreShared?: boolean | undefined;
   readonly extensions: Extensions;
   readonly random: Random;
   readonly log: ServerLog;
   readonly webhookDenyPrivateAddresses?: boolean | undefined;
   readonly webhookServiceNetworks?: readonly string[] | undefined;
-  /** How workspaces are reached that are served elsewhere. */
+  /** The connection to mounted workspaces, which other servers serve. */
   readonly mounts?: TenancyExtensionOptions["mounts"];
-  readonly trail?: AuditWiringOptions | undefined;
+  readonly audit?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
-  readonly tidyMemory?: (() => void) | undefined;
+  readonly collectGarbage?: (() => void) | undefined;
 }
 
 export interface ControlLoopsToStart
   extends Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared" | "controlLoops"> {
-  /** Nobody connects to physical clusters if left out. */
+  /** No controller connects to physical clusters if omitted. */
   readonly physicalClusters?: PhysicalClusterOptions | undefined;
-  /** Where agents of physical clusters reach this server, without a path; none are installed while it is not known. */
+  /**
+   * The address of this server for agents of physical clusters, without a path; no agents are
+   * installed while it is unknown.
+   */
   readonly agentUrl?: (() => string | undefined) | undefined;
 }
 
 interface CoreDependencies extends CoreOptions {
   readonly server: ApiServer;
-  /** Undefined, as multicluster, of an API server by itself. */
+  /** Undefined, as multicluster is, for a plain API server. */
   readonly workspaces: TenancyExtension | undefined;
   readonly handle: Handle;
   readonly loopback: Loopback;
@@ -114,9 +117,12 @@ interface CoreDependencies extends CoreOptions {
   readonly credential: InternalCredential;
 }
 
-/** The administrator that the admin kubeconfig makes its holder. */
+/** The administrator of the admin kubeconfig. */
 export const adminUser: UserInfo = { username: "kcp-admin", groups: ["system:kcp:admin"] };
-/** Whoever runs the process may do everything in it, in all logical clusters at once and in those of the system. */
+/**
+ * The owner of the process has all permissions in it, across all logical clusters and in the
+ * system's.
+ */
 export const processUser: UserInfo = {
   ...adminUser,
   groups: [...adminUser.groups, "system:masters"],
@@ -124,10 +130,10 @@ export const processUser: UserInfo = {
 
 export class ControlPlaneCore {
   readonly server: ApiServer;
-  /** The way in, middleware included. */
+  /** The request handler, middleware included. */
   readonly handle: Handle;
   readonly identities: InProcessIdentities;
-  /** Looked at until the controllers stop. */
+  /** The watch of configuration files, which runs until the controllers stop. */
   readonly files: FileWatch;
   readonly #parts: CoreDependencies;
   readonly #stopping = new AbortController();
@@ -149,12 +155,12 @@ export class ControlPlaneCore {
     }
   }
 
-  constructor(parts: CoreDependencies) {
-    this.#parts = parts;
-    this.server = parts.server;
-    this.handle = parts.handle;
-    this.identities = parts.identities;
-    this.files = parts.files;
+  constructor(coreDependencies: CoreDependencies) {
+    this.#parts = coreDependencies;
+    this.server = coreDependencies.server;
+    this.handle = coreDependencies.handle;
+    this.identities = coreDependencies.identities;
+    this.files = coreDependencies.files;
   }
 
   clientFor(cluster: string, user: UserInfo): Client {
@@ -162,7 +168,7 @@ export class ControlPlaneCore {
     return this.#parts.loopback.client(authorization).inCluster(cluster);
   }
 
-  /** The address that others reach this server at, for the documents that name it. */
+  /** The external address of this server, for documents that contain it. */
   servedAt(url: string): void {
     this.#parts.serviceAccounts.servedAt(url);
   }
@@ -171,12 +177,15 @@ export class ControlPlaneCore {
     return this.server.start();
   }
 
-  /** Other servers of the store find this one there. */
-  meetPeers(address: PeerAddress): void {
+  /** The address at which other servers of the store reach this one. */
+  startPeers(address: PeerAddress): void {
     this.#parts.multicluster?.meetPeers(address);
   }
 
-  /** The server's own. `caPem` is what clients verify it by. */
+  /**
+   * Starts the server's own controllers. `caPem` is the CA certificate by which clients verify the
+   * server.
+   */
   startControlLoops({ physicalClusters, agentUrl, ...options }: ControlLoopsToStart): void {
     const { server } = this;
     const { credential, log, clock, serviceAccounts, clientAuthority } = this.#parts;
@@ -209,13 +218,13 @@ export class ControlPlaneCore {
     this.#controlLoops = startControllers({ ...options, ...shared });
   }
 
-  /** The embedder's: when the types they watch are there. */
+  /** Starts the embedder's controllers, when the types that they watch are served. */
   startControllers(): void {
     const { controllers = [] } = this.#parts.extensions;
     this.#controllers = controllers.map((program, index) => this.#run(program, index));
   }
 
-  /** Before the server drains: a control loop ends in good order while it is still answered. */
+  /** Runs before the server drains: controllers finish while the server still responds. */
   async stopControllers(): Promise<void> {
     this.#stopping.abort();
     this.files.stop();
@@ -223,7 +232,7 @@ export class ControlPlaneCore {
     await Promise.all([...stopping, ...this.#controllers]);
   }
 
-  /** The last of it, also of a start that did not come to its end. */
+  /** The last step of a stop, also of a start that failed. */
   async close(): Promise<void> {
     this.files.stop();
     await this.server.close();
@@ -240,7 +249,10 @@ export class ControlPlaneCore {
   }
 }
 
-/** Gates first, then what the server is made with, then the server; each part is given what is there before it. */
+/**
+ * Creates the authenticators and authorizers first, then the server's dependencies, then the
+ * server.
+ */
 async function composeOn(files: FileWatch, options: CoreOptions): Promise<ControlPlaneCore> {
   const { clock, random, log, rootDirectory, extensions } = options;
   const identities = new InProcessIdentities();
@@ -322,7 +334,7 @@ function serverOptions(
 ): Omit<ApiServerOptions, "extension"> &
   Required<Pick<ApiServerOptions, "admissionPlugins" | "resources">> {
   const { storage, clock, random, log, extensions } = options;
-  /** Of those who may enter a logical cluster. */
+  /** The users who may enter a logical cluster. */
   const rules = (rbac: Authorizer) =>
     unionAuthorizer([publicPaths, rbac, ...authorizers, ...(extensions.authorizers ?? [])]);
   return {
@@ -339,8 +351,8 @@ function serverOptions(
       denyPrivateAddresses: options.webhookDenyPrivateAddresses === true,
       serviceNetworks: options.webhookServiceNetworks ?? [],
     },
-    audit: options.trail,
+    audit: options.audit,
     ...options.limits,
-    tidyMemory: options.tidyMemory,
+    collectGarbage: options.collectGarbage,
   };
 }

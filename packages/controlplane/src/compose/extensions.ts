@@ -1,5 +1,7 @@
-/** What an embedder adds to a control plane: all of it runs in this process and is trusted like our own code. */
-
+/**
+ * The extensions of an embedder: all of them run in this process and are trusted like the server's
+ * own code.
+ */
 import type {
   AdmissionPlugin,
   ApiRequest,
@@ -12,30 +14,41 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { Client } from "@kcp-ts/sdk";
 
 export interface Extensions {
-  /** Types that every logical cluster serves, besides the ones that are built in. */
+  /** Types that every logical cluster serves, in addition to the built-in ones. */
   readonly resources?: readonly ResourceDefinition[];
-  /** Asked behind our own, in this order. */
+  /** Admission plugins that run after the built-in ones, in this order. */
   readonly admissionPlugins?: readonly AdmissionPlugin[];
-  /** Asked when our own rules do not allow a request: one that allows is enough. */
+  /**
+   * Authorizers that run when the built-in ones do not allow a request: one that allows it is
+   * enough.
+   */
   readonly authorizers?: readonly Authorizer[];
-  /** Around every request but those of the server's own control loops, from the network or from this process; the first is the outermost. */
+  /**
+   * Middleware around every request except those of the server's own controllers, from the network
+   * or from this process; the first is the outermost.
+   */
   readonly middleware?: readonly Middleware[];
   readonly controllers?: readonly ControllerProgram[];
 }
 
 export type Handle = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
 
-/** Answers itself, or calls `next` and may change the answer. A rejection drops the connection. */
+/**
+ * Responds itself, or calls `next` and may change the response. A rejection drops the connection.
+ */
 export type Middleware = (request: ApiRequest, next: Handle) => ApiResponse | Promise<ApiResponse>;
 
 /**
- * Runs beside the server until the signal aborts, as `Manager.run` does. One that ends or fails earlier is called again after a while, and /readyz
- * names it meanwhile by the function's name.
+ * Runs beside the server until the signal aborts, as `Manager.run` does. A program that ends or
+ * fails earlier is restarted with backoff, and /readyz names it meanwhile by the function's name.
  */
 export type ControllerProgram = (context: ControllerContext) => Promise<void>;
 
 export interface ControllerContext {
-  /** Of the logical cluster root; `inCluster` leads to the others. May do everything. */
+  /**
+   * A client of the logical cluster root with all permissions; `inCluster` returns clients of the
+   * others.
+   */
   readonly client: Client;
   readonly clock: Clock;
   readonly log: ServerLog;

@@ -1,8 +1,10 @@
 /**
- * Who programs in this process are to the server: each user gets a token that lives as long as the process and is written nowhere.
+ * The identities of in-process clients: each user gets a token that lives as long as the process
+ * and is never stored.
  *
- * So in-process requests pass the same gates as others; nothing is let through for where it comes from. Every request asks here first, so tokens are
- * found by the hash that the engine has of texts, which is seeded anew in every process: how long that takes says nothing of how much of a guess is right.
+ * So in-process requests pass the same stages as others; no request is trusted because of its
+ * origin. Every request looks its token up here first, by the engine's hash of strings, which has a
+ * new seed in every process: the duration of a lookup discloses nothing about a guessed token.
  */
 import { randomBytes } from "node:crypto";
 import type { UserInfo } from "@kcp-ts/apiserver";

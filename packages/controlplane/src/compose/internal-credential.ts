@@ -1,20 +1,20 @@
 /**
- * How the control loops in this process show who they are.
+ * The credential of the controllers in this process.
  *
- * A token like any other, so that their requests pass every gate that others pass; made anew for every process, of 256 random bits, and never
- * written anywhere: nobody outside can know it.
+ * A token like any other, so that their requests pass every stage; created for every process, from
+ * 256 random bits, and never stored: no other process can know it.
  */
 import { randomBytes } from "node:crypto";
 import { hashToken, type StaticToken } from "@kcp-ts/apiserver";
 
 export interface InternalCredential {
-  /** What a request carries. */
+  /** The token of a request. */
   readonly authorization: string;
-  /** What the gate knows of it. */
+  /** The token's record in the authenticator. */
   readonly staticToken: StaticToken;
 }
 
-/** The name that Kubernetes has for a server talking to itself. */
+/** Kubernetes' name for a server that calls itself. */
 const user = { username: "system:apiserver", groups: ["system:masters"] };
 
 export function createInternalCredential(): InternalCredential {

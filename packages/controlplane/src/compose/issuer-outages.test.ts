@@ -1,4 +1,7 @@
-/** Goal: what issuers do, over real TLS, keeps nobody out who is verified, lets nobody in who is not, and is nobody else's trouble. */
+/**
+ * Goal: faults of issuers, over real TLS, reject no verified user, admit no unverified one, and
+ * affect no other issuer.
+ */
 import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { once } from "node:events";
@@ -13,14 +16,14 @@ import {
   issuerOfFlags,
   RequestAuthenticator,
 } from "@kcp-ts/apiserver";
+import { documentFetcher, fetchTimeoutMs } from "@kcp-ts/apiserver/webhooks";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
-import { documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 
-/** Between two looks at an issuer. */
+/** The interval between two fetches from an issuer. */
 const fetchIntervalMinMs = 10_000;
-/** Keys that are older are looked at before they are believed. */
+/** Older keys are fetched again before they are trusted. */
 const keysAgeMaxMs = 30_000;
 
 const authority = createCertificateAuthority({ commonName: "ca", now: systemClock.now() });
@@ -37,7 +40,7 @@ const newKey = (): IssuerKey => ({
   ...generateKeyPairSync("ec", { namedCurve: "P-256" }),
 });
 
-/** Answers a request for documents in its own way; undefined does it as it should be. */
+/** Responds to a request for documents in its own way; undefined responds correctly. */
 type Mood = (request: IncomingMessage, response: ServerResponse) => void;
 
 const down: Mood = (request) => request.socket.destroy();
@@ -136,7 +139,7 @@ afterEach(() => {
   }
 });
 
-/** A server that trusts both issuers; its time is moved by hand. */
+/** A server that trusts both issuers; the test moves its clock. */
 class Gate {
   readonly clock = new FakeClock();
   readonly errors: string[] = [];
@@ -171,7 +174,7 @@ class Gate {
     return of.token(name, this.clock.now(), key);
   }
 
-  /** The user's name, or why there is none. */
+  /** The user's name, or the reason of the rejection. */
   async outcome(token: string): Promise<string> {
     try {
       return (await this.#gate.authenticate({ authorization: `Bearer ${token}` })).username;
@@ -181,7 +184,7 @@ class Gate {
     }
   }
 
-  /** Without waiting for anybody. */
+  /** Without waiting for a fetch. */
   atOnce(token: string): string | undefined {
     const user = this.#gate.authenticate({ authorization: `Bearer ${token}` });
     return user instanceof Promise ? undefined : user.username;
@@ -196,7 +199,7 @@ const notKnown = /the keys of its issuer are not known yet/;
 const wrong = /its signature is not right/;
 
 describe("an issuer that cannot be reached at the start", () => {
-  it("lets nobody in, is asked at a pace however many come, and lets them in seconds after it is back", async () => {
+  it("authenticates no token, is fetched at a limited rate however many requests come, and authenticates tokens seconds after it is back", async () => {
     issuer.mood = down;
     const gate = new Gate();
     const alice = gate.token("alice");
@@ -214,8 +217,8 @@ describe("an issuer that cannot be reached at the start", () => {
   });
 });
 
-describe("an issuer that goes away", () => {
-  it("has its users let in at once, those who came before and those who did not, for hours", async () => {
+describe("an issuer that becomes unreachable", () => {
+  it("has its users authenticated at once, known and new ones, for hours", async () => {
     const gate = new Gate();
     const alice = gate.token("alice");
     assert.equal(await gate.outcome(alice), "alice");
@@ -234,7 +237,7 @@ describe("an issuer that goes away", () => {
     }
   });
 
-  it("lets nobody in by keys that it had not shown, and asks for these at a pace", async () => {
+  it("authenticates no token signed by an unknown key, and its keys are fetched at a limited rate", async () => {
     const gate = new Gate();
     assert.equal(await gate.outcome(gate.token("alice")), "alice");
     issuer.mood = down;
@@ -246,7 +249,7 @@ describe("an issuer that goes away", () => {
     assert.ok(issuer.asked - before <= 1);
   });
 
-  it("is believed again when it is back: what it withdrew meanwhile is out, what is new is in", async () => {
+  it("is trusted again when it is back: withdrawn keys are rejected, new ones are accepted", async () => {
     const gate = new Gate();
     const [old] = issuer.keys as [IssuerKey];
     const alice = gate.token("alice");
@@ -264,7 +267,7 @@ describe("an issuer that goes away", () => {
 });
 
 describe("an issuer that changes its keys", () => {
-  it("has tokens of a new one let in at once, and those of the old one as long as it is shown", async () => {
+  it("has tokens of a new key accepted at once, and those of the old key as long as it is published", async () => {
     const gate = new Gate();
     const [old] = issuer.keys as [IssuerKey];
     const alice = gate.token("alice");
@@ -275,12 +278,12 @@ describe("an issuer that changes its keys", () => {
     assert.equal(await gate.outcome(alice), "alice");
     issuer.keys = issuer.keys.slice(0, 1);
     gate.later(fetchIntervalMinMs);
-    // Whoever comes first has it looked after; it is out with the answer, within the seconds that this takes.
+    // The first request triggers a fetch; the key is rejected with its response, within seconds.
     await eventually(async () => assert.match(await gate.outcome(alice), wrong));
     assert.equal(await gate.outcome(gate.token("bob")), "bob");
   });
 
-  it("is asked by a connection of its own, not by one that it has closed meanwhile", async () => {
+  it("is fetched over a new connection, not over one that it has closed meanwhile", async () => {
     const gate = new Gate();
     assert.equal(await gate.outcome(gate.token("alice")), "alice");
     issuer.server.closeAllConnections();
@@ -290,7 +293,7 @@ describe("an issuer that changes its keys", () => {
     assert.deepEqual(gate.errors, []);
   });
 
-  it("has a withdrawn one out for the first who comes after a while", async () => {
+  it("has a withdrawn key rejected for the first request after a while", async () => {
     const gate = new Gate();
     const alice = gate.token("alice");
     assert.equal(await gate.outcome(alice), "alice");
@@ -300,8 +303,8 @@ describe("an issuer that changes its keys", () => {
   });
 });
 
-describe("an issuer that answers slowly or never", () => {
-  it("keeps nobody waiting whose key is known, and strangers only for so long", async () => {
+describe("an issuer that responds slowly or never", () => {
+  it("does not delay tokens signed by a known key, and delays tokens with unknown keys only until the timeout", async () => {
     const gate = new Gate();
     const alice = gate.token("alice");
     assert.equal(await gate.outcome(alice), "alice");
@@ -319,7 +322,7 @@ describe("an issuer that answers slowly or never", () => {
   });
 });
 
-describe("an issuer that answers something else", () => {
+describe("an issuer with invalid responses", () => {
   const wrongAnswers: readonly (readonly [string, Mood, RegExp])[] = [
     ["a page of a proxy", says(200, "<html>sorry</html>"), /no JSON/],
     ["nothing", says(200, ""), /no JSON/],

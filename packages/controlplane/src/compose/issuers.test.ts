@@ -1,4 +1,6 @@
-/** Goal: users of a real issuer, over real TLS, come in as the flags and files say. */
+/**
+ * Goal: users of a real issuer, over real TLS, are authenticated as flags and files configure it.
+ */
 import assert from "node:assert/strict";
 import { createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
@@ -9,16 +11,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import { documentBytesMax, documentFetcher, fetchTimeoutMs } from "@kcp-ts/apiserver/webhooks";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { ControlPlaneCore } from "./core.ts";
-import { documentBytesMax, documentFetcher, fetchTimeoutMs } from "./fetch-document.ts";
 import type { IssuerOptions } from "./issuers.ts";
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
-describe("an issuer of its own", () => {
+describe("a trusted issuer", () => {
   let server: Server;
   let folder: string;
   let url: string;
@@ -104,7 +106,7 @@ describe("an issuer of its own", () => {
     }
   }
 
-  /** The status, and as whom a request for something forbidden is refused. */
+  /** The status, and the user in the error of a forbidden request. */
   async function refusedAs(
     core: ControlPlaneCore,
     bearer: string | undefined,
@@ -124,7 +126,7 @@ describe("an issuer of its own", () => {
     return /User "([^"]*)"/.exec(message)?.[1] ?? String(response.status);
   }
 
-  it("is trusted by flags, by its own authority", async () => {
+  it("is configured by flags, with its own CA", async () => {
     const flags = { oidcIssuerUrl: url, oidcClientId: "kcp", oidcUsernamePrefix: "-" };
     await withCore({ ...flags, oidcCaFile: caFile }, async (core) => {
       assert.equal(await refusedAs(core, token({})), "alice");
@@ -134,7 +136,7 @@ describe("an issuer of its own", () => {
     await withCore(flags, async (core) => assert.equal(await refusedAs(core, token({})), "401"));
   });
 
-  it("is trusted by a file, which is read again when it changes and kept when it is wrong", async () => {
+  it("is configured by a file, which is read again when it changes and kept when it is invalid", async () => {
     const path = join(folder, "config.yaml");
     const config = (prefix: string) => `
 apiVersion: apiserver.config.k8s.io/v1
@@ -159,7 +161,7 @@ jwt:
     });
   });
 
-  it("is trusted by another authority as soon as the file holds it, and by the old one while it holds none", async () => {
+  it("is trusted by another CA as soon as the file contains it, and by the old one while the file contains none", async () => {
     const path = join(folder, "other-ca.crt");
     const now = systemClock.now();
     const other = createCertificateAuthority({ commonName: "other-ca", now });
@@ -182,7 +184,7 @@ jwt:
     await assert.rejects(started, /other-ca\.crt: holds no certificate/);
   });
 
-  it("stands beside strangers, who are let in as the file says at the moment", async () => {
+  it("is configured beside anonymous authentication, which follows the current content of the file", async () => {
     const path = join(folder, "strangers.yaml");
     const config = (anonymous: string) =>
       `{apiVersion: apiserver.config.k8s.io/v1, kind: AuthenticationConfiguration${anonymous}}`;
@@ -197,17 +199,17 @@ jwt:
       assert.deepEqual(await changed(core, ", anonymous: {enabled: false}"), ["401", "401"]);
       const only = ", anonymous: {enabled: true, conditions: [{path: /livez}]}";
       assert.deepEqual(await changed(core, only), ["401", "200"]);
-      // One that cannot be used opens nothing.
+      // An invalid configuration opens nothing.
       assert.deepEqual(
         await changed(core, ", anonymous: {enabled: false, conditions: [{path: /x}]}"),
         ["401", "200"],
       );
-      // Without a word of it the flag stands.
+      // Without the field the flag applies.
       assert.deepEqual(await changed(core, ""), ["system:anonymous", "200"]);
     });
   });
 
-  it("is known by its keys when the file is read again while it cannot be reached", async () => {
+  it("keeps its known keys when the file is read again while it is unreachable", async () => {
     const path = join(folder, "reread.yaml");
     const config = (prefix: string) => `
 apiVersion: apiserver.config.k8s.io/v1
@@ -236,7 +238,7 @@ jwt:
     });
   });
 
-  it("cannot be half configured", async () => {
+  it("cannot be configured partially", async () => {
     const compose = (options: IssuerOptions) => withCore(options, async () => {});
     await assert.rejects(compose({ oidcIssuerUrl: url }), /go together/);
     await assert.rejects(compose({ oidcIssuerUrl: "http://x", oidcClientId: "k" }), /https/);
@@ -247,7 +249,7 @@ jwt:
     await assert.rejects(compose({ authenticationConfig: "/nosuch" }), /no such file/);
   });
 
-  it("is asked for documents within bounds, and no others are believed", async () => {
+  it("has its documents fetched within limits, and no others are trusted", async () => {
     const fetch = documentFetcher(systemClock);
     const ask = (path: string) => fetch(url + path, { certificateAuthority: caPem });
     assert.equal(String(await ask("/large")).length, documentBytesMax - 2);

@@ -1,4 +1,4 @@
-/** From options to the issuers of tokens that are trusted besides ourselves: `--oidc-*`, or a configuration file. */
+/** Creates the trusted OIDC issuers from options: `--oidc-*`, or a configuration file. */
 import { X509Certificate } from "node:crypto";
 import {
   type AnonymousConfiguration,
@@ -12,11 +12,11 @@ import {
   signatureAlgorithms,
   type TokenAuthenticator,
 } from "@kcp-ts/apiserver";
+import { parseManifests } from "@kcp-ts/apiserver/manifests";
+import { documentFetcher } from "@kcp-ts/apiserver/webhooks";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { FileWatch } from "@kcp-ts/pki";
-import { parseManifests } from "../manifests/index.ts";
 import { OptionsError } from "../options.ts";
-import { documentFetcher } from "./fetch-document.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface IssuerOptions {
@@ -30,7 +30,10 @@ export interface IssuerOptions {
   readonly oidcRequiredClaims?: readonly string[] | undefined;
   readonly oidcSigningAlgs?: readonly string[] | undefined;
   readonly oidcCaFile?: string | undefined;
-  /** A file of kind AuthenticationConfiguration, instead of the above; read again when it changes. */
+  /**
+   * A file of kind AuthenticationConfiguration, instead of the flags above; read again when it
+   * changes.
+   */
   readonly authenticationConfig?: string | undefined;
 }
 
@@ -43,7 +46,7 @@ export interface IssuerContext {
 
 export interface Issuers {
   readonly tokens: TokenAuthenticator | undefined;
-  /** What the configuration says of strangers now; undefined when it says nothing. */
+  /** The current configuration of anonymous requests; undefined when the file has none. */
   readonly anonymous: () => AnonymousConfiguration | undefined;
 }
 
@@ -60,7 +63,7 @@ export async function composeIssuers(
   return { tokens, anonymous: () => undefined };
 }
 
-/** Issuers and strangers alike are as the file says now. */
+/** Issuers and anonymous authentication follow the current file. */
 async function issuersOfFile(path: string, context: IssuerContext): Promise<Issuers> {
   let configuration = parse(await readFlagFile("--authentication-config", path), path);
   let current = authenticators(configuration.issuers, context);
@@ -68,15 +71,15 @@ async function issuersOfFile(path: string, context: IssuerContext): Promise<Issu
   await context.files.watch([path], ([text = ""]) => {
     const renewed = parse(text, path);
     current = authenticators(renewed.issuers, context, current);
-    // All of it or nothing: issuers that cannot be used keep the rest from being, too.
+    // All or nothing: an invalid issuer rejects the complete file.
     configuration = renewed;
-    tokens.switchTo(current);
+    tokens.replace(current);
     context.log.info({ path }, "the authentication configuration was read again");
   });
   return { tokens, anonymous: () => configuration.anonymous };
 }
 
-/** The one of the flags, by the authorities that the file holds now. */
+/** The issuer of the flags, with the CA certificates that the file currently contains. */
 async function issuerOfCaFile(
   issuer: JwtIssuer,
   path: string | undefined,
@@ -92,13 +95,16 @@ async function issuerOfCaFile(
     trusting(await readFlagFile("--oidc-ca-file", path)),
   );
   await context.files.watch([path], ([pem = ""]) => {
-    tokens.switchTo(trusting(pem));
+    tokens.replace(trusting(pem));
     context.log.info({ path }, "the authorities of the issuer were read again");
   });
   return tokens;
 }
 
-/** A connection that is told to trust nonsense trusts nobody, and says so too late. */
+/**
+ * A CA file without certificates is rejected here: a connection would trust no server, and fail too
+ * late.
+ */
 function checkCertificates(pem: string, path: string): void {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw new OptionsError(`${path}: holds no certificate`);
@@ -111,7 +117,10 @@ function checkCertificates(pem: string, path: string): void {
   }
 }
 
-/** Keys that are known stay known when other rules are read: the issuer may be out of reach just then. */
+/**
+ * Known keys are kept when the configuration is read again: the issuer may be unreachable at that
+ * moment.
+ */
 function authenticators(
   issuers: readonly JwtIssuer[],
   { apiAudiences, clock, log }: IssuerContext,

@@ -1,4 +1,7 @@
-/** The way from this process into its own server: parts of the server are given it before the server is there, and use it when it serves. */
+/**
+ * The in-process transport to this server: components of the server get it before the server
+ * exists, and use it when the server is ready.
+ */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { Client } from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";

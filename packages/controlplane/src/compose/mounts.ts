@@ -1,4 +1,4 @@
-/** From options to how workspaces are reached that are served elsewhere. */
+/** Creates the connections to mounted workspaces from options. */
 import { parseMountHosts, type TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { type ControlPlaneOptions, OptionsError } from "../options.ts";
 import { readFlagFile } from "./start-up.ts";

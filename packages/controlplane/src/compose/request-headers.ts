@@ -1,5 +1,4 @@
-/** From options to the proxies that are believed when they say who somebody is. */
-
+/** Creates the request header authenticator of trusted proxies from options. */
 import {
   type Authenticator,
   ClientCertificateAuthenticator,
@@ -12,9 +11,9 @@ import { OptionsError } from "../options.ts";
 import { readFlagFile } from "./start-up.ts";
 
 export interface RequestHeaderOptions {
-  /** Authorities of proxies; nobody is believed if left out. Read again when it changes. */
+  /** The CA of proxies; no proxy is trusted if omitted. Read again when it changes. */
   readonly requestHeaderClientCaFile?: string | undefined;
-  /** Common names of proxies; whoever is of such an authority if empty. */
+  /** Common names of proxies; every certificate of the CA if empty. */
   readonly requestHeaderAllowedNames?: readonly string[] | undefined;
   readonly requestHeaderUsernameHeaders?: readonly string[] | undefined;
   readonly requestHeaderUidHeaders?: readonly string[] | undefined;

@@ -1,4 +1,7 @@
-/** Goal: keys of tokens outlive restarts, can be rotated, and are out when their file is. */
+/**
+ * Goal: keys of tokens survive restarts, can be rotated, and are rejected when they are removed
+ * from their file.
+ */
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -38,9 +41,9 @@ describe("the keys of service accounts", () => {
       expirationSeconds: 600,
     }).token;
   const accepts = (accounts: ServiceAccounts, token: string): boolean => {
-    const place = () => () => ({ uid: "u", deletedAt: undefined, token: undefined });
+    const getter = () => () => ({ uid: "u", deletedAt: undefined, token: undefined });
     try {
-      const user = accounts.authenticator({ place }).authenticateToken(token);
+      const user = accounts.authenticator({ getter }).authenticateToken(token);
       return (user as UserInfo | undefined) !== undefined;
     } catch (error) {
       if (isAuthenticationError(error)) return false;
@@ -57,7 +60,7 @@ describe("the keys of service accounts", () => {
     return path(name);
   }
 
-  it("are made once, for their owner's eyes", async () => {
+  it("are created once, readable by their owner alone", async () => {
     const token = tokenOf(await compose());
     const pem = await readFile(path("sa.key"), "utf8");
     assert.equal((await stat(path("sa.key"))).mode & 0o777, 0o600);
@@ -65,7 +68,7 @@ describe("the keys of service accounts", () => {
     assert.equal(await readFile(path("sa.key"), "utf8"), pem);
   });
 
-  it("can be the operator's, of either kind, with others to verify by", async () => {
+  it("can be the operator's, of either type, with further keys for verification", async () => {
     const [old, current] = [await writeKey("old", "rsa"), await writeKey("current", "ec")];
     const before = await compose({ serviceAccountSigningKeyFile: old });
     const token = tokenOf(before);
@@ -76,7 +79,7 @@ describe("the keys of service accounts", () => {
     assert.equal(both.keys().length, 2);
   });
 
-  it("are out as soon as their file changes, and stay when it cannot be used", async () => {
+  it("are replaced as soon as their file changes, and stay when it is invalid", async () => {
     const [old, current] = [await writeKey("old", "ec"), await writeKey("current", "ec")];
     const token = tokenOf(await compose({ serviceAccountSigningKeyFile: old }));
     const accounts = await compose({
@@ -97,7 +100,7 @@ describe("the keys of service accounts", () => {
     assert.ok(!accepts(accounts, before) && accepts(accounts, tokenOf(accounts)));
   });
 
-  it("go with the issuers and audiences that are asked for", async () => {
+  it("go with the configured issuers and audiences", async () => {
     const first = await compose({ serviceAccountIssuers: ["https://a"] });
     const token = tokenOf(first);
     assert.deepEqual(first.audiences, ["https://a"]);
@@ -116,7 +119,7 @@ describe("the keys of service accounts", () => {
     );
   });
 
-  it("that cannot be used end the start, and name the file", async () => {
+  it("that are invalid fail the start, and the error names the file", async () => {
     await writeFile(path("bad"), "x");
     const bad = { serviceAccountSigningKeyFile: path("bad") };
     await assert.rejects(compose(bad), /bad: is not a private key/);

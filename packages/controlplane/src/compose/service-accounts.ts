@@ -1,4 +1,4 @@
-/** From options to the keys of service accounts: who makes their tokens, and by what tokens are verified. */
+/** Creates the issuer and the verifiers of service account tokens from options. */
 import { join } from "node:path";
 import {
   IssuerDocuments,
@@ -22,15 +22,18 @@ import {
 import { readFlagFile } from "./start-up.ts";
 
 export interface ServiceAccountOptions {
-  /** The first is what new tokens name; tokens of the others are still accepted. */
+  /** The first is the issuer of new tokens; tokens of the others are still accepted. */
   readonly serviceAccountIssuers?: readonly string[] | undefined;
-  /** Further keys by which tokens are verified: of other servers, or of before a rotation. */
+  /** Further public keys for verification: of other servers, or of before a rotation. */
   readonly serviceAccountKeyFiles?: readonly string[] | undefined;
-  /** By default a key that is made at the first start: `<root>/sa.key`, or in memory where there is no directory. */
+  /**
+   * By default a key that is created at the first start: `<root>/sa.key`, or in memory where there
+   * is no directory.
+   */
   readonly serviceAccountSigningKeyFile?: string | undefined;
-  /** Where others find the public keys, when it is not this server's own address. */
+  /** The URL of the public keys, when it is not on this server. */
   readonly serviceAccountJwksUri?: string | undefined;
-  /** Whom tokens must be meant for; by default the issuer. */
+  /** The accepted audiences; by default the issuer. */
   readonly apiAudiences?: readonly string[] | undefined;
 }
 
@@ -45,9 +48,9 @@ export interface ServiceAccounts {
   readonly audiences: readonly string[];
   readonly issuer: ServiceAccountTokenIssuer;
   readonly documents: IssuerDocuments;
-  /** Where the public keys are found, once it is known, unless an option says so. */
+  /** The URL of the public keys, once it is known, unless an option sets it. */
   servedAt(url: string): void;
-  /** In use now; replaced as a whole. */
+  /** The current keys; replaced as a unit. */
   keys(): readonly VerificationKey[];
   authenticator(objects: ServiceAccountTokenGetter): ServiceAccountAuthenticator;
 }
@@ -109,7 +112,10 @@ async function keyOfFlag(path: string): Promise<SigningKey> {
   return parseSigningKey(await readFlagFile("--service-account-signing-key-file", path), path);
 }
 
-/** ECDSA rather than upstream's RSA: made at once, and a signature takes microseconds instead of milliseconds. */
+/**
+ * ECDSA rather than upstream's RSA: generating a key is instant, and a signature takes microseconds
+ * instead of milliseconds.
+ */
 async function ownKey(rootDirectory: string | undefined): Promise<SigningKey> {
   if (rootDirectory === undefined) return parseSigningKey(exportKey(generateKey()), "memory");
   const path = join(rootDirectory, "sa.key");

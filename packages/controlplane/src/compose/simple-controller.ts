@@ -1,4 +1,4 @@
-/** One controller as a program that a control plane runs: the short way, for those who need no more. */
+/** A single controller as a program that a control plane runs: the short form. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Clusters,
@@ -13,16 +13,16 @@ import {
 import type { ControllerProgram } from "./extensions.ts";
 
 export interface SimpleController extends Omit<ControllerOptions, "clusters"> {
-  /** A change to an object of any of these reconciles its key. */
+  /** A change of an object of any of these resources reconciles its key. */
   readonly watch: readonly Resource[];
 }
 
-/** Over all logical clusters, those made later included. For built-in types, which all of them serve. */
+/** Over all logical clusters, including later ones. For built-in types, which all of them serve. */
 export function overLogicalClusters(options: SimpleController): ControllerProgram {
   return simpleController(options, (given) => logicalClusters(given));
 }
 
-/** In one logical cluster; also for types that only it has. */
+/** In one logical cluster; also for types that only this cluster has. */
 export function inLogicalCluster(
   cluster: ClusterName,
   options: SimpleController,
@@ -45,6 +45,6 @@ function simpleController(
     for (const resource of watch) controller.watch(resource);
     return new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   };
-  // The loop has the name of its program.
+  // The controller has the name of its program.
   return Object.defineProperty(program, "name", { value: options.name });
 }

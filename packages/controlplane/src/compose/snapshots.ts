@@ -1,4 +1,7 @@
-/** How an open store is read and filled as a whole; undefined for one that is gone with the process. */
+/**
+ * Reads and fills an open store completely, for backup and restore; undefined for a store in
+ * memory.
+ */
 import type {
   CallOptions,
   Entry,

@@ -1,4 +1,6 @@
-/** Steps of a start that fail for reasons outside: their errors name the thing and the next step. */
+/**
+ * Steps of a start that fail for external reasons: their errors name the object and the next step.
+ */
 import { access, constants, mkdir, readFile, stat } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
@@ -10,7 +12,7 @@ export async function makeRootDirectory(path: string): Promise<void> {
   await makeFolder(path, { what: "the root directory", flag: "--root-directory" });
 }
 
-/** A folder that can be written, with those above it; `what` and `flag` are for the error. */
+/** Creates a writable folder and its parents; `what` and `flag` are for the error. */
 export async function makeFolder(
   path: string,
   { what, flag }: { readonly what: string; readonly flag: string },
@@ -27,21 +29,21 @@ export async function makeFolder(
 }
 
 /**
- * Makes the folder and those above it. Not by `recursive`: where folders cannot be made and the system says that a part of the path does not
- * exist (`/proc`), Node tries for ever.
+ * Creates the folder and its parents. Not by `recursive`: where folders cannot be created and the
+ * system reports that a part of the path does not exist (`/proc`), Node retries for ever.
  */
 async function make(path: string): Promise<void> {
   const missing: string[] = [];
   for (let folder = path; !(await isFolder(folder)); folder = dirname(folder)) missing.push(folder);
   for (const folder of missing.reverse()) {
     await mkdir(folder, { mode: 0o700 }).catch(async (error: unknown) => {
-      // Somebody else made it at the same time.
+      // Another process created it at the same time.
       if (codeOf(error) !== "EEXIST" || !(await isFolder(folder))) throw error;
     });
   }
 }
 
-/** False when there is nothing; what is no folder is refused. */
+/** False when there is no such path; a path that is no folder is rejected. */
 async function isFolder(path: string): Promise<boolean> {
   try {
     if ((await stat(path)).isDirectory()) return true;
@@ -64,7 +66,7 @@ export async function readFlagFile(flag: string, path: string): Promise<string> 
   }
 }
 
-/** Runs the first call that reaches etcd. */
+/** Runs the first request to etcd. */
 export async function reachEtcd<T>(servers: readonly string[], body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -98,7 +100,7 @@ const listenHints = new Map([
   ["EACCES", "give a --secure-port above 1023, or the right to use this one"],
 ]);
 
-/** For people: what the system says, without the name of a system call. */
+/** For users: the system's message, without the name of a system call. */
 const reasons = new Map([
   ["EADDRINUSE", "the port is in use"],
   ["EADDRNOTAVAIL", "this machine does not have that address"],

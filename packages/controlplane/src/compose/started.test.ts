@@ -13,20 +13,20 @@ function started(failing: readonly string[] = []) {
   return { all, closed };
 }
 
-describe("what was started", () => {
-  it("is closed backwards, and told how it ends", async () => {
+describe("started components", () => {
+  it("are closed in reverse order, with the reason of the close", async () => {
     const { all, closed } = started();
     await all.close("stop");
     assert.deepEqual(closed, ["listener:stop", "server:stop", "store:stop"]);
   });
 
-  it("is closed once, however often that is asked", async () => {
+  it("are closed once, for any number of calls", async () => {
     const { all, closed } = started();
     await Promise.all([all.close("stop"), all.close("failure")]);
     assert.deepEqual(closed, ["listener:stop", "server:stop", "store:stop"]);
   });
 
-  it("is closed to the last when some of it fails to, and the first failure is told", async () => {
+  it("are all closed when some of them fail to close, and the first failure is thrown", async () => {
     const { all, closed } = started(["listener", "server"]);
     await assert.rejects(all.close("failure"), /no end of listener/);
     assert.deepEqual(closed, ["listener:failure", "server:failure", "store:failure"]);

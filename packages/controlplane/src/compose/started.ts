@@ -1,6 +1,9 @@
-/** What was started, and how each of it ends: closing goes the way of starting backwards, for a stop as for a start that fails half-way. */
+/**
+ * Started components and their close functions: they are closed in the reverse order of their
+ * start, for a stop as for a start that fails half-way.
+ */
 
-/** `stop`: who is served is served to the end. `failure`: nobody is served yet. */
+/** `stop`: requests in flight are served to their end. `failure`: no request is served yet. */
 export type Ending = "stop" | "failure";
 
 export type Close = (ending: Ending) => Promise<void> | void;
@@ -9,12 +12,17 @@ export class Started {
   readonly #closes: Close[] = [];
   #closed: Promise<void> | undefined;
 
-  /** Said when the thing has been started: it ends before all that was started before it. */
+  /**
+   * Registers a started component: it is closed before all components that were started before it.
+   */
   endsBy(close: Close): void {
     this.#closes.push(close);
   }
 
-  /** Idempotent. All of it is closed, also when some of it fails to; the first failure is told. */
+  /**
+   * Idempotent. All components are closed, also when some fail to close; the first failure is
+   * thrown.
+   */
   close(ending: Ending): Promise<void> {
     this.#closed ??= this.#close(ending);
     return this.#closed;

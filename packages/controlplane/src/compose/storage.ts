@@ -1,4 +1,4 @@
-/** From storage options to an open store. Backends are loaded only when they are asked for. */
+/** Opens a store from storage options. Backends are loaded lazily. */
 import { join } from "node:path";
 import type { ServerLog } from "@kcp-ts/apiserver";
 import type { SnapshotSource, SnapshotTarget, Storage } from "@kcp-ts/apiserver/storage";

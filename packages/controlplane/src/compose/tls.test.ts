@@ -1,4 +1,4 @@
-/** Goal: certificates, names and authorities are replaced while connections go on. */
+/** Goal: certificates, names and CAs are replaced while connections stay open. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
@@ -54,7 +54,7 @@ describe("the operator's certificates", () => {
       ["key", exportKey(key)],
     ] as const) {
       await writeFile(path(`${name}.${suffix}`), text);
-      // Two writes within the clock's grain look alike; real ones are further apart.
+      // Two writes within the clock's resolution look the same; real ones are further apart.
       const time = new Date(now + ++written * 1000);
       await utimes(path(`${name}.${suffix}`), time, time);
     }
@@ -77,7 +77,7 @@ describe("the operator's certificates", () => {
     return port;
   }
 
-  /** The name in the certificate that a client gets, or why it gets none. */
+  /** The name in the certificate that a client gets, or the error. */
   async function nameAt(port: number, servername: string, more: object = {}): Promise<string> {
     const socket: TLSSocket = connect({
       host: "127.0.0.1",
@@ -102,7 +102,7 @@ describe("the operator's certificates", () => {
     tlsPrivateKeyFile: path(`${name}.key`),
   });
 
-  it("go by the name that a client asks for", async () => {
+  it("are selected by the server name that a client requests", async () => {
     await write("own", "own", ["own.example"]);
     await write("a", "a", ["a.example", "*.wild.example"]);
     await write("b", "b", ["unused.example"]);
@@ -130,7 +130,7 @@ describe("the operator's certificates", () => {
     }
   });
 
-  it("are replaced when their files are, and kept when the new ones are no good", async () => {
+  it("are replaced when their files are, and kept when the new ones are invalid", async () => {
     await write("changing", "first", ["own.example"]);
     await write("named", "named-first", ["n.example"]);
     const sni = `${path("named.crt")},${path("named.key")}`;
@@ -170,7 +170,7 @@ describe("the operator's certificates", () => {
     assert.equal(await nameAt(strict, "x"), "own");
   });
 
-  it("must come whole", async () => {
+  it("must be complete", async () => {
     await assert.rejects(loadTls({ tlsCertFile: "x" }), /go together/);
     await assert.rejects(loadTls({ tlsSniCertKeys: ["x"] }), /takes certificate,key/);
     await assert.rejects(

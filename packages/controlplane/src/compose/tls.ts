@@ -1,4 +1,4 @@
-/** Certificates that the operator brings: from flags to the listener, and again when the files change. */
+/** The operator's certificates: from flags to the listener, and again when the files change. */
 import type { Listener, NamedTlsMaterial, TlsMaterial, TlsVersion } from "@kcp-ts/apiserver";
 import { type FileWatch, type KeyPair, loadKeyPair } from "@kcp-ts/pki";
 import { OptionsError } from "../options.ts";
@@ -6,25 +6,28 @@ import { OptionsError } from "../options.ts";
 export interface TlsOptions {
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
-  /** `certificate,key` or `certificate,key:name,name`: for clients that ask for these names, or for those in the certificate. */
+  /**
+   * `certificate,key` or `certificate,key:name,name`: for clients that request these names by SNI,
+   * or those in the certificate.
+   */
   readonly tlsSniCertKeys?: readonly string[] | undefined;
   /** `VersionTLS12` (the default) or `VersionTLS13`. */
   readonly tlsMinVersion?: string | undefined;
 }
 
 export interface OperatorTls {
-  /** Undefined: kcp makes and renews its own. */
+  /** Undefined: kcp creates and renews its own certificate. */
   readonly own: TlsMaterial | undefined;
   readonly named: readonly NamedTlsMaterial[];
   readonly minVersion: TlsVersion;
-  /** From now on changed files are in use within seconds, without a restart. */
+  /** From now on changed files are used within seconds, without a restart. */
   follow(listener: Listener, files: FileWatch): Promise<void>;
 }
 
 interface NamedFiles {
   readonly certificateFile: string;
   readonly privateKeyFile: string;
-  /** Empty: those in the certificate. */
+  /** Empty: the names in the certificate. */
   readonly names: readonly string[];
 }
 

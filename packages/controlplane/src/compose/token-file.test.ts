@@ -50,11 +50,11 @@ describe("the token file", () => {
     return status;
   };
 
-  it("is looked at every few seconds", () => {
+  it("is checked every few seconds", () => {
     assert.ok(pollIntervalMs <= 5000);
   });
 
-  it("lets nobody in whose line is gone, and whoever has a new one", async () => {
+  it("rejects a token whose line was removed, and accepts a token whose line was added", async () => {
     assert.deepEqual([await statusFor("one"), await statusFor("two")], [200, 200]);
     await writeFile(path(), "two,bob,2\nthree,carol,3\nfour,dave,4\n");
     await core.files.check();
@@ -64,7 +64,7 @@ describe("the token file", () => {
     );
   });
 
-  it("stays in use when the new one is no good, and the log says so without a token", async () => {
+  it("stays in use when the new one is invalid, and the log reports it without a token", async () => {
     await writeFile(path(), "three-secret\n");
     await core.files.check();
     assert.equal(await statusFor("three"), 200);

@@ -1,4 +1,4 @@
-/** From options to what the server does at once, and what one tenant may hold. */
+/** Creates the limits of concurrency and of tenants from options. */
 import {
   type ApiServerOptions,
   type ListenerLimits,
@@ -15,7 +15,7 @@ export function trafficOf(limits: TrafficLimits): ServerLimits {
   const { watchesPerClusterMax, watchesPerUserMax } = limits;
   const { objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs } = limits;
   return {
-    fairness: fairness ? { seatsTotal } : "off",
+    flowControl: fairness ? { seatsTotal } : "off",
     tenantLimits: {
       ...{ watchesPerClusterMax, watchesPerUserMax },
       ...{ objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs },

@@ -1,14 +1,16 @@
-/** A webhook of the operator, whose address and credentials a kubeconfig has: what is sent goes to the server's URL itself, path and query included. */
-
+/**
+ * A connection to the operator's webhook, whose address and credentials are in a kubeconfig:
+ * requests go to the server's URL itself, path and query included.
+ */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import { connect, loadKubeconfig } from "@kcp-ts/sdk";
 import { OptionsError } from "../options.ts";
 
 export interface WebhookConnection {
-  /** JSON in, the answer out. Rejects when there is none within half a minute. */
+  /** Sends JSON and returns the response. Rejects without a response within half a minute. */
   post(body: Uint8Array | string): Promise<{ readonly status: number; readonly text: string }>;
-  /** An open connection would hold the process. */
+  /** An open connection would keep the process alive. */
   close(): Promise<void>;
 }
 

@@ -1,7 +1,9 @@
 /**
- * Server-side apply: merges a configuration into the live object and keeps account of who owns what.
+ * Server-side apply: merges a configuration into the live object and updates the owners of its
+ * fields.
  *
- * Defaults, admission and validation come after; the caller runs them on the result like on any update.
+ * Defaulting, admission and validation come afterwards; the caller runs them on the result as on
+ * any update.
  */
 import { type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, member } from "../json/index.ts";
@@ -36,20 +38,24 @@ import { Versions } from "./versions.ts";
 export interface ApplyOptions extends WriteOptions {
   readonly config: JsonObject;
   readonly kind: string;
-  /** Take fields that others own instead of failing with a conflict. */
+  /** Takes ownership of fields that other managers own instead of failing with a conflict. */
   readonly force: boolean;
 }
 
 /**
- * The live object with the configuration applied, managedFields included; `live` itself if nothing changes, times aside. Inputs are
- * not modified, parts are shared. Throws a StatusError: 400 for another version or kind, 500 for a configuration that does not fit the type
- * (as Kubernetes does), 409 for conflicts.
+ * The live object with the configuration applied, managedFields included; `live` itself if nothing
+ * but timestamps changes. Inputs are not modified, parts are shared. Throws a StatusError: 400 for
+ * another version or kind, 500 for a configuration that does not match the type (as Kubernetes
+ * does), 409 for conflicts.
  */
 export function applyConfiguration(options: ApplyOptions): JsonObject {
   return runSync(applyResumable(options));
 }
 
-/** The same, resting after each step, so that others may have their turn while a large configuration is applied. */
+/**
+ * The same, yielding after each step, so that other requests proceed while a large configuration is
+ * applied.
+ */
 export function* applyResumable(options: ApplyOptions): Resumable<JsonObject> {
   yield* checkConfiguration(options);
   yield;
@@ -115,7 +121,7 @@ function* finish(options: ApplyOptions, application: Application): Resumable<Jso
       merged === live &&
       last.apiVersion === applier.apiVersion &&
       equalFieldSets(last.fields, fields);
-    // Who changes nothing but who owns what has no time of its own.
+    // A manager whose write only changes ownership gets no new timestamp.
     const time = merged === live ? last?.time : applier.time;
     managers.set(identity, unchanged ? last : { ...applier, time, fields });
   }
@@ -125,7 +131,10 @@ function* finish(options: ApplyOptions, application: Application): Resumable<Jso
   return withManagedFields(object, encodeManagers(managers));
 }
 
-/** The conflicts that kubectl's own client-side apply does not explain: what that has set, kubectl may take over. */
+/**
+ * The conflicts without those of kubectl's own client-side apply: kubectl may own the fields that
+ * client-side apply has set.
+ */
 function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
   if (options.manager !== clientSideApplyManager || conflicts.size === 0) return conflicts;
   const allowed = options.live === undefined ? undefined : fieldsLastApplied(options.live, options);
@@ -166,7 +175,7 @@ function* checkConfiguration({ config, apiVersion, kind, schema }: ApplyOptions)
   }
 }
 
-/** An object that nobody tracks yet gets one manager for all that it has. */
+/** An object without managers gets one manager for all its fields. */
 function* startingManagers(options: ApplyOptions, live: JsonObject): Resumable<Managers> {
   const managers = readOwnManagers(options.live);
   if (managers.size > 0 || options.live === undefined) return managers;

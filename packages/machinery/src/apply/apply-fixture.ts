@@ -1,4 +1,7 @@
-/** What the tests of server-side apply have in common: a type with every kind of container, and short ways to write. */
+/**
+ * Fixtures for tests of server-side apply: a type with every kind of container, and helpers for
+ * writes.
+ */
 import { assert } from "../base/index.ts";
 import { cloneJson, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { StatusError } from "../status/index.ts";

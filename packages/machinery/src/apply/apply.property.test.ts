@@ -149,7 +149,7 @@ describe("server-side apply", () => {
     );
   });
 
-  it("removes a field that nobody owns any more when its applier drops it", () => {
+  it("removes a field without other owners when its applier drops it", () => {
     fc.assert(
       fc.property(config, config, (before, applied) => {
         const object = apply(apply(undefined, "a", before), "a", applied);

@@ -1,8 +1,8 @@
 /**
- * Runs an update or an apply whose versions are converted elsewhere, for example by a webhook.
+ * Runs an update or an apply whose versions are converted asynchronously, for example by a webhook.
  *
- * Both are pure, so that they can be run again with the answers that came in meanwhile: the n-th question of one run is the n-th question of
- * the next.
+ * Both operations are pure, so they can run again with the conversions that arrived meanwhile: the
+ * n-th conversion of one run is the n-th conversion of the next.
  */
 import type { JsonObject } from "../json/index.ts";
 import type { VersionConverter, Versioned } from "./versions.ts";

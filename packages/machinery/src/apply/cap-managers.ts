@@ -1,5 +1,4 @@
-/** Bounds the number of Update managers: the oldest are folded into one entry per version. */
-
+/** Bounds the number of Update managers: the oldest are merged into one entry per version. */
 import { compareText } from "./compare-text.ts";
 import { unionFieldSets } from "./field-set.ts";
 import { type Manager, type Managers, managerIdentity, secondsOf } from "./managed-fields.ts";
@@ -15,7 +14,7 @@ export function capUpdateManagers(managers: Managers): Managers {
 
   updaters.sort(([a, left], [b, right]) => secondsOf(left) - secondsOf(right) || compareText(a, b));
   const capped = new Map(managers);
-  /** The oldest updater of each version: it is folded only when a second one comes. */
+  /** The oldest updater of each version: it is merged only with a second one. */
   const firstOfVersion = new Map<string, string>();
   for (const [identity, manager] of updaters) {
     if (count <= updateManagersMax) break;

@@ -1,4 +1,7 @@
-/** Orders texts by their UTF-8 bytes, as Go does. Plain `<` orders UTF-16 units and puts U+FFFF behind U+10000. */
+/**
+ * Orders texts by their UTF-8 bytes, as Go does. Plain `<` orders UTF-16 units and puts U+FFFF
+ * after U+10000.
+ */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -9,7 +12,7 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above all other units. */
+/** Surrogates encode code points above all other units. */
 function byCodePoint(unit: number): number {
   return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
 }

@@ -81,7 +81,7 @@ describe("conflicts", () => {
     assert.deepEqual(owners(shared)["Apply c"], { "f:data": { "f:x": {} } });
   });
 
-  it("do not arise from items that nobody has yet", () => {
+  it("do not arise from items without an owner", () => {
     const more = apply(
       "c",
       object({ spec: { tags: ["u"], containers: [{ name: "d", image: "k" }] } }),
@@ -113,7 +113,7 @@ describe("conflicts", () => {
   });
 
   it("do not arise where a value without a schema changes its shape: what was in it is removed, not changed", () => {
-    // Upstream does so too; whoever owns the value itself gets a conflict.
+    // Upstream does so, too; an owner of the value itself gets a conflict.
     const free = readObjectType(undefined);
     const map = apply("a", object({ spec: { free: { x: 1 } } }), { schema: free });
     const error = failure(() =>

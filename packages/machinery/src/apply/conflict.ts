@@ -1,4 +1,7 @@
-/** The error that tells an applier which fields others own. Its texts are shown by kubectl and read by controllers. */
+/**
+ * The error that lists the fields of an apply that other managers own. kubectl prints its texts,
+ * and controllers parse them.
+ */
 import { quote, type StatusCause, StatusError } from "../status/index.ts";
 import { compareText } from "./compare-text.ts";
 import { pathsOf } from "./field-set.ts";
@@ -7,7 +10,7 @@ import type { Manager, Managers } from "./managed-fields.ts";
 import type { Conflicts } from "./ownership.ts";
 import { formatPath } from "./path-element.ts";
 
-/** More conflicts than this are counted but not listed: the answer must not grow with the object. */
+/** Further conflicts are counted but not listed: the response must not grow with the object. */
 export const conflictsListedMax = 1000;
 
 export function conflictError(conflicts: Conflicts, managers: Managers): StatusError {

@@ -1,6 +1,7 @@
 /**
- * What the creator of an object owns: everything in it that can be owned. The same set that comparing the object with nothing gives,
- * without the comparing: creates are the most frequent of writes that have much to own.
+ * The fields that the creator of an object owns: all that can be owned. It equals the comparison of
+ * the object with nothing, without the cost of comparing: creates are the most frequent writes with
+ * many fields.
  */
 import { type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
@@ -18,7 +19,7 @@ export function createdFields(
   return runSync(membersFields(object, type, { resetFields, rests: false }));
 }
 
-/** The same for an object that may be large, resting on the way. */
+/** The same for an object that may be large, yielding meanwhile. */
 export function createdFieldsResumable(
   object: JsonObject,
   type: TypeSchema,
@@ -49,7 +50,7 @@ function* membersFields(
   return resetFields === undefined ? fields : subtractSubtrees(fields, resetFields);
 }
 
-/** Nobody owns the metadata itself, nor what the server sets in it. */
+/** No manager owns the metadata itself, nor the fields that the server sets in it. */
 function metadataFields(metadata: JsonObject, type: TypeSchema): FieldSet {
   const fields: MutableFieldSet = {};
   for (const name of Object.keys(metadata)) {

@@ -1,11 +1,14 @@
-/** Names of field managers: where they come from and what they may look like. */
+/** Names of field managers: their sources and their validation. */
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError, type StatusError, statusError } from "../status/index.ts";
 
 export const fieldManagerBytesMax = 128;
 const subresourceBytesMax = 256;
 
-/** The manager of a write: the `fieldManager` parameter, or what stands before the first slash of the User-Agent. */
+/**
+ * The manager of a write: the `fieldManager` parameter, or the part of the User-Agent before the
+ * first slash.
+ */
 export function fieldManagerOf(parameter: string | undefined, userAgent = ""): string {
   if (parameter !== undefined && parameter !== "") return parameter;
   let name = "";
@@ -39,11 +42,11 @@ export function validateFieldManager(name: string, field: string): FieldError[] 
 
 export interface PatchOptions {
   readonly fieldManager?: string | undefined;
-  /** Undefined if the request does not say. */
+  /** Undefined if the request does not set it. */
   readonly force?: boolean | undefined;
 }
 
-/** The options of a PATCH that concern field management. Undefined if they are fine. */
+/** Validates the field management options of a PATCH. Undefined if they are valid. */
 export function patchOptionsError(
   patch: "apply" | "other",
   { fieldManager = "", force }: PatchOptions,
@@ -61,7 +64,7 @@ export function patchOptionsError(
   return statusError.invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", errors);
 }
 
-/** What validation says about managedFields that a client sent. */
+/** The validation error of managedFields that a client sent. */
 export function validateManagedFields(
   entries: readonly JsonValue[],
   field = "metadata.managedFields",

@@ -20,7 +20,10 @@ export type MutableFieldSet = { [element: PathElement]: FieldSet };
 
 export const emptyFieldSet: FieldSet = Object.freeze({});
 
-/** The node of a path that is in the set and has nothing below it. It looks like the empty set; only its place tells. */
+/**
+ * The node of a path that is in the set and has no paths below it. It looks like the empty set;
+ * only its position distinguishes the two.
+ */
 export const leaf: FieldSet = emptyFieldSet;
 
 export const self: PathElement = ".";
@@ -106,7 +109,7 @@ export function subtractFieldSet(a: FieldSet, b: FieldSet): FieldSet {
 function subtractNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (a === b) return undefined;
   if (isEmptyFieldSet(a)) return isMember(b) ? undefined : a;
-  // A leaf of `b` takes away this path and nothing below it.
+  // A leaf of `b` removes this path and nothing below it.
   const members = isEmptyFieldSet(b) ? ownPathOnly : b;
   return withoutMembers(a, members, subtractNodes);
 }
@@ -126,10 +129,13 @@ function subtractSubtreeNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
 
 type SubtractNodes = (a: FieldSet, b: FieldSet) => FieldSet | undefined;
 
-/** `a` without what `subtract` takes away; undefined when nothing is left, a leaf when only the path itself is. */
+/**
+ * `a` without the paths that `subtract` removes; undefined when nothing is left, a leaf when only
+ * the path itself is.
+ */
 function withoutMembers(a: FieldSet, b: FieldSet, subtract: SubtractNodes): FieldSet | undefined {
   if (!haveCommonMember(a, b)) return a;
-  // Built anew rather than copied and cut: deleting members makes objects slow.
+  // Built as a new object rather than copied and reduced: deleting members makes objects slow.
   const rest: MutableFieldSet = {};
   let changed = false;
   let children = false;

@@ -1,4 +1,4 @@
-/** FieldsV1 on the wire: reading what a client sent into our form, and the order in which members are written. */
+/** FieldsV1 on the wire: parsing of a client's FieldsV1, and the order of members. */
 import { isJsonObject, type JsonValue, jsonDepthMax } from "../json/index.ts";
 import {
   emptyFieldSet,
@@ -12,8 +12,8 @@ import {
 import { normalizeElement, type PathElement, sortElements } from "./path-element.ts";
 
 /**
- * Reads FieldsV1 from strangers. Path elements are normalised and elements of unknown kinds are dropped, as a later version may
- * know more than we do. Throws an Error that says what is wrong.
+ * Parses untrusted FieldsV1. Path elements are normalised and elements of unknown kinds are
+ * dropped, as a later version may know more kinds. Throws an Error with the reason.
  */
 export function readFieldSet(json: JsonValue): FieldSet {
   const node = readNode(json);
@@ -44,18 +44,22 @@ function withoutSelf(node: FieldSet): FieldSet {
 }
 
 /**
- * How deep a written set goes; what is owned below is owned as one. The set is stored inside its object, a few levels down, and the object must
- * stay within the depth that the parser reads.
+ * The depth of a written set; fields below are owned as one. The set is stored inside its object, a
+ * few levels down, and the object must stay within the depth that the parser accepts.
  */
 export const fieldPathElementsMax = jsonDepthMax - 100;
 
-/** The same set with the members of every node in the order of the wire; the very same object if they are already. */
+/**
+ * The same set with the members of every node in the order of the wire; the identical object if
+ * they already are.
+ */
 export function sortFieldSet(set: FieldSet, depth = 0): FieldSet {
   if (depth >= fieldPathElementsMax) return leaf;
   const elements = Object.keys(set);
   const order = sortElements(elements);
   let sorted: MutableFieldSet | undefined = order === elements ? undefined : {};
-  // Counted, not iterated: on the path of every create, and pairs of an iterator cost more than the work.
+  // Counted, not iterated: this is on the path of every create, and pairs of an iterator cost more
+  // than the work.
   for (let i = 0; i < order.length; i++) {
     const element = order[i] as PathElement;
     const node = set[element] as FieldSet;

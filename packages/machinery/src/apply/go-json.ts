@@ -1,7 +1,8 @@
 /**
  * JSON as Go's encoder writes it: members sorted, HTML characters escaped.
  *
- * Path elements and the last-applied annotation carry such text, and clients compare it byte by byte.
+ * Path elements and the last-applied annotation contain such text, and clients compare it byte by
+ * byte.
  */
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { compareText } from "./compare-text.ts";

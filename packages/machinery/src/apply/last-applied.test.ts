@@ -15,7 +15,7 @@ describe("kubectl after client-side apply", () => {
     object({ data: { a: "1", b: "1", c: "1" }, metadata: annotation(lastConfig) }),
   );
 
-  it("takes over what client-side apply set and nobody changed", () => {
+  it("server-side apply owns the fields that client-side apply set and no other manager changed", () => {
     const applied = apply("kubectl", object({ data: { a: "2", b: "1" } }), { live });
     assert.deepEqual(parts(applied)["data"], { a: "2", b: "1", c: "1" });
     assert.deepEqual(owners(applied)["Apply kubectl"], { "f:data": { "f:a": {}, "f:b": {} } });

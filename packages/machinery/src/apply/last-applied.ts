@@ -1,5 +1,6 @@
 /**
- * The annotation in which kubectl's client-side apply keeps what it applied last, and how server-side apply by kubectl takes over from it.
+ * The last-applied annotation of kubectl's client-side apply, and the migration to kubectl's
+ * server-side apply.
  */
 import { bounds, isBoundExceeded, parseBounded } from "../bounds/index.ts";
 import {
@@ -18,13 +19,16 @@ import { typeErrorsOf } from "./typed-validate.ts";
 
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Only this manager takes over from client-side apply; others opt out by their name. */
+/** Only this manager migrates from client-side apply; other managers opt out by their name. */
 export const clientSideApplyManager = "kubectl";
 
-/** What all annotations of an object may weigh, keys and values. */
+/** The maximum size of all annotations of an object, keys and values. */
 export const annotationsBytesMax = 256 * 1024;
 
-/** The fields that client-side apply has set and nobody has changed since; undefined if there is no annotation that says so. */
+/**
+ * The fields that client-side apply has set and no manager has changed since; undefined without a
+ * valid annotation.
+ */
 export function fieldsLastApplied(
   live: JsonObject,
   options: { readonly apiVersion: string; readonly schema: TypeSchema },
@@ -39,11 +43,14 @@ export function fieldsLastApplied(
   return [modified, added, removed].reduce(subtractFieldSet, fields);
 }
 
-/** The object with the annotation set to `config`, if it has the annotation; without it, if it has become too big. */
+/**
+ * The object with the annotation set to `config`, if it has the annotation; without the annotation,
+ * if it has become too large.
+ */
 export function withLastApplied(object: JsonObject, config: JsonObject): JsonObject {
   const current = lastApplied(object);
   if (current === undefined) return object;
-  // Go's encoder ends its output with a newline, and so does the annotation of kubectl.
+  // Go's encoder ends its output with a newline, and so does kubectl's annotation.
   const value = `${stringifyGo(withAnnotations(config, withoutLastApplied))}\n`;
   if (value === current) return object;
   return withAnnotations(object, (annotations) => {
@@ -65,7 +72,7 @@ function parseConfig(text: string): JsonObject | undefined {
     const value = parseBounded(bounds.embeddedText, text);
     return isJsonObject(value) ? value : undefined;
   } catch (error) {
-    // The annotation is the client's: what cannot be read is no record of what was applied.
+    // The annotation is the client's: an unreadable one is ignored.
     if (error instanceof JsonSyntaxError || isBoundExceeded(error)) return undefined;
     throw error;
   }

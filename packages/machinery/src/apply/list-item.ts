@@ -1,4 +1,4 @@
-/** How the items of sets and keyed lists are told apart. */
+/** The identity of items of sets and keyed lists. */
 import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
 import { quote } from "../status/index.ts";
 import { stringifyGo } from "./go-json.ts";
@@ -36,7 +36,7 @@ function keyedItem(list: ListType, item: JsonValue): ItemElement {
   const [onlyKey] = list.keys;
   if (list.keys.length === 1) {
     const value = member(item, onlyKey as string);
-    // The common case, spelled out: one key, a text.
+    // The common case, written out: one key, a string.
     if (typeof value === "string") {
       return { element: `k:{${stringifyGo(onlyKey as string)}:${stringifyGo(value)}}` };
     }

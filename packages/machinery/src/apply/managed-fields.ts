@@ -1,5 +1,6 @@
 /**
- * metadata.managedFields: who owns which fields. Reading and writing the entries, their identity and their order.
+ * metadata.managedFields: the managers of fields. Reading and writing the entries, their identity
+ * and their order.
  */
 import {
   isJsonObject,
@@ -22,7 +23,10 @@ export interface Manager {
   /** RFC 3339, seconds, UTC. */
   readonly time?: string | undefined;
   readonly fields: FieldSet;
-  /** The entry that this was read from, kept so that what does not change is not written anew. */
+  /**
+   * The entry from which this manager was read, kept so that unchanged entries are not encoded
+   * again.
+   */
   readonly entry?: JsonObject;
 }
 
@@ -30,8 +34,8 @@ export interface Manager {
 export type Managers = ReadonlyMap<string, Manager>;
 
 /**
- * What makes two entries the same: an applier may change its version, an updater has one entry per version. It is the text that Kubernetes
- * uses, because conflicts are sorted by it.
+ * The identity of entries: an applier may change its version, an updater has one entry per version.
+ * It is Kubernetes' text, because conflicts are sorted by it.
  */
 export function managerIdentity(manager: Omit<Manager, "fields">): string {
   const { name, operation, apiVersion, subresource } = manager;
@@ -42,7 +46,9 @@ export function managerIdentity(manager: Omit<Manager, "fields">): string {
   return `{${members}}`;
 }
 
-/** Reads the entries of an object that this server wrote: their fields are known to be in our form. */
+/**
+ * Reads the entries of an object that this server wrote: their fields are known to be normalised.
+ */
 export function readOwnManagers(object: JsonObject | undefined): Managers {
   const entries = object === undefined ? undefined : managedFieldsOf(object);
   const managers = new Map<string, Manager>();
@@ -56,7 +62,7 @@ export function readOwnManagers(object: JsonObject | undefined): Managers {
   return managers;
 }
 
-/** Reads entries that a client sent. Throws an Error in the words of Kubernetes. */
+/** Reads entries that a client sent. Throws an Error with Kubernetes' text. */
 export function decodeManagers(entries: readonly JsonValue[]): Managers {
   const managers = new Map<string, Manager>();
   for (const [i, entry] of entries.entries()) {
@@ -115,7 +121,7 @@ export function encodeManager(manager: Manager): JsonObject {
   return encodeSorted(manager, sortFieldSet(manager.fields));
 }
 
-/** The entry of a manager whose fields are in order. */
+/** The entry of a manager whose fields are sorted. */
 export function encodeSorted(manager: Omit<Manager, "fields">, fields: FieldSet): JsonObject {
   const encoded: { [key: string]: JsonValue } = {};
   if (manager.name !== "") encoded["manager"] = manager.name;
@@ -149,7 +155,9 @@ export function managedFieldsOf(object: JsonObject): JsonValue | undefined {
   return isJsonObject(metadata) ? member(metadata, "managedFields") : undefined;
 }
 
-/** The object with these entries and nothing else changed; the very same object if they are what it has. */
+/**
+ * The object with these entries and no other change; the identical object if its entries are equal.
+ */
 export function withManagedFields(object: JsonObject, entries: readonly JsonValue[]): JsonObject {
   const metadata = member(object, "metadata");
   const current = isJsonObject(metadata) ? metadata : {};
@@ -167,7 +175,7 @@ function isSameList(a: JsonValue | undefined, b: readonly JsonValue[]): boolean 
   return Array.isArray(a) && a.length === b.length && a.every((entry, i) => entry === b[i]);
 }
 
-/** Whether two lists of entries differ in nothing but times. */
+/** Whether two lists of entries differ only in timestamps. */
 export function equalButForTimes(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return jsonEqual(a, b);
   return a.every((entry, i) => jsonEqual(withoutTime(entry), withoutTime(b[i])));

@@ -1,4 +1,7 @@
-/** The parts that all objects have: apiVersion, kind and metadata, as the OpenAPI document of Kubernetes types them. */
+/**
+ * The common fields of all objects: apiVersion, kind and metadata, with the types of Kubernetes'
+ * OpenAPI document.
+ */
 import {
   atomicType,
   booleanType,
@@ -52,7 +55,10 @@ export const objectMetaType: TypeSchema = structType({
   uid: stringType,
 });
 
-/** The type of a whole object: the common parts and what is given, for example `objectType({ data: mapType(stringType) })`. */
+/**
+ * The type of a complete object: the common fields and the given ones, for example `objectType({
+ * data: mapType(stringType) })`.
+ */
 export function objectType(fields: { readonly [name: string]: TypeSchema }): TypeSchema {
   return structType({
     apiVersion: stringType,

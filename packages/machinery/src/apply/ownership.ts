@@ -1,7 +1,8 @@
 /**
- * Who owns what after a write: the step that updates and applies have in common.
+ * Ownership after a write: the common step of updates and applies.
  *
- * Whoever writes a field takes it from the others; a field that goes away goes from everybody's set.
+ * A manager that writes a field takes it from the others; a removed field is removed from every
+ * manager's set.
  */
 import type { Resumable } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
@@ -16,7 +17,7 @@ import { reconcileWithSchema } from "./reconcile-schema.ts";
 import { type Changes, changedFields, compareTyped, withoutChangesIn } from "./typed-compare.ts";
 import type { Versions } from "./versions.ts";
 
-/** The changes of one write, in every version that a manager needs them in. */
+/** The changes of one write, in every version in which a manager owns fields. */
 export class WriteChanges {
   readonly #before: JsonObject;
   readonly #after: JsonObject;
@@ -36,7 +37,7 @@ export class WriteChanges {
     this.#resetFields = options.resetFields;
   }
 
-  /** Undefined if the version is gone. */
+  /** Undefined if the version is no longer served. */
   at(apiVersion: string): WrittenFields | undefined {
     const known = this.#byVersion.get(apiVersion);
     if (known !== undefined || this.#byVersion.has(apiVersion)) return known;
@@ -62,16 +63,19 @@ export interface WrittenFields extends Changes {
   readonly written: FieldSet;
 }
 
-/** The fields of others that a write changes, by the identity of their owners. */
+/** The fields of other managers that a write changes, by the identity of their owners. */
 export type Conflicts = ReadonlyMap<string, FieldSet>;
 
 export interface OwnershipChange {
-  /** Without those who have nothing left. */
+  /** Without managers that own nothing any more. */
   readonly managers: Map<string, Manager>;
   readonly conflicts: Conflicts;
 }
 
-/** Takes what changed from everybody but the writer, and says what was taken. Rests before each of them: there may be many, with large sets. */
+/**
+ * Removes the changed fields from all managers except the writer, and returns the removed ones.
+ * Yields before each manager: there may be many, with large sets.
+ */
 export function* takeOwnership(
   managers: Managers,
   changes: WriteChanges,
@@ -97,7 +101,10 @@ export function* takeOwnership(
   return { managers: left, conflicts };
 }
 
-/** The managers with their sets in line with what the types say today; those in versions that are gone are dropped. Rests after each. */
+/**
+ * The managers with their sets adapted to the current types; managers in versions that are no
+ * longer served are dropped. Yields after each.
+ */
 export function* reconcileManagers(
   managers: Managers,
   live: JsonObject,

@@ -49,7 +49,7 @@ export function formatElement(element: PathElement): string {
   }
 }
 
-/** The element as we would write it, or undefined for a kind that we do not know. Throws an Error that says what is wrong. */
+/** The normalised element, or undefined for an unknown kind. Throws an Error with the reason. */
 export function normalizeElement(text: string): PathElement | undefined {
   if (text.length < 2) throw new Error("key must be 2 characters long:");
   if (text[1] !== ":") throw new Error(`missing colon: ${text}`);
@@ -73,7 +73,8 @@ export function normalizeElement(text: string): PathElement | undefined {
 }
 
 /**
- * Names, then keys, then values, then indices, each in its own order; `.` comes before all. Gives the very same list if it is in order.
+ * Names, then keys, then values, then indices, each in its own order; `.` comes first. Returns the
+ * identical list if it is sorted.
  */
 export function sortElements(elements: readonly PathElement[]): readonly PathElement[] {
   if (areSortedNames(elements)) return elements;
@@ -82,7 +83,7 @@ export function sortElements(elements: readonly PathElement[]): readonly PathEle
   return decorated.sort(compareDecorated).map(({ element }) => element);
 }
 
-/** The common case, checked without taking elements apart: all are names, and in order. */
+/** The common case, checked without parsing elements: all are names, and sorted. */
 function areSortedNames(elements: readonly PathElement[]): boolean {
   for (let i = 0; i < elements.length; i++) {
     const element = elements[i] as PathElement;
@@ -95,7 +96,7 @@ function areSortedNames(elements: readonly PathElement[]): boolean {
   return true;
 }
 
-/** An element with its parts, taken apart once per sort. */
+/** An element with its parts, parsed once per sort. */
 interface Decorated {
   readonly element: PathElement;
   readonly rank: number;

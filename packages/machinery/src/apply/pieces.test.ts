@@ -1,4 +1,7 @@
-/** Large writes rest between their steps and come out as small ones do; how many items may be owned one by one is bounded. */
+/**
+ * Large applies and updates yield between their steps and have the same results as small ones; the
+ * number of list items that can be owned individually is bounded.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "../json/index.ts";
@@ -34,7 +37,7 @@ function counted<Result>(work: Generator<void, Result, void>) {
   }
 }
 
-describe("writes in pieces", () => {
+describe("resumable applies and updates", () => {
   const sent = config({ set: ["a", "b"], keyed: [{ k: "1", v: "x" }] });
 
   it("an apply rests between its steps and gives the same", () => {

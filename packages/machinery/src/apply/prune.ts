@@ -1,8 +1,10 @@
 /**
- * Takes out of a merged object what its applier has applied before, does not apply any more, and nobody else owns.
+ * Removes from a merged object the fields that its applier has applied before, does not apply any
+ * more, and no other manager owns.
  *
- * The steps are those of structured-merge-diff: take out all that was applied last time, put back what anybody owns, put back what was
- * never the applier's. Each step works in the version in which the fields are owned.
+ * The steps are those of structured-merge-diff: remove all fields that were applied last time, add
+ * back the owned fields, add back the fields that the applier never owned. Each step works in the
+ * version in which the fields are owned.
  */
 import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
@@ -37,7 +39,7 @@ export function prune(options: PruneOptions): JsonObject {
   const { merged, config, last, managers, applied, versions } = options;
   if (last === undefined) return merged;
   const version = last.apiVersion;
-  // The common case: everything is applied again.
+  // The common case: all fields are applied again.
   if (
     versions.areAlike(version, versions.apiVersion) &&
     isEmptyFieldSet(subtractFieldSet(last.fields, applied))
@@ -57,7 +59,7 @@ export function prune(options: PruneOptions): JsonObject {
     lastFields,
   );
   if (isEmptyFieldSet(gone)) return merged;
-  // Of the containers that this empties, those stay that somebody owns as such.
+  // Of the emptied containers, those stay that a manager owns as such.
   const staying = unionFieldSets(
     ownedAt(managers, version, versions),
     undeclaredFields(kept, type),
@@ -67,7 +69,7 @@ export function prune(options: PruneOptions): JsonObject {
   return result === undefined ? merged : withAppliedNulls(result, config);
 }
 
-/** An emptied map or list that is applied as null becomes null: the applier asked for that. */
+/** An emptied map or list that is applied as null becomes null: the applier requested it. */
 function withAppliedNulls(object: JsonObject, config: JsonObject): JsonObject {
   const result: { [key: string]: JsonValue } = {};
   for (const key of Object.keys(object)) {
@@ -82,7 +84,10 @@ function withAppliedNulls(object: JsonObject, config: JsonObject): JsonObject {
   return result;
 }
 
-/** `stripped` with all fields of `object` that a manager owns, in the version given; undefined if that version is gone. */
+/**
+ * `stripped` with all fields of `object` that a manager owns, in the given version; undefined if
+ * that version is no longer served.
+ */
 function putBackOwned(options: {
   readonly object: JsonObject;
   readonly stripped: JsonObject;
@@ -93,7 +98,7 @@ function putBackOwned(options: {
   const { version, managers, versions } = options;
   let { object, stripped } = options;
   let from = version;
-  // The version of the fields comes first: a conversion may need what was taken out.
+  // The fields' version comes first: a conversion may need removed fields.
   const apiVersions = new Set([version, ...[...managers.values()].map((m) => m.apiVersion)]);
   for (const apiVersion of apiVersions) {
     const whole = versions.at(object, apiVersion, from);

@@ -1,7 +1,8 @@
 /**
- * Reads a type out of an OpenAPI or structural schema node, by the rules of kube-openapi's schema converter.
+ * Reads a type from an OpenAPI or structural schema node, by the rules of kube-openapi's schema
+ * converter.
  *
- * Types that a `$ref` names are read once and may refer to themselves; what is written inline cannot.
+ * Types that a `$ref` names are read once and may be recursive; inline types cannot.
  */
 import { isJsonObject, type JsonObject, type JsonValue, member } from "../json/index.ts";
 import { objectMetaType } from "./object-type.ts";
@@ -28,7 +29,10 @@ export function readTypeSchema(node: JsonObject, options: ReadTypeOptions = {}):
   return new Reader(options).read(node, { preserveUnknown: false });
 }
 
-/** The type of a custom resource: its schema with apiVersion, kind and metadata put in. Without a schema all is deduced. */
+/**
+ * The type of a custom resource: its schema with apiVersion, kind and metadata added. Without a
+ * schema the type is deduced.
+ */
 export function readObjectType(
   node: JsonObject | undefined,
   options: ReadTypeOptions = {},
@@ -53,7 +57,7 @@ function withObjectFields(map: MapType): TypeSchema {
 }
 
 interface Context {
-  /** `x-kubernetes-preserve-unknown-fields` of a parent holds for all that is written inline below it. */
+  /** `x-kubernetes-preserve-unknown-fields` of a parent holds for all inline schemas below it. */
   readonly preserveUnknown: boolean;
 }
 
@@ -145,7 +149,7 @@ class Reader {
     if (isJsonObject(additional)) return this.read(additional, context);
     if (additional === true) return deducedType;
     if (additional === false) return undefined;
-    // An object that declares nothing is free-form.
+    // An object without declarations is free-form.
     return context.preserveUnknown || fieldCount === 0 ? deducedType : undefined;
   }
 
@@ -175,7 +179,7 @@ function readRelationship(node: JsonObject): Omit<ListType, "item"> {
   return { relationship: "atomic", keys: [] };
 }
 
-/** Formats such as date-time and int-or-string have more than one way to be written. */
+/** Formats such as date-time and int-or-string have more than one representation. */
 function readString(format: JsonValue | undefined): TypeSchema {
   return format === undefined || format === "" || format === "byte" ? stringType : scalarType;
 }

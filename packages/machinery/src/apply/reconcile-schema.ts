@@ -1,6 +1,6 @@
 /**
- * Brings a set of fields in line with a type that has changed since the set was written: where something has become atomic, its owner owns
- * it as a whole and no longer in parts.
+ * Adapts a field set to a type that has changed since the set was written: where a field has become
+ * atomic, its owner owns it as one value and no longer by members.
  */
 import { type FieldSet, hasChildren, leaf, type MutableFieldSet, self } from "./field-set.ts";
 import { memberType, type TypeSchema } from "./type-schema.ts";
@@ -9,7 +9,7 @@ export function reconcileWithSchema(set: FieldSet, type: TypeSchema): FieldSet {
   let reconciled: MutableFieldSet | undefined;
   for (const element in set) {
     const node = set[element] as FieldSet;
-    // A leaf is owned as a whole already.
+    // A leaf is already owned as one value.
     if (node === leaf || element === self || !hasChildren(node)) continue;
     const below = typeAt(type, element);
     if (below === undefined) continue;
@@ -26,7 +26,7 @@ function typeAt(type: TypeSchema, element: string): TypeSchema | undefined {
   return type.list?.item;
 }
 
-/** Types that allow any shape are left alone: whether they are atomic depends on the value. */
+/** Types that allow any shape are left unchanged: whether they are atomic depends on the value. */
 function isAtomic(type: TypeSchema): boolean {
   if (type.scalar !== undefined) return false;
   if (type.map !== undefined) return type.map.relationship === "atomic";

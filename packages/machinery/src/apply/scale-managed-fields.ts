@@ -1,5 +1,6 @@
 /**
- * managedFields through the scale subresource: there `replicas` is `spec.replicas` of autoscaling/v1, wherever the parent keeps it.
+ * managedFields through the scale subresource: there `replicas` is `spec.replicas` of
+ * autoscaling/v1, whatever its path in the parent.
  */
 import type { JsonObject, JsonValue } from "../json/index.ts";
 import {
@@ -18,18 +19,21 @@ import {
 } from "./managed-fields.ts";
 import { type FieldPath, fieldElement } from "./path-element.ts";
 
-/** Where each version of the parent keeps its replicas; null for a version that has no scale subresource. */
+/**
+ * The path of the replicas in each version of the parent; null for a version without a scale
+ * subresource.
+ */
 export type ReplicasPaths = ReadonlyMap<string, FieldPath | null>;
 
 export const scaleApiVersion = "autoscaling/v1";
 const replicasInScale: FieldPath = [fieldElement("spec"), fieldElement("replicas")];
 
-/** The path of `.spec.replicas` and the like, as CRDs write it. */
+/** Parses the path `.spec.replicas` and the like, as CRDs write it. */
 export function replicasPath(jsonPath: string): FieldPath {
   return jsonPath.replace(/^\./, "").split(".").map(fieldElement);
 }
 
-/** The parent's entries as the scale object shows them: those that own the replicas, and only these. */
+/** The parent's entries in the scale object: only those that own the replicas. */
 export function scaleManagedFields(parent: JsonObject, paths: ReplicasPaths): JsonValue[] {
   const scale = new Map<string, Manager>();
   for (const [identity, manager] of readOwnManagers(parent)) {
@@ -46,8 +50,9 @@ export function scaleManagedFields(parent: JsonObject, paths: ReplicasPaths): Js
 }
 
 /**
- * The parent's entries after a write through the scale object, whose entries are given: managers that lost the replicas there lose them here,
- * and those that are new there come to own them here, in `apiVersion`.
+ * The parent's entries after a write through the scale object, whose entries are given: managers
+ * that lost the replicas there lose them here, and new managers there own them here, in
+ * `apiVersion`.
  */
 export function parentManagedFields(
   parent: JsonObject,
@@ -58,7 +63,7 @@ export function parentManagedFields(
   const managers = new Map<string, Manager>();
   for (const [identity, manager] of readOwnManagers(parent)) {
     const path = options.paths.get(manager.apiVersion);
-    // What is owned in a version that is gone is forgotten.
+    // Fields that are owned in a version that is no longer served are dropped.
     if (path === undefined) continue;
     if (path === null || !hasPath(manager.fields, path)) {
       managers.set(identity, manager);
@@ -92,7 +97,10 @@ function ownersByName(entries: readonly JsonValue[]): Map<string, Manager> {
   return owners;
 }
 
-/** Who a manager is, whatever version its entry is in: the scale object shows all of them in its own. */
+/**
+ * The identity of a manager independent of its version: the scale object shows all of them in its
+ * own.
+ */
 function ownerKey({ name, operation, subresource }: Manager): string {
   return JSON.stringify([name, operation, subresource]);
 }

@@ -1,7 +1,9 @@
 /**
- * What apply needs to know about a type: where values are leaves, how lists tell their items apart, which names a map declares.
+ * The type information of server-side apply: which values are leaves, how lists identify their
+ * items, which names a map declares.
  *
- * A type allows up to three shapes. Most allow one; `deducedType` allows all, and the value decides. Types may refer to themselves.
+ * A type allows up to three shapes. Most allow one; `deducedType` allows all, and the value
+ * decides. Types may be recursive.
  */
 import type { JsonValue } from "../json/index.ts";
 
@@ -14,7 +16,10 @@ export interface TypeSchema {
 export type ScalarKind = "string" | "numeric" | "boolean" | "untyped";
 
 export interface ListType {
-  /** An atomic list has one owner; the items of the others are owned one by one, told apart by value or by keys. */
+  /**
+   * An atomic list has one owner; the items of other lists are owned individually, identified by
+   * value or by keys.
+   */
   readonly relationship: "atomic" | "set" | "keyed";
   /** The key fields of a keyed list, sorted by name. */
   readonly keys: readonly string[];
@@ -30,7 +35,7 @@ export interface MapType {
 
 export interface StructField {
   readonly type: TypeSchema;
-  /** Stands in for an absent key of a keyed list's item. */
+  /** The default of an absent key of a keyed list's item. */
   readonly default?: JsonValue;
 }
 
@@ -47,7 +52,7 @@ export const untypedType: TypeSchema = recursive((type) => ({
   map: { relationship: "atomic", fields: new Map(), additional: type },
 }));
 
-/** Any value: maps are granular, lists are atomic. What is known about objects without a schema. */
+/** Any value: maps are granular, lists are atomic. The type of objects without a schema. */
 export const deducedType: TypeSchema = recursive((type) => ({
   scalar: "untyped",
   list: { relationship: "atomic", keys: [], item: untypedType },
@@ -71,7 +76,7 @@ export function structType(fields: {
   };
 }
 
-/** A map with any names, each owned on its own. */
+/** A map with any names, each owned individually. */
 export function mapType(value: TypeSchema): TypeSchema {
   return { map: { relationship: "granular", fields: new Map(), additional: value } };
 }
@@ -94,25 +99,25 @@ export function keyedListType(keys: readonly string[], item: TypeSchema): TypeSc
   return { list: { relationship: "keyed", keys: keys.toSorted(), item } };
 }
 
-/** A type that is made with a reference to itself. */
+/** A type that is created with a reference to itself. */
 export function recursive(make: (type: TypeSchema) => TypeSchema): TypeSchema {
   const type = {};
   return Object.assign(type, make(type));
 }
 
-/** The type of a member of a map, or undefined if the map may not have it. */
+/** The type of a member of a map, or undefined if the map must not have it. */
 export function memberType(map: MapType, name: string): TypeSchema | undefined {
   return map.fields.get(name)?.type ?? map.additional;
 }
 
-/** The same for a value of any type; what nothing is known of is deduced. */
+/** The same for a value of any type; a value without type information is deduced. */
 export function typeOfMember(type: TypeSchema, name: string): TypeSchema {
   return (type.map === undefined ? undefined : memberType(type.map, name)) ?? deducedType;
 }
 
 export type Shape = "map" | "scalar" | "list";
 
-/** The shape in which a value is handled: its own if the type allows it, else the first one that the type allows. */
+/** The shape of a value: its own if the type allows it, else the first one that the type allows. */
 export function shapeOf(type: TypeSchema, value: JsonValue | undefined): Shape {
   if (Array.isArray(value)) {
     if (type.list !== undefined) return "list";

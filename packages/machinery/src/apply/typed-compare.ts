@@ -1,4 +1,4 @@
-/** What changed between two values of one type, as sets of paths. */
+/** The changes between two values of one type, as sets of paths. */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
 import {
@@ -35,7 +35,10 @@ export const noChanges: Changes = {
   removed: emptyFieldSet,
 };
 
-/** Never throws: what does not fit the type counts as one value, because a live object may be older than its schema. */
+/**
+ * Never throws: a value that does not match the type counts as one value, because a live object may
+ * be older than its schema.
+ */
 export function compareTyped(before: JsonObject, after: JsonObject, type: TypeSchema): Changes {
   const walker = new Comparison();
   walker.compare(before, after, type);
@@ -60,7 +63,7 @@ export function changedFields(changes: Changes): FieldSet {
   return unionFieldSets(changes.modified, changes.added);
 }
 
-/** Collects the changes of one node; nothing is allocated for nodes that did not change. */
+/** Collects the changes of one node; nothing is allocated for unchanged nodes. */
 class Comparison {
   added: MutableFieldSet | undefined;
   modified: MutableFieldSet | undefined;
@@ -72,7 +75,8 @@ class Comparison {
     const shape = shapeOf(type, after);
     const shapeBefore = shapeOf(type, before);
     const modified = this.#compareAs(shape, before, after, type);
-    // A value that changes its shape is compared as both: what it was goes, what it is comes.
+    // A value that changes its shape is compared as both: the old shape is removed, the new one is
+    // added.
     return shape === shapeBefore
       ? modified
       : this.#compareAs(shapeBefore, before, after, type) || modified;
@@ -131,7 +135,7 @@ class Comparison {
     return false;
   }
 
-  /** Items that share their keys: one against one is compared, several are one value. */
+  /** Items with the same keys: single ones are compared, duplicates are one value. */
   #compareGroups(
     element: PathElement,
     old: readonly JsonValue[],

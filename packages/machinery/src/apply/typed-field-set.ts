@@ -1,4 +1,4 @@
-/** The paths of a value: those that whoever sets it owns, and those that come into being with it. */
+/** The paths of a value: those that its writer owns, and those that are created with it. */
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { isEmptyObject } from "./empty-object.ts";
@@ -15,22 +15,25 @@ import {
 } from "./type-schema.ts";
 
 /**
- * What somebody who applies this value owns: leaves, list items, and members of maps that no schema declares. Declared fields are
- * owned through what is in them, unless they are null or empty.
+ * The paths that an applier of this value owns: leaves, list items, and members of maps that no
+ * schema declares. Declared fields are owned through their members, unless they are null or empty.
  */
 export function ownedFields(value: JsonObject, type: TypeSchema): FieldSet {
   return walk(value, type, ownedMember, notItself) ?? emptyFieldSet;
 }
 
-/** The node of a value that is added or removed as a whole: every container counts, not only the leaves. */
+/**
+ * The node of a value that is added or removed completely: every container counts, not only the
+ * leaves.
+ */
 export function presentFields(value: JsonValue, type: TypeSchema): FieldSet {
   return walk(value, type, presentMember, itself) ?? leaf;
 }
 
-/** Members of one map that are looked at without a rest: less than a millisecond's worth. */
+/** Members of one map that are processed without yielding: less than a millisecond. */
 export const membersPerYield = 500;
 
-/** The same as `presentFields` for a value that may be large, resting on the way. */
+/** The same as `presentFields` for a value that may be large, yielding meanwhile. */
 export function* presentFieldsResumable(value: JsonValue, type: TypeSchema): Resumable<FieldSet> {
   const isMap = shapeOf(type, value) === "map" && type.map?.relationship !== "atomic";
   if (!isMap || !isJsonObject(value)) return presentFields(value, type);
@@ -50,7 +53,7 @@ export function undeclaredFields(value: JsonObject, type: TypeSchema): FieldSet 
   return walk(value, type, undeclaredMember, notItself) ?? emptyFieldSet;
 }
 
-/** Whether a member of a map is owned itself, besides what is below it. */
+/** Whether a member of a map is owned itself, in addition to its descendants. */
 type MemberRule = (value: JsonValue, declared: boolean) => boolean;
 
 const ownedMember: MemberRule = (value, declared) =>
@@ -65,7 +68,7 @@ type Membership = "itself" | "not itself";
 const itself: Membership = "itself";
 const notItself: Membership = "not itself";
 
-/** The node of a value, or undefined if neither it nor anything in it is owned. */
+/** The node of a value, or undefined if neither it nor any descendant is owned. */
 function walk(
   value: JsonValue,
   type: TypeSchema,
@@ -116,7 +119,7 @@ function walkList(
   if (elements === undefined) return leaf;
   const node = newNode(membership);
   for (const [i, element] of elements.entries()) {
-    // Items that share their keys are owned as one.
+    // Items with the same keys are owned as one.
     node[element] =
       node[element] === undefined
         ? (walk(items[i] as JsonValue, type.item, rule, itself) as FieldSet)

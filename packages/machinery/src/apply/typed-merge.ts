@@ -1,8 +1,8 @@
 /**
  * Merges an applied configuration into the live object.
  *
- * Nothing is removed. Where both have a leaf the configuration wins. The result shares everything with its inputs that it can, and is
- * the live value itself where the configuration changes nothing.
+ * Nothing is removed. Where both have a leaf the configuration wins. The result shares as much as
+ * possible with its inputs, and is the live value itself where the configuration changes nothing.
  */
 import {
   isJsonObject,
@@ -46,7 +46,7 @@ function mergeMaps(live: JsonValue, config: JsonValue, type: MapType): JsonValue
   if (type.relationship === "atomic" || !isJsonObject(live) || isEmptyObject(live)) {
     return mergeLeaves(live, config);
   }
-  // A null is a map without members: it asks for nothing.
+  // A null is a map without members: it requests nothing.
   if (!isJsonObject(config)) return live;
   let merged: { [key: string]: JsonValue } | undefined;
   for (const name in config) {
@@ -111,8 +111,9 @@ interface KeyedSide extends Side {
 }
 
 /**
- * Items that both lists have come in the order of the configuration, items that only one has stay beside their neighbours. The steps are
- * those of structured-merge-diff, because the order is visible to clients.
+ * Items that both lists have come in the order of the configuration, items of only one list stay
+ * beside their neighbours. The steps are those of structured-merge-diff, because the order is
+ * visible to clients.
  */
 function mergeInOrder(left: KeyedSide, right: KeyedSide, type: TypeSchema): JsonValue[] {
   const merged: JsonValue[] = [];

@@ -1,4 +1,4 @@
-/** Takes paths out of a value. */
+/** Removes paths from a value. */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { emptyFieldSet, type FieldSet, hasChildren, isMember } from "./field-set.ts";
 import { itemElement } from "./list-item.ts";
@@ -12,7 +12,7 @@ import {
   type TypeSchema,
 } from "./type-schema.ts";
 
-/** A container from which everything is taken becomes null; that it was there can still be seen. */
+/** A container from which all members are removed becomes null; its presence stays visible. */
 export function removeLeavingNulls(
   value: JsonObject,
   paths: FieldSet,
@@ -21,7 +21,10 @@ export function removeLeavingNulls(
   return (remove(value, paths, type, () => null) ?? {}) as JsonObject;
 }
 
-/** A container from which everything is taken goes too, unless its path is in `kept`: then it stays, empty. */
+/**
+ * A container from which all members are removed is removed, too, unless its path is in `kept`:
+ * then it stays, empty.
+ */
 export function removeCleanly(
   value: JsonObject,
   paths: FieldSet,
@@ -35,7 +38,10 @@ export function removeCleanly(
   return (remove(value, paths, type, emptied, kept) ?? {}) as JsonObject;
 }
 
-/** What an emptied container becomes; undefined takes it away. `node` is its place in the set of kept paths. */
+/**
+ * The replacement of an emptied container; undefined removes it. `node` is its position in the set
+ * of kept paths.
+ */
 type Emptied = (container: JsonValue, node: FieldSet | undefined) => JsonValue | undefined;
 
 function remove(
@@ -102,7 +108,10 @@ function removeFromList(
   return rest.length > 0 ? rest : emptied(value, kept);
 }
 
-/** The same paths with every declared field that has paths below it: such fields go when all that was in them goes. */
+/**
+ * The same paths with every declared field that has paths below it: such fields are removed when
+ * all their members are.
+ */
 export function withDeclaredParents(set: FieldSet, type: TypeSchema): FieldSet {
   let result: { [element: string]: FieldSet } | undefined;
   for (const element in set) {

@@ -1,4 +1,7 @@
-/** Checks an applied configuration against its type. What is checked is what ownership depends on; the rest is validation's. */
+/**
+ * Validates an applied configuration against its type, as far as ownership depends on it; the rest
+ * is done by validation.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { statusError } from "../status/index.ts";
 import { itemElement } from "./list-item.ts";
@@ -12,10 +15,10 @@ import {
   type TypeSchema,
 } from "./type-schema.ts";
 
-/** Items of sets and keyed lists in one configuration, which are owned one by one. */
+/** Items of sets and keyed lists in one configuration, which are owned individually. */
 export const ownedItemsMax = 6_000;
 
-/** More problems than this are not reported: the first ones say enough. */
+/** Further problems are not reported: the first ones are enough. */
 export const typeErrorsMax = 100;
 
 /** One text for all problems, or undefined if there are none: `.spec.foo: field not declared in schema`. */
@@ -39,7 +42,7 @@ class Findings {
   }
 }
 
-/** Where a value is, written out only when there is something to say about it. */
+/** The position of a value, formatted only when there is a problem. */
 interface Place {
   readonly parent: Place | undefined;
   readonly element: PathElement;
@@ -163,7 +166,7 @@ function goPointer(value: JsonValue): string {
 
 const shownCharactersMax = 200;
 
-/** Close to what Go prints, and short: nobody should parse this. */
+/** Close to Go's output, and short: clients should not parse it. */
 function goValue(value: JsonValue): string {
   if (typeof value === "object" && value !== null)
     return Array.isArray(value) ? "[...]" : "map[...]";

@@ -1,4 +1,4 @@
-/** What the tests of non-apply writes have in common: config maps, and short ways to write them. */
+/** Fixtures for tests of non-apply writes: config maps, and helpers for writes. */
 import { assert } from "../base/index.ts";
 import { cloneJson, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import {

@@ -10,6 +10,7 @@ import {
   subtractSubtrees,
   unionFieldSets,
 } from "./field-set.ts";
+import { cachedFieldSet } from "./field-set-cache.ts";
 import { sortFieldSet } from "./fields-v1.ts";
 import {
   decodeManagers,
@@ -23,12 +24,11 @@ import {
   withManagedFields,
 } from "./managed-fields.ts";
 import { reconcileManagers, takeOwnership, WriteChanges } from "./ownership.ts";
-import { cachedFieldSet } from "./remembered-fields.ts";
 import { systemFields } from "./system-fields.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { type VersionConverter, Versions } from "./versions.ts";
 
-/** What a write says about itself, the same for updates and applies. */
+/** The description of a write, the same for updates and applies. */
 export interface WriteOptions {
   /** The stored object; absent when the write creates it. */
   readonly live?: JsonObject | undefined;
@@ -39,20 +39,29 @@ export interface WriteOptions {
   /** RFC 3339, seconds, UTC. */
   readonly now: string;
   readonly schema: TypeSchema;
-  /** Fields that the endpoint does not let anybody change: nobody comes to own them through it. */
+  /**
+   * Fields that cannot be changed through the endpoint: no manager gets ownership of them through
+   * it.
+   */
   readonly resetFields?: FieldSet | undefined;
-  /** Objects that are always there: what is in them can be owned, they cannot. */
+  /** Objects that always exist: their members can be owned, the objects themselves cannot. */
   readonly unowned?: FieldSet | undefined;
   /** Needed where a kind is served in several versions that differ. */
   readonly converter?: VersionConverter | undefined;
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** The object as it will be stored, defaults included. Its managedFields are what the client sent, if it sent any. */
+  /**
+   * The object as it will be stored, defaults included. Its managedFields are those that the client
+   * sent, if any.
+   */
   readonly updated: JsonObject;
 }
 
-/** `updated` with its managedFields. Neither object is modified; parts are shared. Throws only what the converter throws. */
+/**
+ * `updated` with its managedFields. Neither object is modified; parts are shared. Throws only the
+ * converter's errors.
+ */
 export function updateManagedFields(options: UpdateOptions): JsonObject {
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined) {
@@ -62,15 +71,19 @@ export function updateManagedFields(options: UpdateOptions): JsonObject {
   return runSync(updateResumable(options));
 }
 
-/** The same, resting after each step, so that others may have their turn while a large object is looked at. Nothing is remembered of those. */
+/**
+ * The same, yielding after each step, so that other requests proceed while a large object is
+ * processed. Large objects are not cached.
+ */
 export function* updateResumable(options: UpdateOptions): Resumable<JsonObject> {
   const { live, updated } = options;
   if (live === undefined && managedFieldsOf(updated) === undefined)
     return ownedByCreator(options, yield* creatorResumable(options));
   const managers = startingManagers(options);
-  // An object whose managers were cleared stays without: tracking starts again with the first apply.
+  // An object whose managers were cleared stays without managers: tracking starts again with the
+  // first apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(updated, []);
-  // The managers are not compared: nobody owns them.
+  // The managers are not compared: no manager owns them.
   const stored = live === undefined ? undefined : managedFieldsOf(live);
   const after = withManagedFields(updated, Array.isArray(stored) ? stored : []);
   yield;
@@ -136,7 +149,7 @@ export function* recordUpdate(
   return left;
 }
 
-/** What of the written fields can be owned; undefined if nothing. */
+/** The written fields that can be owned; undefined if there are none. */
 function ownFields(
   written: FieldSet | undefined,
   { resetFields, unowned }: WriteOptions,
@@ -159,8 +172,9 @@ function updaterOf(options: WriteOptions): Omit<Manager, "fields"> {
 }
 
 /**
- * The managers that the write starts from: those that the client sent, or the live ones if it sent none, sent something that cannot be read,
- * or writes to a subresource. Clients that do not know managedFields must not delete them by accident.
+ * The managers from which the write starts: those that the client sent, or the live ones if it sent
+ * none, sent invalid ones, or writes to a subresource. Clients that do not know managedFields must
+ * not delete them by accident.
  */
 function startingManagers({ live, updated, subresource }: UpdateOptions): Managers {
   const sent = managedFieldsOf(updated);
@@ -179,7 +193,7 @@ function startingManagers({ live, updated, subresource }: UpdateOptions): Manage
   }
 }
 
-/** `[]` and `[{}]` ask to forget all managers. */
+/** `[]` and `[{}]` request to clear all managers. */
 function isReset(sent: readonly JsonValue[]): boolean {
   if (sent.length === 0) return true;
   const [first] = sent;

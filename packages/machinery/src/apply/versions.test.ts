@@ -109,7 +109,7 @@ describe("an apply in another version than the last one", () => {
     assert.deepEqual(apply(live, "v2", { count: 2 })["spec"], { count: 2 });
   });
 
-  it("can be converted by somebody else, one question at a time", async () => {
+  it("can be converted by an asynchronous converter, one conversion at a time", async () => {
     const live = apply(undefined, "v1", { replicas: 1, other: "x" });
     let asked = 0;
     const applied = await withAsyncConverter(

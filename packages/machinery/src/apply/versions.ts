@@ -9,12 +9,16 @@ export interface Versioned {
 }
 
 /**
- * Converts an object to another version. The object may be in that version already. Undefined means that the version is not served any more: what was owned in it is forgotten.
- * May throw, for example when a conversion webhook cannot be reached.
+ * Converts an object to another version. The object may already be in that version. Undefined means
+ * that the version is no longer served: its ownership is dropped. May throw, for example when a
+ * conversion webhook is unreachable.
  */
 export type VersionConverter = (object: JsonObject, apiVersion: string) => Versioned | undefined;
 
-/** Converts for one request: nothing to do in its own version, and without a converter all versions look alike. */
+/**
+ * The conversions of one request: none in its own version, and without a converter all versions are
+ * equal.
+ */
 export class Versions {
   readonly apiVersion: string;
   readonly type: TypeSchema;

@@ -1,7 +1,8 @@
 /**
- * Bugs are asserted, operating errors are handled.
+ * Assertions of invariants; operating errors are handled instead.
  *
- * A failed assertion ends the request that hit it, never a silent default. Assertions stay on in production.
+ * A failed assertion ends the request that hit it, never a silent default. Assertions stay on in
+ * production.
  */
 export class AssertionFailed extends Error {
   override readonly name = "AssertionFailed";

@@ -1,16 +1,19 @@
 /**
- * A deadline for an answer, in time in which this process got to run: one that is starved or stopped hears nobody, and would take all others for dead when it wakes.
+ * A deadline for a response, in time in which this process ran: a starved or suspended process
+ * receives nothing, and would treat all its peers as dead when it resumes.
  *
  *     const deadline = awakeDeadline(clock, 2000, () => connection.destroy());
  *     connection.once("pong", () => deadline.cancel());
  */
 import type { Clock, Timer } from "./clock.ts";
 
-/** The time is looked at in so many parts… */
+/** The number of steps in which the time is checked. */
 const ticks = 10;
-/** …and behind it there is this much for an answer that has come: timers come before what has arrived. */
+/**
+ * The additional time for a response that has already arrived: timers fire before sockets are read.
+ */
 export const awakeGraceMs = 500;
-/** However little this process gets to run. */
+/** The upper bound, however little processor time this process gets. */
 const longestMs = 60_000;
 
 export function awakeDeadline(clock: Clock, timeoutMs: number, onOver: () => void): Timer {

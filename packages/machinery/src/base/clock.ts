@@ -1,15 +1,16 @@
 /**
- * Time comes in through the constructor, so that a test can move it.
+ * Time is injected through constructors, so that a test can move it.
  *
- * `Date.now`, `setTimeout` and friends are banned outside this folder (checked by tools/tidy.test.ts).
+ * `Date.now`, `setTimeout` and similar functions are banned outside of this folder (checked by
+ * tools/tidy.test.ts).
  */
 import { onAbort } from "./on-abort.ts";
 
 export interface Clock {
-  /** Milliseconds since the epoch, by the wall. */
+  /** Milliseconds since the epoch, by the wall clock. */
   now(): number;
 
-  /** Milliseconds on a counter that never goes back; only differences mean anything. */
+  /** Milliseconds of a monotonic clock; only differences have a meaning. */
   monotonic(): number;
 
   /** Calls `callback` once, no earlier than `delayMs` from now. */
@@ -36,7 +37,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Longer than that, Node does not wait at all: the next run of what is due once a year would be now, again and again. */
+/** For longer delays Node fires at once: a timer of a year would fire again and again. */
 const timeoutMsMax = 2 ** 31 - 1;
 
 /** Resolves after `delayMs`; rejects with the signal's reason when it aborts first. */

@@ -2,7 +2,7 @@ export { AssertionFailed, assert, unreachable } from "./assert.ts";
 export { awakeDeadline, awakeGraceMs } from "./awake-deadline.ts";
 export type { Brand } from "./brand.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
-export { InternPool } from "./interned.ts";
+export { InternPool } from "./intern-pool.ts";
 export {
   type LoopFailure,
   type LoopState,
@@ -23,6 +23,6 @@ export {
   YieldCounter,
   yieldToEventLoop,
 } from "./resumable.ts";
-export { SlotSet } from "./roster.ts";
+export { SlotSet } from "./slot-set.ts";
 export { SortedMap } from "./sorted-map.ts";
 export { runTogether, type Task, TaskGroup } from "./task-group.ts";

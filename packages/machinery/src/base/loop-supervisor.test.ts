@@ -75,7 +75,7 @@ describe("a supervised loop", () => {
     assert.deepEqual([statesOf(supervisor), failures.length, clock.pending], [[], 1, 0]);
   });
 
-  it("is started again when it ends before it is told to", async () => {
+  it("is started again when it ends before its signal is aborted", async () => {
     let starts = 0;
     const { clock, failures, stop, running } = supervised(async () => {
       starts++;
@@ -125,7 +125,7 @@ describe("a supervised loop", () => {
     await running;
   });
 
-  it("finishes what is under way when it is told to stop, and a failure then is no failure", async () => {
+  it("finishes its work in flight when its signal is aborted, and a failure then is not reported", async () => {
     let hasFinished = false;
     const { failures, stop, running } = supervised(async (signal) => {
       await untilAborted(signal);

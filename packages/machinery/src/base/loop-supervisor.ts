@@ -1,7 +1,9 @@
 /**
- * The long-running loops of a process. A loop that ends or fails before it is told to stop is started again, a little later each time.
+ * LoopSupervisor: the long-running loops of a process. A loop that ends or fails before its signal
+ * aborts is restarted with growing backoff.
  *
- * The supervisor knows which loops are down, and why, so that the process can say that it is not ready.
+ * The supervisor knows which loops are down, and why, so that the process can report that it is not
+ * ready.
  */
 import { type Clock, sleep } from "./clock.ts";
 import { onAbort } from "./on-abort.ts";
@@ -9,9 +11,12 @@ import type { Random } from "./random.ts";
 import type { Task } from "./task-group.ts";
 
 export interface Supervisor {
-  /** Runs a loop under its name until the signal aborts. It is called for each start, and makes what it needs anew. */
+  /**
+   * Runs a loop under its name until the signal aborts. The function is called for each start, and
+   * creates its state again.
+   */
   runLoop(name: string, signal: AbortSignal, loop: Task): Promise<void>;
-  /** Runs a task to its end, or until the signal aborts: a task that fails is started again. */
+  /** Runs a task to its end, or until the signal aborts: a failed task is restarted. */
   runTask(name: string, signal: AbortSignal, task: Task): Promise<void>;
 }
 
@@ -29,7 +34,7 @@ export interface LoopFailure {
 
 export interface LoopState {
   readonly name: string;
-  /** Why it does not run; undefined while it does. */
+  /** Why the loop is down; undefined while it runs. */
   readonly down: string | undefined;
 }
 
@@ -39,7 +44,7 @@ interface MutableState extends LoopState {
 
 export const restartMinMs = 1000;
 export const restartMaxMs = 60_000;
-/** A loop that ran for so long is started again as after a first failure. */
+/** A loop that ran for this long is restarted as after a first failure. */
 export const healthyMs = 300_000;
 
 export class LoopSupervisor implements Supervisor {
@@ -89,7 +94,7 @@ export class LoopSupervisor implements Supervisor {
   async #pause(failure: LoopFailure, signal: AbortSignal): Promise<void> {
     this.#options.onDown(failure);
     await sleep(this.#options.clock, failure.restartMs, signal).catch(() => {
-      // Only the signal ends it early, which the loop around it sees.
+      // Only the signal ends the wait early, and the surrounding loop checks the signal.
     });
   }
 
@@ -99,7 +104,7 @@ export class LoopSupervisor implements Supervisor {
   }
 }
 
-/** Undefined when the task has come to its end. What a task leaves running when it fails is stopped. */
+/** Undefined when the task has ended. Work that a failed task leaves running is stopped. */
 async function failureOf(
   task: Task,
   signal: AbortSignal,

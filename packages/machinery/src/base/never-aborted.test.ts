@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
 import { neverAborted } from "./never-aborted.ts";
 
-describe("the signal of work that nobody gives up", () => {
+describe("the signal of work that is never cancelled", () => {
   it("keeps no listener, and can be part of another signal", () => {
     neverAborted.addEventListener("abort", () => undefined);
     assert.equal(getEventListeners(neverAborted, "abort").length, 0);

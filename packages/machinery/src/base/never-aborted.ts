@@ -1,7 +1,8 @@
 /**
- * The signal of work that nobody gives up.
+ * The signal of work that is never cancelled.
  *
- * One for the whole process, so it takes no listeners: they would wait for ever, thousands of them at once, and Node would warn of a leak on stderr.
+ * One for the process, so it accepts no listeners: they would accumulate, thousands of them, and
+ * Node would warn of a leak on stderr.
  */
 export const neverAborted: AbortSignal = Object.assign(new AbortController().signal, {
   addEventListener() {},

@@ -1,12 +1,16 @@
 /**
  * Many listeners on one signal, for the price of one.
  *
- * One signal often stops a hundred informers or a thousand requests. Listeners of an EventTarget cost microseconds each, are removed by a walk
- * through all of them, and make Node warn of a leak from the eleventh on; these are places in a list.
+ * One signal often stops a hundred informers or a thousand requests. Listeners of an EventTarget
+ * cost microseconds each, are removed by a linear search, and make Node warn of a leak from the
+ * eleventh on; these listeners are slots in a list.
  */
-import { SlotSet } from "./roster.ts";
+import { SlotSet } from "./slot-set.ts";
 
-/** A member of the signal and not of a WeakMap: a value there that leads back to its key keeps both until the whole heap is collected. */
+/**
+ * A member of the signal and not of a WeakMap: a value there that refers to its key keeps both
+ * until a full garbage collection.
+ */
 const callbacksOf = Symbol("callbacks");
 
 interface Listened {
@@ -15,7 +19,10 @@ interface Listened {
 
 const nothing = () => {};
 
-/** Calls back once when the signal aborts, or at once if it has. Returns what ends the listening. */
+/**
+ * Calls back once when the signal aborts, or at once if it already has. Returns a function that
+ * unsubscribes.
+ */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return nothing;
   if (signal.aborted) {

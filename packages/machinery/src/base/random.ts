@@ -1,4 +1,4 @@
-/** Randomness comes in through the constructor, so that a seeded run can be repeated. */
+/** Randomness is injected through constructors, so that a seeded run can be repeated. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number;

@@ -1,14 +1,14 @@
 /**
- * Work that can be cut, and the ways to run it: a generator that rests between pieces none of which
- * takes long, and returns what came out. One thread serves everybody, so work that may take long is
- * run a millisecond at a time, and other requests get theirs done in between.
+ * Resumable work, and the ways to run it: a generator that yields between short steps, and returns
+ * the result. One thread serves all requests, so long work runs a millisecond at a time, and other
+ * requests proceed in between.
  */
 import { systemClock } from "./clock.ts";
 import { Turns } from "./turns.ts";
 
 export type Resumable<Result> = Generator<void, Result, void>;
 
-/** A result, or work that it comes out of. */
+/** A result, or the resumable work that computes it. */
 export type MaybeResumable<Result extends object> = Result | Resumable<Result>;
 
 export function isResumable<Result extends object>(
@@ -17,7 +17,10 @@ export function isResumable<Result extends object>(
   return Symbol.iterator in work && "next" in work;
 }
 
-/** Says when a walk over many small things has done enough for one piece: `if (pace.isTime()) yield;`. */
+/**
+ * Decides when a loop over many small items has done enough for one step: `if (pace.isTime())
+ * yield;`.
+ */
 export class YieldCounter {
   readonly #each: number;
   #left: number;
@@ -34,29 +37,29 @@ export class YieldCounter {
   }
 }
 
-/** Milliseconds after which one work lets others have theirs; the last piece may take it further. */
+/** Milliseconds after which a task yields to the event loop; its last step may exceed them. */
 const shareMs = 1;
-/** Work that took less is not worth a note. */
+/** Shorter work is not reported. */
 const notedMs = 0.2;
 
-/** Browsers have no setImmediate, and turn soon enough by a timer. */
+/** Browsers have no setImmediate; a timer is fast enough there. */
 const nextTurn: (callback: () => void) => unknown =
   (globalThis as { setImmediate?: (callback: () => void) => unknown }).setImmediate ??
   ((callback) => systemClock.schedule(0, callback));
 
 const turns = new Turns({ monotonic: () => systemClock.monotonic(), nextTurn });
 
-/** Resolves in a later turn of the event loop that has room for resumable work. */
+/** Resolves in a later turn of the event loop that has time left for resumable work. */
 export function yieldToEventLoop(): Promise<void> {
   return turns.wait();
 }
 
-/** Whether resumable work waits for a turn: how many turns it takes depends on the machine. */
+/** Whether resumable work waits for a turn: the number of turns depends on the machine. */
 export function isResumableWorkWaiting(): boolean {
   return turns.isWaitedFor;
 }
 
-/** Runs all pieces one after the other, without a rest. */
+/** Runs all steps synchronously, without yielding. */
 export function runSync<Result>(work: Resumable<Result>): Result {
   for (;;) {
     const { done, value } = work.next();
@@ -65,8 +68,8 @@ export function runSync<Result>(work: Resumable<Result>): Result {
 }
 
 /**
- * Begins in this turn, unless other work has had it: work that is nearly always small needs no
- * promise.
+ * Begins in this turn, unless other tasks have used it up: work that is nearly always small needs
+ * no promise.
  */
 export function runSyncFirst<Result>(work: Resumable<Result>): Result | Promise<Result> {
   const now = systemClock.monotonic();
@@ -74,7 +77,7 @@ export function runSyncFirst<Result>(work: Resumable<Result>): Result | Promise<
   return done === undefined ? runYielding(work) : done.value;
 }
 
-/** Runs a turn's worth in each turn of the event loop, and none in this one. */
+/** Runs for a time slice in each turn of the event loop, and not at all in this one. */
 export async function runYielding<Result>(work: Resumable<Result>): Promise<Result> {
   for (;;) {
     await yieldToEventLoop();
@@ -83,7 +86,7 @@ export async function runYielding<Result>(work: Resumable<Result>): Promise<Resu
   }
 }
 
-/** Runs a turn's worth of pieces; says what came out, if they were the last. */
+/** Runs one time slice of steps; returns the result, if they were the last. */
 function runTurn<Result>(
   work: Resumable<Result>,
   startedAt: number,

@@ -65,7 +65,7 @@ export class SortedMap<Value> {
     return true;
   }
 
-  /** The entries whose keys start with `prefix`, and come behind `after` if given, in order. */
+  /** The entries whose keys start with `prefix`, and come after `after` if given, in order. */
   *range(prefix: string, after?: string): Generator<[string, Value]> {
     const behind = after !== undefined && after >= prefix;
     const start = behind ? after : prefix;
@@ -83,7 +83,9 @@ export class SortedMap<Value> {
     }
   }
 
-  /** The values of `range`, at most so many, copied chunk by chunk: what changes later does not change them. */
+  /**
+   * The values of `range`, up to a limit, copied chunk by chunk: later changes do not affect them.
+   */
   slice(prefix: string, after?: string, countMax = Number.POSITIVE_INFINITY): Value[] {
     const from = after !== undefined && after >= prefix ? `${after}\0` : prefix;
     const to = `${prefix}\uffff`;

@@ -4,7 +4,7 @@ import { onAbort, untilAborted } from "./on-abort.ts";
 import { TaskGroup } from "./task-group.ts";
 
 describe("a group of tasks", () => {
-  it("ends when it is told to and the last task has ended, those added late included", async () => {
+  it("ends when it is closed and the last task has ended, tasks that were added late included", async () => {
     const stop = new AbortController();
     const group = new TaskGroup(stop.signal);
     const ended: string[] = [];

@@ -1,5 +1,6 @@
 /**
- * Tasks that run side by side as one, as Go's errgroup has them: the first that fails stops the others, and its failure is the group's.
+ * TaskGroup: concurrent tasks as one, like Go's errgroup: the first task that fails stops the
+ * others, and its failure is the group's.
  *
  * Tasks may be added while the group runs. A task that ends is no failure.
  */
@@ -17,7 +18,7 @@ export class TaskGroup {
     this.#stopListening = onAbort(signal, () => this.#stop.abort(signal.reason));
   }
 
-  /** Aborts when the group is to stop, or a task has failed. */
+  /** Aborts when the group stops, or a task has failed. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -27,13 +28,16 @@ export class TaskGroup {
     this.#tasks.add(ended);
   }
 
-  /** Something that the group depends on has failed: its tasks stop, as when one of them fails. */
+  /** A dependency of the group has failed: its tasks stop, as when one of them fails. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#stop.abort(error);
   }
 
-  /** Resolves when the signal has aborted and all tasks have ended; rejects then as the first that failed. */
+  /**
+   * Resolves when the signal has aborted and all tasks have ended; rejects then with the first
+   * failure.
+   */
   async join(): Promise<void> {
     await untilAborted(this.signal);
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
@@ -50,7 +54,9 @@ export class TaskGroup {
   }
 }
 
-/** Runs them until the signal aborts and all have ended, or one fails, which stops the others. */
+/**
+ * Runs the tasks until the signal aborts and all have ended, or one fails, which stops the others.
+ */
 export async function runTogether(signal: AbortSignal, tasks: readonly Task[]): Promise<void> {
   const group = new TaskGroup(signal);
   for (const task of tasks) group.start(task);

@@ -49,7 +49,7 @@ describe("turns of the event loop", () => {
     }
   });
 
-  it("go round: whoever has waited longest is next", async () => {
+  it("are granted in the order of waiting: the task that has waited longest is next", async () => {
     const loop = new HandTurned();
     const order: string[] = [];
     const work = async (name: string) => {

@@ -1,33 +1,34 @@
 /**
- * Turns of the event loop, shared by all work that is cut into pieces: what each of many does in a turn is short, and all of it together would be long.
- * A turn has room for some milliseconds of such work; whoever comes later waits for the next, in the order of coming.
+ * Turns of the event loop, shared by all resumable work: each task's step is short, and the steps
+ * of many tasks together would be long. A turn has some milliseconds for such work; later tasks
+ * wait for the next turn, in the order of arrival.
  */
 
-/** Milliseconds of a turn; the piece that is under way may take it further. */
+/** Milliseconds of a turn; the running step may exceed them. */
 export const turnMsMax = 8;
 
 export interface TurnsOptions {
-  /** Milliseconds on a counter that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonic: () => number;
-  /** Calls back when the event loop has turned. */
+  /** Calls back in the next turn of the event loop. */
   readonly nextTurn: (callback: () => void) => void;
 }
 
 export class Turns {
   readonly #options: TurnsOptions;
   #waiting: (() => void)[] = [];
-  /** How many of them have been resumed. */
+  /** How many waiting tasks have been resumed. */
   #resumed = 0;
   /** When the first work of this turn began; undefined when there was none yet. */
   #openedAt: number | undefined;
-  /** Calls that came when there was no room left. */
+  /** Tasks that arrived when the turn was used up. */
   #late = 0;
 
   constructor(options: TurnsOptions) {
     this.#options = options;
   }
 
-  /** Resolves in a later turn that has room. */
+  /** Resolves in a later turn that has time left. */
   wait(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -35,24 +36,24 @@ export class Turns {
     });
   }
 
-  /** Some work waits for a turn. */
+  /** Whether a task waits for a turn. */
   get isWaitedFor(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** Others have had this turn. */
+  /** Whether other tasks have used up this turn. */
   isOver(now: number): boolean {
     return this.#openedAt !== undefined && now - this.#openedAt >= turnMsMax;
   }
 
-  /** Says that work was done in this turn. */
+  /** Records that work was done in this turn. */
   noteWork(startedAt: number): void {
     if (this.#openedAt !== undefined) return;
     this.#openedAt = startedAt;
     this.#options.nextTurn(this.#close);
   }
 
-  /** Resumes one of those that wait: what it does is done before the next one comes. */
+  /** Resumes one waiting task: its step ends before the next task is resumed. */
   readonly #come = (): void => {
     const now = this.#options.monotonic();
     if (this.isOver(now)) {
@@ -77,5 +78,5 @@ export class Turns {
   };
 }
 
-/** Entries of a queue that are kept after they were used. */
+/** Used entries of the queue that are kept before it is compacted. */
 const compactedAt = 1000;

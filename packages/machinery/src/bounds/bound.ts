@@ -1,23 +1,29 @@
 /**
- * A bound: how large one kind of input may be that somebody else sends. Every input that is parsed, decoded, gathered, rendered or evaluated has one, by
- * name, in `table.ts`: a new kind of input is a new line there, and `docs/internals/bounds.md` shows it.
+ * A bound: the maximum size of one kind of untrusted input. Every input that is parsed, decoded,
+ * collected, rendered or evaluated has one, by name, in `table.ts`: a new kind of input is a new
+ * line there, and `docs/internals/bounds.md` documents it.
  */
 export interface Bound {
-  /** What the input is, as an error names it: `admission webhook answer`. */
+  /** The input's name in errors: `admission webhook answer`. */
   readonly name: string;
-  /** Whose input it is: the one who can make it large. */
+  /** The source of the input: the party that can make it large. */
   readonly sender: InputSource;
   /** Bytes of the input after decompression; characters, where it is a text already. */
   readonly bytesMax: number;
-  /** JSON values: objects, arrays and what is in them; for protobuf the fields on the wire. */
+  /** JSON values: objects, arrays and their members; for protobuf the fields on the wire. */
   readonly valuesMax: number;
-  /** Members of one object: objects with very many are slow to make and to walk. */
+  /**
+   * Members of one object: objects with very many members are slow to create and to iterate over.
+   */
   readonly membersMax: number;
-  /** Containers within each other. */
+  /** Nesting depth of containers. */
   readonly depthMax: number;
 }
 
-/** Who sends an input. A stranger has not been authenticated; a webhook and an issuer are hosts that a tenant or an operator names. */
+/**
+ * The sender of an input. The first kind is an unauthenticated client; a webhook and an issuer are
+ * hosts that a tenant or an operator configures.
+ */
 export type InputSource =
   | "stranger"
   | "tenant"
@@ -27,7 +33,10 @@ export type InputSource =
   | "server"
   | "operator";
 
-/** A bound of work that an input causes and not of its size: steps of an evaluation, results of a path, cells of a table. */
+/**
+ * A bound of the work that an input causes and not of its size: steps of an evaluation, results of
+ * a path, cells of a table.
+ */
 export interface WorkBound {
   readonly name: string;
   readonly sender: InputSource;
@@ -36,7 +45,7 @@ export interface WorkBound {
 
 export type BoundDimension = "bytes" | "values" | "members" | "levels" | "units of work";
 
-/** The input is larger than its bound. What it would have become was not made. */
+/** The input exceeds its bound. It was rejected before it was decoded. */
 export class BoundExceededError extends Error {
   override readonly name = "BoundExceededError";
   readonly bound: Bound | WorkBound;
@@ -51,7 +60,7 @@ export class BoundExceededError extends Error {
   }
 }
 
-/** By name: packages may be there twice. */
+/** Checked by name: a package may be loaded twice. */
 export function isBoundExceeded(error: unknown): error is BoundExceededError {
   return error instanceof Error && error.name === "BoundExceededError";
 }

@@ -37,7 +37,7 @@ describe("a bounded parse", () => {
     ["members", JSON.stringify({ a: 1, b: 1, c: 1, d: 1 }), "members", 3],
     ["levels", "[[[[[1]]]]]", "levels", 4],
   ];
-  it("gives what is within its bound, as text and as bytes, whole and in pieces", () => {
+  it("returns a value within its bound, from text and from bytes, with the synchronous and the resumable parser", () => {
     const value = JSON.parse(within);
     assert.deepEqual(parseBounded(tiny, within), value);
     assert.deepEqual(parseBounded(tiny, new TextEncoder().encode(within)), value);

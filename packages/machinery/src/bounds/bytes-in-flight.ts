@@ -1,4 +1,4 @@
-/** Bytes of others' inputs that are held in memory at a time: of one tenant, and of all of them together. */
+/** Bytes of untrusted inputs in memory at a time: of one tenant, and of all tenants together. */
 
 export interface BytesInFlightLimits {
   readonly bytesMax: number;
@@ -18,12 +18,12 @@ export class BytesInFlight {
     return this.#held;
   }
 
-  /** Tenants of whom something is held: an idle tenant has no entry. */
+  /** Tenants with inputs in memory: an idle tenant has no entry. */
   get tenantCount(): number {
     return this.#ofTenants.size;
   }
 
-  /** False, and nothing is taken, when there is no room. */
+  /** Reserves bytes; false, without a reservation, when a limit is reached. */
   tryTake(tenant: string, bytes: number): boolean {
     const ofTenant = (this.#ofTenants.get(tenant) ?? 0) + bytes;
     const { bytesMax, bytesPerTenantMax } = this.#limits;

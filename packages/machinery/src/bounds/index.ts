@@ -7,7 +7,7 @@ export {
   type WorkBound,
 } from "./bound.ts";
 export { BytesInFlight, type BytesInFlightLimits } from "./bytes-in-flight.ts";
-export { ByteCounter, readBounded } from "./gather.ts";
 export { assertByteLimit, parseBounded, parseBoundedResumable, parseBoundedText } from "./parse.ts";
+export { ByteCounter, readBounded } from "./read-bounded.ts";
 export { bounds, bytesInFlight, workBounds } from "./table.ts";
 export { WorkBudget } from "./work-budget.ts";

@@ -1,5 +1,6 @@
 /**
- * JSON of somebody else: counted by one look at the text before anything is made of it, and refused when it is more than its bound allows.
+ * Parses untrusted JSON: one scan of the text counts its values before any is created, and the text
+ * is rejected when it exceeds its bound.
  */
 import type { Resumable } from "../base/index.ts";
 import {
@@ -18,13 +19,13 @@ export function parseBounded(bound: Bound, source: string | Uint8Array): JsonVal
   return parseBoundedText(bound, source).value;
 }
 
-/** The same, with what was counted and the members that stand twice. */
+/** The same, with the counts and the duplicate members. */
 export function parseBoundedText(bound: Bound, source: string | Uint8Array): ParsedText {
   assertByteLimit(bound, source.length);
   return refusing(bound, () => parseJson(textOf(source), limitsOf(bound)));
 }
 
-/** In pieces none of which takes long: for whatever may have more than some tens of kilobytes. */
+/** The resumable form: for inputs that may have more than some tens of kilobytes. */
 export function* parseBoundedResumable(
   bound: Bound,
   source: string | Uint8Array,
@@ -48,7 +49,7 @@ function limitsOf({ valuesMax, membersMax, depthMax }: Bound): ParseOptions {
   return { valuesMax, membersMax, depthMax };
 }
 
-/** The parser's own words for a bound become ours, which name the input. */
+/** Converts the parser's limit errors to BoundExceededErrors, which name the input. */
 function refusing<Result>(bound: Bound, parse: () => Result): Result {
   try {
     return parse();

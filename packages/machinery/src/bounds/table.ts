@@ -1,8 +1,10 @@
 /**
- * All bounds, one line for each kind of input: what nobody has named here may not be parsed, gathered or evaluated (`tools/tidy/bound-rules.ts`).
+ * All bounds, one line for each kind of input: an input without a bound here must not be parsed,
+ * collected or evaluated (`tools/tidy/bound-rules.ts`).
  *
- * A value costs some 200 bytes of heap at most, so that 100,000 of them and the text that they came from stay below what one request may take
- * (64 MB). `docs/internals/bounds.md` is this table for people, and a test compares both.
+ * A value costs some 200 bytes of heap at most, so that 100,000 of them and their text stay below
+ * the memory limit of one request (64 MB). `docs/internals/bounds.md` documents this table, and a
+ * test compares both.
  */
 import { jsonDepthMax } from "../json/index.ts";
 import type { Bound, WorkBound } from "./bound.ts";
@@ -10,24 +12,34 @@ import type { Bound, WorkBound } from "./bound.ts";
 const KiB = 1 << 10;
 const MiB = 1 << 20;
 
-/** What an object that is stored may have, wherever it comes from. */
+/** The bound of a stored object, whatever its source. */
 const object = { valuesMax: 100_000, membersMax: 20_000, depthMax: jsonDepthMax } as const;
-/** What says little: reviews, keys, versions. */
+/** The bound of small documents: reviews, keys, versions. */
 const small = { valuesMax: 10_000, membersMax: 2_000, depthMax: 64 } as const;
 
 export const bounds = {
-  /** Bodies of requests, JSON, YAML and protobuf alike; as etcd's limit allows in Kubernetes. */
+  /** Bodies of requests, JSON, YAML and protobuf alike; etcd's limit in Kubernetes. */
   requestBody: { name: "request body", sender: "tenant", bytesMax: 3 * MiB, ...object },
-  /** What YAML of a request says as JSON, which may be longer: names are quoted, and aliases are written out. */
+  /**
+   * The spec of a CustomResourceDefinition or an APIResourceSchema, which is compiled, served as
+   * OpenAPI and written several times until it is established. The default limit of etcd.
+   */
+  definition: { name: "definition", sender: "tenant", bytesMax: 1.5 * MiB, ...object },
+  /**
+   * The JSON of a request's YAML, which may be longer: names are quoted, and aliases are expanded.
+   */
   translatedYaml: {
     name: "request body as JSON",
     sender: "tenant",
     bytesMax: 16 * MiB,
     ...object,
   },
-  /** A Status with which a server refuses, or what stands in its place. */
+  /** The Status of an error response, or the content in its place. */
   refusal: { name: "refusal", sender: "server", bytesMax: MiB, ...small },
-  /** Discovery, OpenAPI and whatever else of a physical cluster is read whole; the OpenAPI of a large group has a few megabytes. */
+  /**
+   * Discovery, OpenAPI and other complete documents of a physical cluster; the OpenAPI of a large
+   * group has a few megabytes.
+   */
   clusterAnswer: {
     name: "physical cluster answer",
     sender: "physical cluster",
@@ -43,7 +55,9 @@ export const bounds = {
     bytesMax: 4 * MiB,
     ...object,
   },
-  /** A page of a list of a physical cluster, in sum. Its objects are cut out and read one by one. */
+  /**
+   * A page of a list of a physical cluster, in sum. Its objects are cut out and parsed one by one.
+   */
   clusterList: {
     name: "physical cluster list",
     sender: "physical cluster",
@@ -52,7 +66,7 @@ export const bounds = {
     membersMax: 20_000,
     depthMax: jsonDepthMax,
   },
-  /** What such a list says of itself: everything but its items. */
+  /** The own metadata of such a list, without its items. */
   clusterListHead: {
     name: "physical cluster list head",
     sender: "physical cluster",
@@ -66,7 +80,7 @@ export const bounds = {
     bytesMax: 6 * MiB,
     ...small,
   },
-  /** The patch in it. */
+  /** The patch in an AdmissionReview. */
   admissionPatch: {
     name: "admission webhook patch",
     sender: "webhook",
@@ -82,37 +96,39 @@ export const bounds = {
     membersMax: 20_000,
     depthMax: jsonDepthMax,
   },
-  /** Answers of webhooks that the operator names: SubjectAccessReviews, and what comes back for audit events. */
+  /** Responses of the operator's webhooks: SubjectAccessReviews, and responses to audit events. */
   reviewAnswer: { name: "review webhook answer", sender: "webhook", bytesMax: MiB, ...small },
   /** OpenID discovery documents and keys. */
   issuerDocument: { name: "issuer document", sender: "issuer", bytesMax: MiB, ...small },
   /** The payload or header of a JSON Web Token. */
   token: { name: "token", sender: "stranger", bytesMax: 16 * KiB, ...small },
-  /** Behind `continue=`. */
+  /** The token of `continue=`. */
   continueToken: { name: "continue token", sender: "tenant", bytesMax: 4 * KiB, ...small },
   /** JSON within a field of an object: annotations, files in Secrets, records of controllers. */
   embeddedText: { name: "JSON in an object", sender: "tenant", bytesMax: 3 * MiB, ...object },
-  /** The keys of an item of a list, or a value of a set, in managedFields: JSON in the name of a member. */
+  /**
+   * The keys of a list item, or a value of a set, in managedFields: JSON in the name of a member.
+   */
   fieldPathElement: {
     name: "path element",
     sender: "tenant",
     bytesMax: 256 * KiB,
     ...small,
   },
-  /** A body that an audit policy shows. */
+  /** A body in an audit event. */
   auditBody: { name: "body in an audit event", sender: "tenant", bytesMax: 3 * MiB, ...object },
 } as const satisfies Readonly<Record<string, Bound>>;
 
 export const workBounds = {
   /** JSONPaths of a row of a Table: steps taken and results produced, of all columns together. */
   tableRow: { name: "printer columns of a row", sender: "tenant", unitsMax: 50_000 },
-  /** The same of all rows of an answer: what is beyond it has empty cells. */
+  /** The same for all rows of a response: cells beyond it are empty. */
   tableAnswer: { name: "printer columns of a Table", sender: "tenant", unitsMax: 5_000_000 },
-  /** A path that is evaluated by itself: selectable fields, scale. */
+  /** A path that is evaluated alone: selectable fields, scale. */
   path: { name: "JSONPath", sender: "tenant", unitsMax: 50_000 },
 } as const satisfies Readonly<Record<string, WorkBound>>;
 
-/** What one tenant, and all of them, may have in memory at a time of one kind of input. */
+/** The memory of one kind of input at a time, for one tenant and for all tenants. */
 export const bytesInFlight = {
   requestBodies: { bytesPerTenantMax: 64 * MiB, bytesMax: 256 * MiB },
   webhookAnswers: { bytesPerTenantMax: 32 * MiB, bytesMax: 128 * MiB },

@@ -1,4 +1,4 @@
-/** Counts the work that an input causes while it is done, and ends it when it is more than its bound allows. */
+/** Counts the work that an input causes while it is done, and throws when it exceeds its bound. */
 import { BoundExceededError, type WorkBound } from "./bound.ts";
 
 export class WorkBudget {
@@ -10,12 +10,15 @@ export class WorkBudget {
     this.#left = bound.unitsMax;
   }
 
-  /** Units that are left. */
+  /** Remaining units. */
   get left(): number {
     return this.#left;
   }
 
-  /** Throws BoundExceededError when more is spent than there was. Charged before the work is done, and by what comes out of it. */
+  /**
+   * Throws BoundExceededError when the budget is exceeded. Charged before the work is done, and by
+   * its results.
+   */
   charge(units = 1): void {
     this.#left -= units;
     if (this.#left < 0)

@@ -3,7 +3,6 @@
  *
  * Run with `node packages/machinery/dist/cel/cel.bench.js`.
  */
-
 import type { Environment } from "./check/environment.ts";
 import { compile } from "./compile.ts";
 import { kubernetesEnvironment } from "./library/kubernetes-environment.ts";

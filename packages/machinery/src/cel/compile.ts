@@ -1,4 +1,4 @@
-/** From text to program: parse, check, validate, plan. */
+/** Compiles text to a program: parse, check, validate, plan. */
 import { type Resumable, runSync } from "../base/index.ts";
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
@@ -9,10 +9,12 @@ import { COMPILATION_STEPS_MAX } from "./limits.ts";
 import { parse } from "./syntax/parser.ts";
 import { type Issue, printIssues } from "./syntax/source.ts";
 import { isDyn, sameType, type Type } from "./types/type.ts";
-import { type StepCounter, withStepCounter } from "./values/work.ts";
+import { type StepCounter, withStepCounter } from "./values/step-counter.ts";
 
 export interface CompileOptions {
-  /** What the expression may evaluate to; anything if absent. A dynamic result passes, unless types are to be exact. */
+  /**
+   * The permitted result types; any if absent. A dynamic result passes, unless types must be exact.
+   */
   readonly resultTypes?: readonly Type[];
   readonly isExact?: boolean;
 }
@@ -34,7 +36,7 @@ export function compile(
   return runSync(compileResumable(text, environment, options));
 }
 
-/** The same, resting after each step, so that others may have their turn: the limit of nodes bounds what a step takes. */
+/** The same, yielding after each step: the limit of nodes bounds the time of a step. */
 export function* compileResumable(
   text: string,
   environment: Environment,
@@ -70,7 +72,7 @@ export function* compileResumable(
 
 const TOO_LARGE = "program instantiation failed: the constants of the expression are too large";
 
-/** Thrown when the literals of an expression take too long to be read. */
+/** Thrown when validating the literals of an expression takes too long. */
 class TooManySteps extends Error {
   override readonly name = "TooManySteps";
 }
@@ -84,7 +86,7 @@ class CompilationSteps implements StepCounter {
   }
 }
 
-/** What `run` gives; undefined when it took too many steps. */
+/** The result of `run`; undefined when it took too many steps. */
 function withSteps<Result>(steps: StepCounter, run: () => Result): Result | undefined {
   try {
     return withStepCounter(steps, run);
@@ -108,7 +110,7 @@ function wrongResultType(wanted: readonly Type[], got: Type): string {
   return `must evaluate to ${name} but got ${declaredName(got)}`;
 }
 
-/** Types by the names that they are declared with, which are not those of cel-go's other messages. */
+/** Types by their declared names, which differ from those in cel-go's other messages. */
 function declaredName({ name, params }: Type): string {
   return params.length === 0 ? name : `${name}(${params.map(declaredName).join(", ")})`;
 }

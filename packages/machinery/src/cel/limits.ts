@@ -1,8 +1,9 @@
 /**
  * Every bound of the CEL engine, in one place.
  *
- * Tenants bring expressions and data, so parsing, checking and evaluating are all bounded. The parser
- * limits are those of cel-go; the cost limits are those of Kubernetes; the rest is ours.
+ * Expressions and data come from tenants, so parsing, checking and evaluating are all bounded. The
+ * parser limits are those of cel-go; the cost limits are those of Kubernetes; the rest is this
+ * engine's own.
  */
 
 /** Longest expression that is parsed, in Unicode code points (cel-go's default). */
@@ -12,9 +13,10 @@ export const EXPRESSION_CODE_POINTS_MAX = 100_000;
 export const EXPRESSION_DEPTH_MAX = 250;
 
 /**
- * Most syntax nodes of one expression after macro expansion: what can be parsed, checked, planned and estimated in some ten
- * milliseconds each. Macros such as `optMap` copy their target, so a short text can grow exponentially; cel-go does not bound this.
- * The largest expressions of public definitions have some hundred.
+ * Most syntax nodes of one expression after macro expansion: each phase (parsing, checking,
+ * planning, estimating) takes some ten milliseconds for them. Macros such as `optMap` copy their
+ * target, so a short text can grow exponentially; cel-go does not bound this. The largest
+ * expressions of public CRDs have some hundred.
  */
 export const EXPRESSION_NODES_MAX = 4_000;
 
@@ -46,22 +48,25 @@ export const MESSAGE_EXPRESSION_BYTES_MAX = 5120;
 export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
 
 /**
- * Primitive steps (elements visited, thirty-two characters read or written) that one evaluation may take besides its cost, and some
- * twenty milliseconds. Kubernetes prices `size`, deep equality, `format` and searching by less than what they do, so cost alone
- * bounds neither time nor memory. An evaluation is charged its steps in the budget of its object where they are more than its cost.
+ * Primitive steps (elements visited, thirty-two characters read or written) that one evaluation may
+ * take besides its cost: some twenty milliseconds. Kubernetes' costs of `size`, deep equality,
+ * `format` and searching are lower than their work, so cost alone bounds neither time nor memory.
+ * An evaluation is charged its steps in the budget of its object where they are more than its cost.
  */
 export const EVALUATION_STEPS_MAX = 500_000;
 
-/** Cost and steps after which a loop rests: part of a millisecond. */
-export const PIECE_WORK_MAX = 20_000;
+/** Cost and steps after which a loop yields: part of a millisecond. */
+export const WORK_PER_YIELD_MAX = 20_000;
 
-/** The same for what a compilation does with the literals of its expression: patterns above all. */
+/**
+ * The same for the validation of an expression's literals during compilation: patterns above all.
+ */
 export const COMPILATION_STEPS_MAX = 1_200_000;
 
 /** Longest string or list that one call may build, in UTF-16 units or elements. */
 export const RESULT_ELEMENTS_MAX = REQUEST_BYTES_MAX;
 
-/** Comprehension steps between two looks at the embedder's interrupt signal. */
+/** Comprehension steps between two polls of the embedder's interrupt signal. */
 export const INTERRUPT_CHECK_STEPS = 100;
 
 /** Longest regular expression that is compiled, in UTF-16 units. */

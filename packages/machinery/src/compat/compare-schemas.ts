@@ -1,5 +1,5 @@
 /**
- * Whether objects of one schema are welcome under another, and which schema suits both.
+ * Whether objects of one schema are valid under another, and the common schema of both.
  *
  * The promise: a document that passes `common` passes both. It holds because every rule either keeps the stricter of two limits or reports
  * that it cannot; a construct without a rule is reported as unknown, and unknown counts as no.
@@ -16,7 +16,7 @@ import { intersect } from "./intersect.ts";
 
 export interface Comparison {
   readonly verdict: "compatible" | "narrowable" | "incompatible";
-  /** What both allow; undefined when incompatible. */
+  /** The common schema; undefined when incompatible. */
   readonly common: SchemaProps | undefined;
   readonly findings: readonly Finding[];
 }
@@ -34,7 +34,10 @@ export function compareSchemas(existing: SchemaProps, next: SchemaProps): Compar
   return { verdict, common, findings: findings.list };
 }
 
-/** A default of the existing schema may have become forbidden. It is left out then: clients have to say what they want. */
+/**
+ * A default of the existing schema may be invalid in the common one. It is removed then: clients
+ * have to set the field.
+ */
 function withValidDefaults(schema: SchemaProps, path: string, findings: Findings): SchemaProps {
   let { properties, items, additionalProperties } = schema;
   if (properties !== undefined) {

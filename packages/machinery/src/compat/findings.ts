@@ -1,22 +1,25 @@
 /**
- * What comparing two schemas brings to light, place by place.
+ * The findings of a comparison of two schemas, by path.
  *
- * `narrower` says that the common schema allows less than the existing one did; `incompatible` that nothing, or nothing useful, is allowed
- * by both; `unknown` that we cannot tell, which counts as no.
+ * `narrower` means that the common schema allows less than the existing one did; `incompatible`
+ * that the two have no useful common schema; `unknown` that the comparison is undecidable, which
+ * counts as incompatible.
  */
 export interface Finding {
   readonly kind: "narrower" | "incompatible" | "unknown";
-  /** Where: `.spec.template.containers[].ports`, or `.spec.labels{}` for the values of a map. */
+  /** The path: `.spec.template.containers[].ports`, or `.spec.labels{}` for the values of a map. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Beyond it findings of a kind are only counted: a schema of ten thousand fields can differ in each. */
+/**
+ * Further findings of a kind are only counted: a schema of ten thousand fields can differ in each.
+ */
 export const findingsMax = 200;
 
 export class Findings {
   readonly list: Finding[] = [];
-  /** Also of those that are not in the list. */
+  /** Including findings that are not in the list. */
   readonly counts = { narrower: 0, incompatible: 0, unknown: 0 };
 
   add(kind: Finding["kind"], path: string, message: string): void {

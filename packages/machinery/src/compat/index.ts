@@ -1,3 +1,6 @@
-/** Comparing the APIs of clusters: may an object of one live in the other, and what do all of them accept? */
+/**
+ * Compares the APIs of clusters: whether an object of one cluster is valid in another, and the
+ * common schema of all.
+ */
 export { type Comparison, compareSchemas } from "./compare-schemas.ts";
 export { type Finding, findingsMax } from "./findings.ts";

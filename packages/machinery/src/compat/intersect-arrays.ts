@@ -1,16 +1,16 @@
-/** Arrays: their items, how many, and how they are merged. */
+/** Arrays: their items, their number, and how they are merged. */
 import { itemSchema, type SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
 import { intersectCounts } from "./intersect-scalars.ts";
-import type { Intersection, MutableSchemaProps } from "./meeting.ts";
+import type { Intersection, MutableSchemaProps } from "./intersection.ts";
 
 export function intersectArrays(
   draft: MutableSchemaProps,
   next: SchemaProps,
   path: string,
-  meeting: Intersection,
+  intersection: Intersection,
 ): void {
-  const { findings } = meeting;
+  const { findings } = intersection;
   intersectCounts(draft, next, "minItems", "maxItems", path, findings);
   if (next.uniqueItems && !draft.uniqueItems) {
     draft.uniqueItems = true;
@@ -18,13 +18,14 @@ export function intersectArrays(
   }
   meetTopologies(draft, next, path, findings);
   const [was, is] = [itemSchema(draft), itemSchema(next)];
-  if (was !== undefined && is !== undefined) draft.items = meeting.intersect(was, is, `${path}[]`);
+  if (was !== undefined && is !== undefined)
+    draft.items = intersection.intersect(was, is, `${path}[]`);
   else if (is !== undefined || was !== undefined) {
     if (draft.type === "array") findings.unknown(path, "items are described on one side only");
   }
 }
 
-/** Two clusters that merge a list differently would make two things of one apply. */
+/** Two clusters that merge a list differently would have different results of one apply. */
 function meetTopologies(
   draft: MutableSchemaProps,
   next: SchemaProps,

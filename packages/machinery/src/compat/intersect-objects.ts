@@ -1,22 +1,23 @@
 /**
- * Objects: which members there are, which must be there, and what may be in them.
+ * Objects: their members, the required ones, and the schemas of members.
  *
- * A field that one side does not know is pruned there, which loses what a user wrote; so it is no part of the common schema.
+ * A field that one side does not declare is pruned there, which loses the user's value; so it is
+ * not part of the common schema.
  */
 import { additionalSchema, emptySchema, type SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
 import { intersectCounts } from "./intersect-scalars.ts";
-import type { Intersection, MutableSchemaProps } from "./meeting.ts";
+import type { Intersection, MutableSchemaProps } from "./intersection.ts";
 
 export function intersectObjects(
   draft: MutableSchemaProps,
   existing: SchemaProps,
   next: SchemaProps,
   path: string,
-  meeting: Intersection,
+  intersection: Intersection,
 ): void {
   if (draft.type !== "object") return;
-  const { findings } = meeting;
+  const { findings } = intersection;
   intersectCounts(draft, next, "minProperties", "maxProperties", path, findings);
   if ((draft.mapType ?? "granular") !== (next.mapType ?? "granular"))
     findings.incompatible(path, "x-kubernetes-map-type changed");
@@ -28,11 +29,11 @@ export function intersectObjects(
     if (side.maxProperties !== undefined && hasDefaults(side))
       findings.unknown(path, "defaults may add more fields than maxProperties allows");
   }
-  meetMembers(draft, existing, next, path, meeting);
+  meetMembers(draft, existing, next, path, intersection);
   meetRequired(draft, existing, next, path, findings);
 }
 
-/** What a schema allows under a name that it does not list. */
+/** The schema for a name that is not declared. */
 type Others = SchemaProps | "anything" | "nothing";
 
 function othersOf(schema: SchemaProps): Others {
@@ -50,9 +51,9 @@ function meetMembers(
   existing: SchemaProps,
   next: SchemaProps,
   path: string,
-  meeting: Intersection,
+  intersection: Intersection,
 ): void {
-  const { findings } = meeting;
+  const { findings } = intersection;
   const [was, is] = [othersOf(existing), othersOf(next)];
   const properties = new Map<string, SchemaProps>();
   for (const [name, property] of existing.properties ?? []) {
@@ -62,22 +63,24 @@ function meetMembers(
     else
       properties.set(
         name,
-        other === "anything" ? property : meeting.intersect(property, other, `${path}.${name}`),
+        other === "anything"
+          ? property
+          : intersection.intersect(property, other, `${path}.${name}`),
       );
   }
   if (was !== "nothing") {
     for (const [name, property] of next.properties ?? []) {
       if (existing.properties?.has(name)) continue;
       const allowed = was === "anything" ? anything : was;
-      properties.set(name, meeting.intersect(allowed, property, `${path}.${name}`));
+      properties.set(name, intersection.intersect(allowed, property, `${path}.${name}`));
     }
   }
-  meetOthers(draft, was, is, path, meeting);
+  meetOthers(draft, was, is, path, intersection);
   const isEmptied = properties.size === 0 && (existing.properties?.size ?? 0) > 0;
   if (isEmptied && is === "nothing") findings.incompatible(path, "no field is known on both sides");
   const isListed = existing.properties !== undefined || properties.size > 0;
   draft.properties = isListed ? properties : undefined;
-  // Structural schemas list members or describe them all, not both.
+  // Structural schemas either list members or describe all of them, not both.
   if (properties.size > 0 && typeof draft.additionalProperties === "object")
     findings.unknown(path, "fields are listed on one side, and described as a whole on the other");
 }
@@ -87,9 +90,9 @@ function meetOthers(
   was: Others,
   is: Others,
   path: string,
-  meeting: Intersection,
+  intersection: Intersection,
 ): void {
-  const { findings } = meeting;
+  const { findings } = intersection;
   if (was === "nothing" || is === "anything") return;
   const close = () => {
     draft.additionalProperties = undefined;
@@ -102,7 +105,7 @@ function meetOthers(
     close();
     draft.additionalProperties = is;
     findings.narrower(path, "all fields must be of one form now");
-  } else draft.additionalProperties = meeting.intersect(was, is, `${path}{}`);
+  } else draft.additionalProperties = intersection.intersect(was, is, `${path}{}`);
 }
 
 function meetRequired(
@@ -123,7 +126,7 @@ function meetRequired(
   }
   const required = existing.required.filter(isThere);
   for (const name of next.required) {
-    // A server fills in its defaults before it looks for what is missing.
+    // A server applies its defaults before it checks required members.
     if (required.includes(name) || hasDefault(next, name)) continue;
     if (isThere(name)) {
       required.push(name);

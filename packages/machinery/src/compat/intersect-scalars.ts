@@ -1,8 +1,8 @@
-/** Limits on numbers and texts: the stricter one of two holds. */
+/** Limits of numbers and texts: the stricter one of two applies. */
 import { jsonEqual } from "../json/index.ts";
 import { emptySchema, type SchemaProps, schemaToJson } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
-import type { MutableSchemaProps } from "./meeting.ts";
+import type { MutableSchemaProps } from "./intersection.ts";
 
 type CountKeyword =
   | "maxLength"
@@ -107,7 +107,7 @@ function meetFormats(
   }
 }
 
-/** A pair of limits on how many there may be. */
+/** A pair of limits of a count. */
 export function intersectCounts(
   draft: MutableSchemaProps,
   next: SchemaProps,
@@ -138,7 +138,7 @@ function checkRange(
     findings.incompatible(path, `nothing is at least ${least} and at most ${most}`);
 }
 
-/** Whether the conditions on one side are those of the other. */
+/** Whether the conditions of one side equal those of the other. */
 export function isSameOrNarrower(
   has: SchemaProps | readonly SchemaProps[] | undefined,
   wanted: SchemaProps | readonly SchemaProps[],

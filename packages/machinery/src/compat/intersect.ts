@@ -1,11 +1,14 @@
-/** The schema of what two schemas allow, node by node. `existing` gives the form; `next` can only take away. */
+/**
+ * The intersection of two schemas, node by node. `existing` determines the form; `next` can only
+ * restrict it.
+ */
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { emptySchema, type SchemaProps, schemaToJson } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
 import { intersectArrays } from "./intersect-arrays.ts";
 import { intersectObjects } from "./intersect-objects.ts";
 import { intersectNumbers, intersectStrings, isSameOrNarrower } from "./intersect-scalars.ts";
-import type { Intersection, MutableSchemaProps } from "./meeting.ts";
+import type { Intersection, MutableSchemaProps } from "./intersection.ts";
 
 export function intersect(
   existing: SchemaProps,
@@ -13,11 +16,11 @@ export function intersect(
   path: string,
   findings: Findings,
 ): SchemaProps {
-  const meeting: Intersection = {
+  const intersection: Intersection = {
     findings,
     intersect: (one, other, at) => intersect(one, other, at, findings),
   };
-  // Whatever it is: an equal schema allows the same.
+  // Equal schemas allow the same values, whatever their keywords.
   if (existing === next || isEqual(existing, next)) return existing;
   if (existing.unsupported !== undefined || next.unsupported !== undefined) {
     findings.unknown(path, "keywords that are no part of structural schemas");
@@ -29,8 +32,8 @@ export function intersect(
   if (!isAnything(next) && !meetTypes(draft, next, path, findings)) return draft;
   intersectNumbers(draft, next, path, findings);
   intersectStrings(draft, next, path, findings);
-  intersectArrays(draft, next, path, meeting);
-  intersectObjects(draft, existing, next, path, meeting);
+  intersectArrays(draft, next, path, intersection);
+  intersectObjects(draft, existing, next, path, intersection);
   meetEnums(draft, next, path, findings);
   meetLogic(draft, next, path, findings);
   meetRules(draft, existing, next, path, findings);
@@ -41,7 +44,10 @@ export function intersect(
   return draft;
 }
 
-/** Anything meets something: something remains, unless there was more to say of anything. */
+/**
+ * Intersects a schema of any value with a specific one: the specific one, unless the other has
+ * further keywords.
+ */
 function intersectAnything(
   existing: SchemaProps,
   next: SchemaProps,
@@ -59,7 +65,7 @@ function isEqual(one: SchemaProps, other: SchemaProps): boolean {
   return jsonEqual(schemaToJson(one), schemaToJson(other));
 }
 
-/** No type, and nothing is pruned: any JSON is allowed, as far as the type goes. */
+/** No type, and nothing is pruned: any JSON is allowed, as far as the type is concerned. */
 function isAnything({ type, intOrString, preserveUnknownFields }: SchemaProps): boolean {
   return type === "" && !intOrString && preserveUnknownFields === true;
 }
@@ -68,7 +74,7 @@ function shownType({ type, intOrString }: SchemaProps): string {
   return intOrString ? "int-or-string" : type === "" ? "no type" : type;
 }
 
-/** False when the types have nothing in common, and comparing further makes no sense. */
+/** False when the types have nothing in common, and a further comparison makes no sense. */
 function meetTypes(
   draft: MutableSchemaProps,
   next: SchemaProps,
@@ -90,7 +96,7 @@ function meetTypes(
   findings.narrower(path, message);
   draft.type = next.type;
   draft.intOrString = false;
-  // What int-or-string is made of says nothing beyond the type.
+  // The alternatives of int-or-string add nothing to the type.
   if (was === "int-or-string" && isIntOrStringUnion(draft)) draft.anyOf = [];
   return true;
 }
@@ -161,7 +167,9 @@ function meetLogic(
   findings.narrower(path, "more conditions (allOf, anyOf, oneOf or not) hold now");
 }
 
-/** Inside of conditions, members must be named outside, too; whether they are is more than we can tell here. */
+/**
+ * Members inside of conditions must be declared outside, too; whether they are is undecidable here.
+ */
 function speaksOfValuesOnly(schema: SchemaProps): boolean {
   const { properties, items, additionalProperties, required, allOf, anyOf, oneOf, not } = schema;
   return (
@@ -174,7 +182,10 @@ function speaksOfValuesOnly(schema: SchemaProps): boolean {
   );
 }
 
-/** Rules in CEL: the same ones are fine, and fewer; others cannot be compared, and rules over members that went may not compile. */
+/**
+ * CEL rules: the same or fewer rules are compatible; others cannot be compared, and rules on
+ * removed members may not compile.
+ */
 function meetRules(
   draft: MutableSchemaProps,
   existing: SchemaProps,
@@ -210,7 +221,7 @@ function defaultsOf({
   return found.toSorted();
 }
 
-/** How many fields there are below a node: less after fields were dropped. */
+/** The number of fields below a node: less after fields were removed. */
 function membersOf({ properties, items, additionalProperties }: SchemaProps): number {
   let count = 0;
   for (const each of properties?.values() ?? []) count += 1 + membersOf(each);

@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonValue } from "./value.ts";
 
-/** Deep equality; the order of object members does not count, the order of array items does. `onMembers` is told how many of `a` were looked at. */
+/**
+ * Deep equality; the order of object members does not count, the order of array items does.
+ * `onMembers` is called with the number of compared members of `a`.
+ */
 export function jsonEqual(
   a: JsonValue | undefined,
   b: JsonValue | undefined,
@@ -8,7 +11,8 @@ export function jsonEqual(
 ): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
-    // A bigint and a number never stand for the same integer: the parser makes bigints only beyond 2^53.
+    // A bigint and a number never represent the same integer: the parser creates bigints only
+    // beyond 2^53.
     return false;
   }
   if (Array.isArray(a) || Array.isArray(b)) {

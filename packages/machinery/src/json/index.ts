@@ -1,9 +1,9 @@
 export { jsonEqual } from "./equal.ts";
-export { jsonDepthMax, skipString } from "./look.ts";
+export { jsonDepthMax, skipString } from "./json-scanner.ts";
 export { type ParsedText, type ParseOptions, parseJson, parseResumable } from "./parse.ts";
 export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
-export { stringifyResumable } from "./stringify-in-pieces.ts";
+export { stringifyResumable } from "./stringify-resumable.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
   cloneJson,

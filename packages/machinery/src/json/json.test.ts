@@ -20,7 +20,7 @@ import {
 import { duplicatesMax, parseLossless } from "./parse-lossless.ts";
 
 describe("parseJson", () => {
-  it("takes as many values as it is told, and not one more", () => {
+  it("parses as many values as its limit allows, and not one more", () => {
     const text = '{"a":[1,2,"x,y"],"b":{"c":null}}';
     assert.deepEqual(parseJson(text, { valuesMax: 7 }).value, JSON.parse(text));
     assert.throws(() => parseJson(text, { valuesMax: 6 }), {
@@ -29,7 +29,7 @@ describe("parseJson", () => {
     });
   });
 
-  it("takes as many members of one object as it is told, and not one more", () => {
+  it("parses as many members of one object as its limit allows, and not one more", () => {
     const text = '{"a":{"x":1,"y":2},"b":{"x":1,"y":2,"z":":"},"c":[{"x":1}]}';
     assert.deepEqual(parseJson(text, { membersMax: 3 }).value, JSON.parse(text));
     assert.throws(() => parseJson(text, { membersMax: 2 }), {
@@ -151,7 +151,7 @@ describe("parseJson", () => {
   });
 });
 
-describe("parseInPieces", () => {
+describe("parseResumable", () => {
   it("gives what parseJson gives, and refuses what it refuses", () => {
     const attempt = (parse: () => unknown): unknown => {
       try {
@@ -177,7 +177,7 @@ describe("parseInPieces", () => {
   });
 });
 
-describe("cloneInPieces", () => {
+describe("cloneResumable", () => {
   it("gives an equal value that shares nothing, __proto__ and all", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {

@@ -1,10 +1,11 @@
-/** Long texts in pieces, with pieces so short that every text is a long one. */
+/** Long texts with the resumable parser, with steps so short that every text is a long one. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { runSync } from "../base/index.ts";
 import { JsonSyntaxError, type JsonValue, jsonEqual, parseJson, parseResumable } from "./index.ts";
 import { parseLong } from "./parse-long.ts";
+import { parseLosslessResumable } from "./parse-lossless.ts";
 
 /** JSON with space in it, large integers, strange keys and members that stand twice. */
 const json = fc.letrec<{ value: string; object: string; array: string }>((tie) => {
@@ -44,7 +45,7 @@ function parsed(text: string): { value: JsonValue; duplicates: readonly string[]
 }
 
 describe("a long text", () => {
-  it("is in pieces what it is at once, in the same order", () => {
+  it("has the same value with the resumable parser as with the synchronous one, its members in the same order", () => {
     fc.assert(
       fc.property(container, limits, (text, pieces) => {
         const { value, duplicates } = parseJson(text);
@@ -117,6 +118,23 @@ describe("a long text", () => {
         assert.equal((error as Error).name, "JsonSyntaxError");
       }
       assert.ok(pieces > 100, `${pieces} pieces`);
+    }
+  });
+
+  it("leaves a number of a million digits to the parser that rests around it", () => {
+    for (const number of [`1.${"9".repeat(1_000_000)}`, "9".repeat(300_000)]) {
+      const text = `{"a":1,"n":${number},"b":[2]}`;
+      let longest = 0;
+      const measuring = (part: string) => {
+        longest = Math.max(longest, part.length);
+        return parseJson(part);
+      };
+      assert.equal(runSync(parseLong(text, measuring)), undefined);
+      assert.ok(longest < 17 << 10, `${longest} characters at once`);
+      const work = parseLosslessResumable(text);
+      assert.equal(work.next().done, false, "a rest between two looks at the number");
+      if (number.startsWith("9")) assert.throws(() => runSync(work), /cannot unmarshal number 999/);
+      else assert.deepEqual(runSync(work).value, { a: 1, n: 2, b: [2] });
     }
   });
 

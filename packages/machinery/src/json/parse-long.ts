@@ -1,26 +1,28 @@
 /**
- * Parsing a long JSON text in pieces: its containers are walked through, and what is in them is handed to the parser for short texts, some
- * kilobytes at a time.
+ * Parses a long JSON text resumably: its containers are scanned, and their members are passed to
+ * the parser for short texts, some kilobytes at a time.
  *
- * It gives up where it is not certain, on wrong syntax and on members that stand twice: then the text is parsed as a whole, which says what
- * is wrong, and in which words.
+ * It gives up on invalid syntax and on duplicate members: then the text is parsed at once, which
+ * has the exact error.
  */
 import { type Resumable, YieldCounter } from "../base/index.ts";
-import { skipString } from "./look.ts";
+import { skipString } from "./json-scanner.ts";
 import type { ParsedJson } from "./parse-lossless.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
 import { type JsonObject, type JsonValue, setMember } from "./value.ts";
 
 export interface ResumableParseLimits {
-  /** Characters that are parsed at once; a string is never cut. */
+  /** Characters that are parsed per step; a string is never cut. */
   readonly chars: number;
-  /** Members that are put into an object at once. */
+  /** Members that are added to an object per step. */
   readonly members: number;
 }
 
 const pieceDefaults: ResumableParseLimits = { chars: 16 << 10, members: 500 };
+/** Real numbers have some twenty characters. */
+const wordCharsMax = 16 << 10;
 
-/** Undefined when the text has to be parsed as a whole. `parseShort` throws for what is not JSON. */
+/** Undefined when the text has to be parsed at once. `parseShort` throws for invalid JSON. */
 export function* parseLong(
   text: string,
   parseShort: (text: string) => ParsedJson,
@@ -37,7 +39,9 @@ export function* parseLong(
 
 class GivenUp extends Error {}
 
-/** What is being filled: short entries come together, parsed, and long ones one by one. */
+/**
+ * The container that is being filled: short entries are parsed together, and long ones one by one.
+ */
 interface Container {
   readonly open: "{" | "[";
   readonly close: "}" | "]";
@@ -94,14 +98,14 @@ class LongParser {
     this.#at++;
     this.#space();
     if (this.#takes(close)) return;
-    /** Where the short entries begin that have not been parsed yet. */
+    /** The start of the short entries that have not been parsed yet. */
     let from = this.#at;
     for (let to = from, isLast = false; !isLast; ) {
       const entryAt = this.#at;
       const key = open === "{" ? this.#key() : "";
       const isShort = this.#skipsShort();
       if (!isShort) {
-        // To find that out took a look at as much as is parsed at once, and there may be one such in the other.
+        // Detecting it scanned as much as is parsed per step, and such values may be nested.
         yield;
         if (entryAt > from) yield* this.#addShort(container, from, to);
         container.addLong(key === "" ? "" : this.#string(key), yield* this.#long());
@@ -122,7 +126,7 @@ class LongParser {
     yield;
   }
 
-  /** What is written between quotes. */
+  /** The raw text between quotes. */
   #string(written: string): string {
     return (this.#parse(`[${written}]`) as readonly string[])[0] ?? "";
   }
@@ -137,7 +141,7 @@ class LongParser {
     throw new GivenUp();
   }
 
-  /** Goes to the value of a member; the key as it is written. */
+  /** Moves to the value of a member; returns the raw key. */
   #key(): string {
     if (this.#text[this.#at] !== '"') throw new GivenUp();
     const from = this.#at;
@@ -149,7 +153,7 @@ class LongParser {
     return this.#text.slice(from, to);
   }
 
-  /** Goes to the end of the value if that is near. */
+  /** Moves to the end of the value if it is near. */
   #skipsShort(): boolean {
     const text = this.#text;
     const first = text.charCodeAt(this.#at);
@@ -169,10 +173,14 @@ class LongParser {
     return false;
   }
 
-  /** Numbers, true, false and null: whatever stands before the next comma, bracket or space. */
+  /**
+   * Numbers, true, false and null: the text up to the next comma, bracket or space. The lossless
+   * parser, which yields, parses numbers of thousands of digits.
+   */
   #skipsWord(): true {
     const from = this.#at;
     for (; this.#at < this.#text.length; this.#at++) {
+      if (this.#at - from > wordCharsMax) throw new GivenUp();
       const code = this.#text.charCodeAt(this.#at);
       if (code === 0x2c || code === 0x7d || code === 0x5d || code <= 0x20) break;
     }

@@ -1,16 +1,21 @@
 /**
- * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints, refuses what no double holds, and names duplicate members.
+ * The slow, exact JSON parser: keeps integers beyond 2^53 as bigints, rejects numbers that exceed a
+ * double, and reports duplicate members.
  *
- * Strings and numbers are cut out by position and handed to V8, so that escapes and floats mean the same in both parsers.
+ * Strings and numbers are cut out by position and passed to V8, so that escapes and floats have the
+ * same meaning in both parsers.
  */
 import { type Resumable, runSync, YieldCounter } from "../base/index.ts";
-import { skipString } from "./look.ts";
+import { skipString } from "./json-scanner.ts";
 import { JsonSyntaxError } from "./syntax-error.ts";
 import { type JsonValue, setMember } from "./value.ts";
 
 export interface ParsedJson {
   readonly value: JsonValue;
-  /** Paths such as `spec.replicas` of members that stand twice, the first hundred of them; the last member counts. */
+  /**
+   * Paths such as `spec.replicas` of duplicate members, the first hundred of them; the last member
+   * counts.
+   */
   readonly duplicates: readonly string[];
 }
 
@@ -18,31 +23,36 @@ export function parseLossless(text: string): ParsedJson {
   return runSync(parseLosslessResumable(text));
 }
 
-/** The same with rests. */
+/** The same, resumably. */
 export function* parseLosslessResumable(text: string): Resumable<ParsedJson> {
   const parser = new LosslessParser(text);
   return { value: yield* parser.parseDocument(), duplicates: parser.duplicates };
 }
 
-/** Duplicates that are named, and characters of each: a text can have as many as values, each below a name as long as itself. */
+/**
+ * The reported duplicates, and the characters of each: a text can have as many duplicates as
+ * values, each below a name as long as itself.
+ */
 export const duplicatesMax = 100;
 export const duplicateCharactersMax = 1000;
 
-/** Values between two rests. */
+/** Values between two yields. */
 const valuesPerPiece = 200;
-/** An integer with more digits is none of 64 bits; to read it exactly takes the square of its length. */
+/** An integer with more digits exceeds 64 bits; parsing it exactly takes quadratic time. */
 const exactDigitsMax = 20;
 
 const numberPattern = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 const spacePattern = /[ \t\n\r]*/y;
-/** Characters of a number that are quoted when it is refused. */
+/** The parser yields before and after it parses a longer number. */
+const longNumberChars = 16 << 10;
+/** Characters of a rejected number that are quoted. */
 const numberCharsMax = 100;
 const int64Max = 2n ** 63n - 1n;
 
 class LosslessParser {
   readonly duplicates: string[] = [];
   readonly #text: string;
-  /** Where the parser is; written out only for duplicates. */
+  /** The parser's position; formatted only for duplicates. */
   readonly #path: (string | number)[] = [];
   readonly #pace = new YieldCounter(valuesPerPiece);
   #at = 0;
@@ -75,7 +85,7 @@ class LosslessParser {
       case "n":
         return this.#word("null", null);
       default:
-        return this.#number();
+        return yield* this.#number();
     }
   }
 
@@ -132,25 +142,27 @@ class LosslessParser {
     try {
       return JSON.parse(text) as string;
     } catch (error) {
-      // Every escape and control character was let through.
+      // Every escape and control character was accepted.
       throw new JsonSyntaxError(error instanceof Error ? error.message : String(error), {
         cause: error,
       });
     }
   }
 
-  #number(): number | bigint {
+  *#number(): Resumable<number | bigint> {
     const text = this.#match(numberPattern);
+    // Each look at millions of digits takes milliseconds.
+    if (text.length > longNumberChars) yield;
     const value = Number(text);
-    // In Go's words; a double would become null when it is written.
+    // Go's text; the double would be Infinity, which JSON writes as null.
     if (!Number.isFinite(value)) {
       const shown = text.length > numberCharsMax ? `${text.slice(0, numberCharsMax)}…` : text;
       throw new JsonSyntaxError(
         `json: cannot unmarshal number ${shown} into Go value of type float64`,
       );
     }
-    if (Number.isSafeInteger(value) || /[.eE]/.test(text)) return value;
-    if (text.length > exactDigitsMax) return value;
+    if (Number.isSafeInteger(value) || text.length > exactDigitsMax) return value;
+    if (/[.eE]/.test(text)) return value;
     const exact = BigInt(text);
     return exact <= int64Max && exact >= -int64Max - 1n ? exact : value;
   }

@@ -1,28 +1,31 @@
 /**
- * Parsing JSON from strangers: V8's parser behind one cheap look at the text.
+ * Parses untrusted JSON: V8's parser after one cheap scan of the text.
  *
- * The look finds what V8 would get wrong or let through: integers that a double cannot hold, nesting deeper than anything that
- * walks the value recursively can bear, and duplicate members (by count: text members against parsed members). Only a text that
- * has one of the first two, or the third, takes the slow way.
+ * The scan finds what V8 would get wrong or accept: integers that exceed a double, nesting deeper
+ * than recursive code can process, and duplicate members (by count: scanned members against parsed
+ * members). Only such a text takes the slow path.
  */
 import type { Resumable } from "../base/index.ts";
-import { JsonScanner, jsonDepthMax } from "./look.ts";
+import { JsonScanner, jsonDepthMax } from "./json-scanner.ts";
 import { parseLong } from "./parse-long.ts";
 import { type ParsedJson, parseLossless, parseLosslessResumable } from "./parse-lossless.ts";
 import { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 import { isJsonObject, type JsonValue } from "./value.ts";
 
 export interface ParseOptions {
-  /** Values (objects, arrays and what is in them) that the text may have. */
+  /** The maximum number of values (objects, arrays and their members) of the text. */
   readonly valuesMax?: number;
-  /** Members that one object may have: objects with very many are slow to make and to walk. */
+  /**
+   * The maximum number of members of one object: objects with very many are slow to create and to
+   * iterate over.
+   */
   readonly membersMax?: number;
-  /** Containers within each other, where fewer are expected than this process can bear. */
+  /** The maximum nesting depth, where the caller expects less than the process supports. */
   readonly depthMax?: number;
 }
 
 export interface ParsedText extends ParsedJson {
-  /** Values that the text has; those of members that stand twice are counted twice. */
+  /** The number of values of the text; those of duplicate members are counted twice. */
   readonly values: number;
 }
 
@@ -34,12 +37,12 @@ export function parseJson(text: string, options: ParseOptions = {}): ParsedText 
   return parseWhole(text, look);
 }
 
-/** Texts up to here are parsed at once. */
+/** Texts up to this length are parsed at once. */
 const shortChars = 32 << 10;
-/** So much of a longer one is looked at in a piece. */
+/** Characters of a longer text that are scanned per step. */
 const lookChars = 128 << 10;
 
-/** The same for a text that may be long, in pieces. */
+/** The same for a text that may be long, resumably. */
 export function* parseResumable(text: string, options: ParseOptions = {}): Resumable<ParsedText> {
   if (text.length <= shortChars) return parseJson(text, options);
   const look = new JsonScanner();
@@ -62,7 +65,7 @@ function parseWhole(text: string, look: JsonScanner): ParsedText {
   return { ...parseLossless(text), values };
 }
 
-/** One for all looks that are taken at once, which do not overlap. */
+/** One scanner for all synchronous scans, which do not overlap. */
 const sharedWidth = new Uint32Array(jsonDepthMax + 1);
 
 function refuseBeyond(look: JsonScanner, { valuesMax, membersMax, depthMax }: ParseOptions): void {
@@ -77,7 +80,10 @@ function refuseBeyond(look: JsonScanner, { valuesMax, membersMax, depthMax }: Pa
     throw new JsonTooManyValuesError("levels", depthMax);
 }
 
-/** Undefined when it is no JSON: the other parser says what is wrong, in words that are the same for long texts. */
+/**
+ * Undefined for invalid JSON: the other parser reports the error, with the same text for long
+ * inputs.
+ */
 function parsePlain(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;

@@ -1,9 +1,11 @@
-/** The text is not JSON, or not JSON that this process is willing to hold. */
+/** The text is not JSON, or exceeds the limits of this process. */
 export class JsonSyntaxError extends Error {
   override readonly name = "JsonSyntaxError";
 }
 
-/** The text has more values, or more of them in one object, or deeper ones, than the caller is willing to look at. */
+/**
+ * The text has more values, more members in one object, or deeper nesting than the caller allows.
+ */
 export class JsonTooManyValuesError extends Error {
   override readonly name = "JsonTooManyValuesError";
   readonly dimension: "values" | "members" | "levels";

@@ -1,5 +1,5 @@
 /**
- * JSON as tenants send it: values, and the only safe ways to put their keys into objects.
+ * JSON from tenants: values, and the only safe ways to put their keys into objects.
  *
  * Integers beyond 2^53 are `bigint`s (see parse.ts), so that an int64 survives a round trip.
  */
@@ -16,12 +16,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The own property, never something inherited: `member({}, "constructor")` is undefined. */
+/** The own property, never an inherited one: `member({}, "constructor")` is undefined. */
 export function member(object: JsonObject, key: string): JsonValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Sets an own property whatever its name is; plain assignment of `__proto__` would change the prototype. */
+/** Sets an own property of any name; plain assignment of `__proto__` would change the prototype. */
 export function setMember(
   object: { [key: string]: JsonValue },
   key: string,
@@ -40,7 +40,8 @@ export function setMember(
 }
 
 /**
- * A copy whose members are shared. Not by `{ ...object }`, after which V8 makes a hidden class of its own for every member that the copy gets: see `withMember`.
+ * A shallow copy. Not by `{ ...object }`, after which V8 creates a hidden class for every member
+ * that is added to the copy: see `withMember`.
  */
 export function shallowCopy(object: JsonObject): { [key: string]: JsonValue } {
   const copy: { [key: string]: JsonValue } = {};
@@ -49,8 +50,9 @@ export function shallowCopy(object: JsonObject): { [key: string]: JsonValue } {
 }
 
 /**
- * A copy with one more member, behind the others. Not by `{ ...object, [name]: value }`: V8 makes a hidden class of its own for every object that gets a new member
- * behind a spread, which costs more than the copy, and everything that reads such an object looks its members up anew.
+ * A copy with one more member at the end. Not by `{ ...object, [name]: value }`: V8 creates a
+ * hidden class for every object that gets a new member after a spread, which costs more than the
+ * copy, and every read of such an object misses the inline caches.
  */
 export function withMember(
   object: JsonObject,
@@ -62,7 +64,7 @@ export function withMember(
   return copy;
 }
 
-/** A deep copy without shared parts. The depth is that of the value, which the parser has bounded. */
+/** A deep copy without shared parts. The parser has bounded the depth of the value. */
 export function cloneJson<Value extends JsonValue>(value: Value): Value {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(cloneJson) as unknown as Value;
@@ -72,7 +74,7 @@ export function cloneJson<Value extends JsonValue>(value: Value): Value {
   return copy as unknown as Value;
 }
 
-/** The same, with a rest after every few thousand values. */
+/** The same, yielding after every few thousand values. */
 export function* cloneResumable<Value extends JsonValue>(
   value: Value,
   piece = { left: clonedAtOnce },
@@ -106,7 +108,10 @@ export interface ValueLimits {
   readonly membersMax: number;
 }
 
-/** Which limit a value is beyond, in words for people; undefined if none. Looks at no more than is needed to tell. */
+/**
+ * The limit that a value exceeds, as a text for users; undefined if none. Reads no more of the
+ * value than needed.
+ */
 export function exceededLimit(
   value: JsonValue,
   { valuesMax, membersMax }: ValueLimits,

@@ -2,7 +2,7 @@ import type { FieldError } from "../status/index.ts";
 
 /**
  * A message is hundreds of bytes long, a wrong label takes ten: without a limit a small request
- * would make a huge answer. Kubernetes reports all; nobody reads more than these.
+ * would have a huge response. Kubernetes reports all; the first ones are enough for users.
  */
 export const errorsPerFieldMax = 100;
 
@@ -12,7 +12,7 @@ export function collectErrors<Item>(
   errorsOf: (item: Item, index: number) => readonly FieldError[],
 ): FieldError[] {
   const errors: FieldError[] = [];
-  // Counted, not iterated: on the path of every write.
+  // Counted, not iterated: this is on the path of every write.
   for (let i = 0; i < items.length; i++) {
     const found = errorsOf(items[i] as Item, i);
     if (found.length > 0) errors.push(...found);

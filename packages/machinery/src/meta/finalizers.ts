@@ -1,4 +1,4 @@
-/** Finalizers: names of those who must act before an object may go. */
+/** Finalizers: names of controllers that must act before an object is removed. */
 import { qualifiedNameErrors } from "../names/index.ts";
 import { type FieldError, fieldError, quote } from "../status/index.ts";
 import { collectErrors, errorsPerFieldMax } from "./collect-errors.ts";
@@ -31,7 +31,10 @@ export function standardFinalizerErrors(
   );
 }
 
-/** Warnings for custom resources, where other names are legal and unwise. The first hundred finalizers are looked at. */
+/**
+ * Warnings for custom resources, where other names are legal and unwise. The first hundred
+ * finalizers are checked.
+ */
 export function finalizerWarnings(
   finalizers: readonly string[] | null | undefined,
   field = "metadata.finalizers",

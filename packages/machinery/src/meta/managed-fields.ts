@@ -1,4 +1,4 @@
-/** The outer form of managedFields; what is inside fieldsV1 is the business of server-side apply. */
+/** Validates the outer form of managedFields; server-side apply reads the content of fieldsV1. */
 import { utf8Length } from "../names/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { collectErrors } from "./collect-errors.ts";
@@ -14,9 +14,12 @@ export function managedFieldsErrors(
   return collectErrors(entries, (entry, i) => entryErrors(entry, `${field}[${i}]`));
 }
 
-/** The name of a field manager, from a query or from an entry. "" is no error: it means "not given". */
+/**
+ * Validates the name of a field manager, from a query or from an entry. "" is no error: it means
+ * "not given".
+ */
 export function fieldManagerErrors(manager: string, field: string): FieldError[] {
-  // Each error below repeats the name, so a long one is not looked at any further.
+  // Each error below repeats the name, so a long name is not checked any further.
   if (utf8Length(manager) > fieldManagerBytesMax)
     return [fieldError.tooLong(field, fieldManagerBytesMax)];
   const errors: FieldError[] = [];

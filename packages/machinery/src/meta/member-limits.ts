@@ -1,6 +1,7 @@
 /**
- * How many labels, finalizers, owners and managers an object may have. Kubernetes bounds them by the size of a request alone; each of
- * them is judged, owned by managers and acted on by control loops, one by one.
+ * The maximum number of labels, finalizers, owners and managers of an object. Kubernetes bounds
+ * them by the size of a request alone; each of them is validated, owned by managers and processed
+ * by controllers individually.
  */
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { ObjectMeta } from "./types.ts";
@@ -10,7 +11,10 @@ export const finalizersMax = 1_000;
 export const ownerReferencesMax = 1_000;
 export const managersMax = 2_000;
 
-/** Undefined when there are few enough of all of them to be looked at. An object that has more already may keep them. */
+/**
+ * Undefined when none of the limits is exceeded. An object that already exceeds a limit may keep
+ * its members.
+ */
 export function memberLimitErrors(
   meta: ObjectMeta,
   field: string,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runSync } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import { dnsSubdomainErrors } from "../names/index.ts";
 import { formatFieldError } from "../status/index.ts";
@@ -312,14 +313,14 @@ describe("deduplicateOwnerReferences", () => {
 
   it("keeps references that differ in anything", () => {
     const references = [owner, other, { ...owner, controller: false }, { ...owner, name: "s" }];
-    const result = deduplicateOwnerReferences(references);
+    const result = runSync(deduplicateOwnerReferences(references));
     assert.equal(result.ownerReferences, references);
     assert.equal(result.warning, undefined);
   });
 
   it("removes repeats and names their uids", () => {
     const references = [owner, other, { ...owner, controller: null }, other];
-    assert.deepEqual(deduplicateOwnerReferences(references), {
+    assert.deepEqual(runSync(deduplicateOwnerReferences(references)), {
       ownerReferences: [owner, other],
       warning:
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u1, u2",
@@ -327,13 +328,27 @@ describe("deduplicateOwnerReferences", () => {
   });
 
   it("says so when mutating admission made the repeats", () => {
-    const { warning } = deduplicateOwnerReferences([owner, owner], {
-      afterMutatingAdmission: true,
-    });
+    const work = deduplicateOwnerReferences([owner, owner], { afterMutatingAdmission: true });
+    const { warning } = runSync(work);
     assert.equal(
       warning,
       ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u1",
     );
+  });
+
+  it("rests between every few hundred of them", () => {
+    const references = Array.from({ length: 40_000 }, (_, i) => ({ ...owner, uid: `u${i % 7}` }));
+    const work = deduplicateOwnerReferences(references);
+    let rests = 0;
+    for (;;) {
+      const { done, value } = work.next();
+      if (done === true) {
+        assert.equal(value.ownerReferences.length, 7);
+        break;
+      }
+      rests++;
+    }
+    assert.ok(rests >= 40, `${rests} rests`);
   });
 });
 

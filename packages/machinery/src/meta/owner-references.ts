@@ -1,4 +1,5 @@
-/** Owner references: whose deletion takes the object along. */
+/** Owner references: the object is deleted with its owners. */
+import { type Resumable, YieldCounter } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { collectErrors } from "./collect-errors.ts";
 import type { OwnerReference } from "./types.ts";
@@ -17,22 +18,28 @@ export interface DeduplicatedOwnerReferences {
   readonly warning: string | undefined;
 }
 
-/** Removes repeats of the same reference. References to one owner that differ in anything stay. */
-export function deduplicateOwnerReferences(
+/** References that are compared between two yields to the event loop. */
+const comparedAtOnce = 500;
+
+/**
+ * Removes duplicates of the same reference. References to one owner that differ in any field stay.
+ * A body may have tens of thousands before the validation rejects their number.
+ */
+export function* deduplicateOwnerReferences(
   references: readonly OwnerReference[],
   options: { readonly afterMutatingAdmission?: boolean } = {},
-): DeduplicatedOwnerReferences {
+): Resumable<DeduplicatedOwnerReferences> {
   const seen = new Set<string>();
+  const ownerReferences: OwnerReference[] = [];
   const removedUids: string[] = [];
-  const ownerReferences = references.filter((reference) => {
+  const pace = new YieldCounter(comparedAtOnce);
+  for (const reference of references) {
+    if (pace.isTime()) yield;
     const text = JSON.stringify(decoded(reference));
-    if (!seen.has(text)) {
-      seen.add(text);
-      return true;
-    }
-    removedUids.push(reference.uid);
-    return false;
-  });
+    if (seen.has(text)) removedUids.push(reference.uid);
+    else ownerReferences.push(reference);
+    seen.add(text);
+  }
   if (removedUids.length === 0) return { ownerReferences: references, warning: undefined };
   const when = options.afterMutatingAdmission === true ? " after mutating admission happens" : "";
   return {
@@ -41,7 +48,10 @@ export function deduplicateOwnerReferences(
   };
 }
 
-/** The members that count, in the order in which Kubernetes shows them. What a client left out is empty. */
+/**
+ * The fields that count, in the order in which Kubernetes shows them. Fields that a client omitted
+ * are empty.
+ */
 function decoded(sent: OwnerReference): OwnerReference {
   const { apiVersion = "", kind = "", name = "", uid = "", controller, blockOwnerDeletion } = sent;
   return {
@@ -63,7 +73,7 @@ function referenceErrors(reference: OwnerReference, field: string): FieldError[]
   if (kind === "") errors.push(fieldError.invalid(`${field}.kind`, kind, "must not be empty"));
   if (name === "") errors.push(fieldError.invalid(`${field}.name`, name, "must not be empty"));
   if (uid === "") errors.push(fieldError.invalid(`${field}.uid`, uid, "must not be empty"));
-  // An event lives for an hour; nothing should die with it.
+  // An Event lives for an hour; no object should be deleted with it.
   if (group === "" && version === "v1" && kind === "Event")
     errors.push(
       fieldError.invalid(field, reference, "/v1, Kind=Event is disallowed from being an owner"),

@@ -1,8 +1,8 @@
 /**
  * Validation of metadata, with the field errors of Kubernetes 1.36.
  *
- * The members have the right JSON types already; the decoder sees to that. Not here: resourceVersion, which is
- * checked where the stored object is known, and the stripping of what clients may not set.
+ * The decoder guarantees the JSON types of the members. Not here: resourceVersion, which is checked
+ * where the stored object is known, and the removal of fields that clients may not set.
  */
 import type { JsonValue } from "../json/index.ts";
 import { dnsLabelErrors, type NameErrors } from "../names/index.ts";
@@ -18,13 +18,19 @@ export interface ObjectMetaRules {
   readonly isNamespaced: boolean;
   /** The rule for names of this kind of object. */
   readonly nameErrors: NameErrors;
-  /** Where the metadata is; `metadata` unless it is nested, as in a Pod template. */
+  /** The path of the metadata; `metadata` unless it is nested, as in a Pod template. */
   readonly field?: string;
-  /** Built-in kinds refuse a finalizer like `foo`; custom resources only warn (see finalizerWarnings). */
+  /**
+   * Built-in kinds reject a finalizer like `foo`; custom resources only warn (see
+   * finalizerWarnings).
+   */
   readonly requireQualifiedFinalizers?: boolean;
 }
 
-/** Checks the metadata of an object to be created. A name has been generated already if one was asked for. */
+/**
+ * Validates the metadata of an object to be created. The name is already generated if
+ * `generateName` was set.
+ */
 export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules): FieldError[] {
   const field = rules.field ?? "metadata";
   const tooMany = memberLimitErrors(meta, field);
@@ -43,7 +49,7 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules): Fi
   ];
 }
 
-/** Most objects lack most of these: what is not there is not looked at. */
+/** Most objects lack most of these: absent members are skipped. */
 const none: readonly FieldError[] = [];
 
 function isAbsent(member: unknown): member is null | undefined {
@@ -53,8 +59,8 @@ function isAbsent(member: unknown): member is null | undefined {
 export type ObjectMetaUpdateRules = Pick<ObjectMetaRules, "field" | "requireQualifiedFinalizers">;
 
 /**
- * Checks the new state of an object against the old one. Names of finalizers are not checked again, as in
- * Kubernetes: an object with an odd one can still be changed.
+ * Validates the new state of an object against the old one. Names of finalizers are not validated
+ * again, as in Kubernetes: an object with an odd finalizer can still be changed.
  */
 export function validateObjectMetaUpdate(
   updated: ObjectMeta,
@@ -162,7 +168,7 @@ function qualifiedFinalizerErrors(
     : [];
 }
 
-/** An object that is going away must not be held back by someone new. */
+/** A terminating object must not get new finalizers. */
 function newFinalizerErrors(updated: ObjectMeta, old: ObjectMeta, field: string): FieldError[] {
   if ((old.deletionTimestamp ?? "") === "") return [];
   const known = new Set(old.finalizers ?? []);

@@ -1,8 +1,8 @@
-/** Turns a `generateName` into a name, as every API server does it. */
+/** Generates a name from `generateName`, as every API server does. */
 import type { Random } from "../base/index.ts";
 import { utf8Length } from "./utf8-length.ts";
 
-/** No vowels and no 0, 1, 3: the suffix spells no words and no digit is taken for a letter. */
+/** No vowels and no 0, 1, 3: the suffix spells no words, and no digit looks like a letter. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
 /** With the suffix this makes 63 bytes, the length of a DNS label. */

@@ -1,7 +1,8 @@
 /**
- * Keys and values of labels. Annotation keys, finalizers and condition types are qualified names too.
+ * Validation of keys and values of labels. Annotation keys, finalizers and condition types are
+ * qualified names, too.
  *
- * These texts say `bytes` where object names say `characters`; that is how Kubernetes 1.36 has them.
+ * These texts say `bytes` where those of object names say `characters`, as in Kubernetes 1.36.
  */
 import { patternMessage, qualifyingPrefixErrors } from "./name-errors.ts";
 import { utf8Length } from "./utf8-length.ts";

@@ -1,8 +1,9 @@
 /**
- * What is wrong with a name, in the words of Kubernetes 1.36. An empty array means: nothing.
+ * Validation of names, with the texts of Kubernetes 1.36. An empty array means that the name is
+ * valid.
  *
- * The patterns are both checked and shown in the messages. None of them backtracks more than once over its input,
- * so a name of a megabyte costs a linear scan.
+ * The patterns are both checked and shown in the messages. None of them backtracks more than once
+ * over its input, so a name of a megabyte costs a linear scan.
  */
 import { utf8Length } from "./utf8-length.ts";
 
@@ -107,7 +108,7 @@ function dnsErrors(name: string, rule: NameRule, unit: LengthUnit = "characters"
   return rule.regExp.test(name) ? errors : [...errors, rule.message];
 }
 
-/** Bytes are what is counted in both cases; the word depends on which text of Kubernetes it is. */
+/** Bytes are counted in both cases; the word depends on Kubernetes' text. */
 type LengthUnit = "characters" | "bytes";
 
 function tooLongErrors(name: string, bytesMax: number, unit: LengthUnit = "characters"): string[] {
@@ -119,7 +120,10 @@ function parentDirectoryErrors(key: string): string[] {
   return key.startsWith("..") ? ["must not start with '..'"] : [];
 }
 
-/** Kubernetes drops the character before the dash too; kept, since clients see which prefixes pass. */
+/**
+ * Kubernetes drops the character before the dash, too; this keeps that, since clients see which
+ * prefixes pass.
+ */
 function maskIfPrefix(name: string, options: NameOptions): string {
   const isMasked = options.isPrefix === true && name.length > 1 && name.endsWith("-");
   return isMasked ? `${name.slice(0, -2)}a` : name;

@@ -1,10 +1,16 @@
-/** Reads a JSON patch (RFC 6902): checks its shape and reports what strict field validation wants to know. */
+/**
+ * Parses a JSON patch (RFC 6902): validates its form and reports the findings of strict field
+ * validation.
+ */
 import { isJsonObject, type JsonObject, type JsonValue, type ParsedJson } from "../json/index.ts";
 import { PatchError } from "./patch-error.ts";
 
 export const jsonPatchOperationsMax = 10_000;
 
-/** An operation as sent. Whether `op` is known and `path` is there is found out when it is its turn, as upstream does. */
+/**
+ * An operation as sent. Whether `op` is known and `path` is set is checked when the operation is
+ * applied, as upstream does.
+ */
 export interface JsonPatchOperation {
   readonly op?: string;
   readonly path?: string;

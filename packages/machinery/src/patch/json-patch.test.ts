@@ -21,7 +21,7 @@ function check(document: JsonValue, operations: JsonValue): JsonValue {
   return patched;
 }
 
-it("a patch in pieces rests after each operation and gives the same", () => {
+it("a resumable patch yields after each operation and has the same result", () => {
   const patch = readJsonPatch({
     value: [
       { op: "add", path: "/b", value: 1 },

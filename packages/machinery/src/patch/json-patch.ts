@@ -1,8 +1,9 @@
 /**
- * JSON patch (RFC 6902) the way Kubernetes applies it, which is the way of evanphx/json-patch v4.
+ * JSON patch (RFC 6902) as Kubernetes applies it, which is the behaviour of evanphx/json-patch v4.
  *
- * Where that library and the RFC differ, clients have come to live with the library: `replace` of an absent member of an object adds it,
- * `copy` of an absent member writes null, `add` of the whole document is refused, negative indices count from the end.
+ * Where that library and the RFC differ, clients depend on the library: `replace` of an absent
+ * member of an object adds it, `copy` of an absent member writes null, `add` of the whole document
+ * is rejected, negative indices count from the end.
  */
 import { type Resumable, runSync } from "../base/index.ts";
 import {
@@ -20,24 +21,31 @@ import { arrayIndex, insertionIndex, pointerTokens } from "./json-pointer.ts";
 import { jsonBytes } from "./json-size.ts";
 import { PatchError } from "./patch-error.ts";
 
-/** What `copy` may add to a document in one patch: repeated copies double it. */
+/** The maximum size that `copy` may add to a document in one patch: repeated copies double it. */
 export const jsonPatchCopiedBytesMax = 3 * 1024 * 1024;
 
 /**
- * How many array items inserts and removals of one patch may shift, and members its tests may look at. Without it ten thousand inserts at the front of
- * an array of a million items, or tests of an object with as many members, would take seconds.
+ * The maximum number of array items that inserts and removals of one patch may shift, and of
+ * members that its tests may compare. Without it ten thousand inserts at the front of an array of a
+ * million items, or tests of an object with as many members, would take seconds.
  */
 export const jsonPatchShiftedItemsMax = 20_000_000;
 
-/** Items that could be shifted in the time that a test takes for a member. */
+/** Items that are shifted in the time that a test takes for a member. */
 const memberItems = 10;
 
-/** A new document; `document` and the patch are left as they are. Throws a `not-applicable` PatchError. */
+/**
+ * Returns a new document; `document` and the patch are not modified. Throws a `not-applicable`
+ * PatchError.
+ */
 export function applyJsonPatch(document: JsonValue, patch: JsonPatch): JsonValue {
   return runSync(applyJsonPatchResumable(document, patch));
 }
 
-/** The same, resting between operations: there may be thousands, and copies of large parts among them. */
+/**
+ * The same, yielding between operations: there may be thousands, and copies of large parts among
+ * them.
+ */
 export function* applyJsonPatchResumable(
   document: JsonValue,
   patch: JsonPatch,
@@ -177,7 +185,9 @@ class Application {
       throw refused(`testing value ${path} failed: test failed`);
   }
 
-  /** The container that holds the last token of `path`, or undefined when the way there is missing or leads through a scalar. */
+  /**
+   * The container of the last token of `path`, or undefined when a parent is missing or a scalar.
+   */
   #find(path: string): Target | undefined {
     const tokens = pointerTokens(path);
     const key = tokens.pop();
@@ -251,7 +261,7 @@ function getOrMissing(target: Target): JsonValue | undefined {
   }
 }
 
-/** Moves can nest deeper than any parser lets through; whatever walks the result recursively relies on the parser's bound. */
+/** Moves can nest deeper than the parser accepts; recursive code relies on the parser's bound. */
 function assertDepth(value: JsonValue, level = 1): void {
   if (typeof value !== "object" || value === null) return;
   if (level > jsonDepthMax) throw refused(`exceeded max depth of ${jsonDepthMax} levels`);

@@ -1,7 +1,10 @@
 /** JSON pointers (RFC 6901) and array indices as JSON patch reads them. */
 import { PatchError } from "./patch-error.ts";
 
-/** The decoded tokens of `/a/b`; what stands before the first slash is ignored, as upstream does. Empty for a pointer without a slash. */
+/**
+ * The decoded tokens of `/a/b`; text before the first slash is ignored, as upstream does. Empty for
+ * a pointer without a slash.
+ */
 export function pointerTokens(pointer: string): string[] {
   return pointer.split("/").slice(1).map(decodeToken);
 }
@@ -26,7 +29,7 @@ export function insertionIndex(token: string, length: number): number {
   return inRange(index, length + 1);
 }
 
-/** The pointer of a path, for those who write patches. */
+/** Formats a path as a pointer, for authors of patches. */
 export function formatPointer(tokens: readonly (string | number)[]): string {
   return tokens
     .map((token) => `/${String(token).replaceAll("~", "~0").replaceAll("/", "~1")}`)

@@ -1,10 +1,14 @@
-/** JSON merge patch (RFC 7386): objects merge member by member, null deletes, everything else replaces. */
+/**
+ * JSON merge patch (RFC 7386): objects merge member by member, null deletes, any other value
+ * replaces.
+ */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { PatchError } from "./patch-error.ts";
 
 /**
- * A new document that shares unchanged parts with `document` and values with `patch`; neither is modified.
- * Throws a `malformed` PatchError for a patch that is not an object: no object of the API can become an array or a scalar.
+ * Returns a new document that shares unchanged parts with `document` and values with `patch`;
+ * neither is modified. Throws a `malformed` PatchError for a patch that is not an object: no object
+ * of the API can become an array or a scalar.
  */
 export function applyMergePatch(document: JsonObject, patch: JsonValue): JsonObject {
   if (!isJsonObject(patch)) throw new PatchError("malformed", "Invalid JSON Patch");
@@ -32,7 +36,10 @@ function mergeValues(value: JsonValue, patch: JsonValue): JsonValue {
   return isJsonObject(value) ? mergeObjects(value, patch) : withoutNulls(patch);
 }
 
-/** What merging into nothing gives. Nulls inside arrays are values and stay, members of objects inside arrays included. */
+/**
+ * The result of merging into nothing. Nulls inside arrays are values and stay, members of objects
+ * inside arrays included.
+ */
 function withoutNulls(patch: JsonValue): JsonValue {
   return isJsonObject(patch) ? mergeObjects({}, patch) : patch;
 }

@@ -1,19 +1,23 @@
 /**
- * What can be wrong with a patch, told apart the way the API answers it.
+ * The errors of patches, by their HTTP status.
  *
- * The message keeps the words of the upstream libraries for logs; what a client sees is made by `patchStatusError`.
+ * The message keeps the texts of the upstream libraries for logs; `patchStatusError` creates the
+ * client's message.
  */
 import { unreachable } from "../base/index.ts";
 import { StatusError, statusError } from "../status/index.ts";
 
 export type PatchErrorCode =
-  /** The patch is not a patch: 400. */
+  /** The patch is malformed: 400. */
   | "malformed"
   /** The patch has more operations than `jsonPatchOperationsMax`: 413. */
   | "too-many-operations"
-  /** The patch is well formed and does not fit this object: 422. */
+  /** The patch is well formed and cannot be applied to this object: 422. */
   | "not-applicable"
-  /** The patch and the object cannot be merged by the rules of the object's schema; the message says why: 422. */
+  /**
+   * The patch and the object cannot be merged by the rules of the object's schema; the message has
+   * the reason: 422.
+   */
   | "unmergeable";
 
 export class PatchError extends Error {

@@ -1,7 +1,8 @@
 /**
- * What strategic merge patch needs to know about a type: which lists merge, by which key, which maps are replaced.
+ * The schema information of strategic merge patch: which lists merge, by which key, and which maps
+ * are replaced.
  *
- * A field that the schema does not know merges if it is a map and is replaced if it is a list.
+ * A field that the schema does not declare merges if it is a map and is replaced if it is a list.
  */
 import { isJsonObject, type JsonObject, type JsonValue, member } from "../json/index.ts";
 
@@ -15,7 +16,7 @@ export interface PatchField {
   readonly strategy?: "merge" | "replace";
   /** Clients that compute patches for this field add `$retainKeys`; applying a patch does not depend on it. */
   readonly retainKeys?: true;
-  /** The member that tells the items of a merging list of maps apart. */
+  /** The member that identifies the items of a merging list of maps. */
   readonly mergeKey?: string;
   /** The schema of the map, or of the items of the list. */
   readonly schema?: PatchSchema;
@@ -32,7 +33,10 @@ const objectMetaPatchSchema = patchSchema({
   ownerReferences: { strategy: "merge", mergeKey: "uid" },
 });
 
-/** The schema of a whole object: metadata merges as it does for all objects, the rest as the given schema says. */
+/**
+ * The schema of a complete object: metadata merges as for all objects, the rest by the given
+ * schema.
+ */
 export function objectPatchSchema(schema: PatchSchema): PatchSchema {
   const metadata: PatchField = { schema: objectMetaPatchSchema };
   return { field: (name) => (name === "metadata" ? metadata : schema.field(name)) };

@@ -1,4 +1,4 @@
-/** The directives of strategic merge patch and how a value looks without them. */
+/** The directives of strategic merge patch, and values without them. */
 import { isJsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { PatchError } from "./patch-error.ts";
 
@@ -9,7 +9,7 @@ export const directives = {
   deleteFromPrimitiveList: "$deleteFromPrimitiveList",
 } as const;
 
-/** The list that `$setElementOrder/<list>` or `$deleteFromPrimitiveList/<list>` is about. */
+/** The list to which `$setElementOrder/<list>` or `$deleteFromPrimitiveList/<list>` belongs. */
 export function listNameOf(
   key: string,
   prefix: "$setElementOrder" | "$deleteFromPrimitiveList",
@@ -26,8 +26,9 @@ export function listNameOf(
 }
 
 /**
- * What a patch value is worth where there is nothing to merge it with: members without nulls and directives, lists without the
- * items that are directives. Undefined for a map that is itself a directive.
+ * The value of a patch where there is nothing to merge it with: members without nulls and
+ * directives, lists without the items that are directives. Undefined for a map that is itself a
+ * directive.
  */
 export function withoutDirectives(value: JsonValue): JsonValue | undefined {
   if (Array.isArray(value)) {
@@ -48,7 +49,7 @@ export function withoutDirectives(value: JsonValue): JsonValue | undefined {
   return plain;
 }
 
-/** Directives that stand beside the members of a map, `$patch` excluded. */
+/** Directives beside the members of a map, `$patch` excluded. */
 export function isParallelDirective(key: string): boolean {
   return (
     key.startsWith("$") &&

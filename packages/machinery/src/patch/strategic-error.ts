@@ -1,8 +1,11 @@
-/** The error texts of strategic merge patch. Values are printed the way Go prints them, because clients show and match them. */
+/**
+ * The error texts of strategic merge patch. Values are printed as Go prints them, because clients
+ * show and match them.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { PatchError } from "./patch-error.ts";
 
-/** Values in messages are cut, so that an answer does not carry the object back. */
+/** Values in messages are truncated, so that a response does not repeat the object. */
 export const formattedValueCharactersMax = 512;
 
 export function noMergeKey(item: JsonObject, mergeKey: string): PatchError {

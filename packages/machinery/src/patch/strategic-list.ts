@@ -12,14 +12,17 @@ import {
 } from "./strategic-error.ts";
 import { itemKey, mergeInOrder } from "./strategic-order.ts";
 
-/** Merges two maps; handed in because maps and lists nest in each other. */
+/** Merges two maps; passed in because maps and lists are nested in each other. */
 export type MergeMap = (
   original: JsonObject,
   patch: JsonObject,
   schema: PatchSchema | undefined,
 ) => JsonObject;
 
-/** Merges a list whose strategy is `merge`: the items of the patch in its order among the live ones in theirs. */
+/**
+ * Merges a list whose strategy is `merge`: the items of the patch in its order among the live items
+ * in their order.
+ */
 export function mergeList(
   live: readonly JsonValue[],
   patch: readonly JsonValue[],
@@ -32,8 +35,9 @@ export function mergeList(
 interface MergedList {
   readonly list: JsonValue[];
   /**
-   * The live list as `$setElementOrder` sees it: added items stand where deleted ones stood, at the end. Upstream comes to this because
-   * its slices share memory; kubectl users see it whenever they replace one item of a list by another.
+   * The live list for `$setElementOrder`: added items take the places of deleted ones, at the end.
+   * Upstream has this behaviour because its slices share memory; kubectl users see it whenever they
+   * replace one item of a list by another.
    */
   readonly liveOrder: readonly JsonValue[];
 }
@@ -61,7 +65,7 @@ function mergeAndRemember(
   };
 }
 
-/** Takes the scalars that `$deleteFromPrimitiveList` names out of a list. */
+/** Removes the scalars that `$deleteFromPrimitiveList` names from a list. */
 export function deleteScalars(live: readonly JsonValue[], deletions: JsonValue): JsonValue[] {
   if (!Array.isArray(deletions)) {
     throw new PatchError("malformed", "invalid patch format of primitive list");
@@ -73,7 +77,10 @@ export function deleteScalars(live: readonly JsonValue[], deletions: JsonValue):
   return live.filter((item) => !gone.has(item));
 }
 
-/** Merges a list that comes with `$setElementOrder`. Undefined when there is neither a live list nor one in the patch. */
+/**
+ * Merges a list with `$setElementOrder`. Undefined when there is neither a live list nor one in the
+ * patch.
+ */
 export function orderList(options: {
   readonly live: JsonValue | undefined;
   readonly patch: JsonValue | undefined;
@@ -104,9 +111,9 @@ export function orderList(options: {
 }
 
 interface AppliedDirectives {
-  /** The live items that are left, or the patch's own when it replaces the list. */
+  /** The remaining live items, or the patch's own when it replaces the list. */
   readonly kept: readonly JsonObject[];
-  /** The items of the patch that are no directives. */
+  /** The items of the patch that are not directives. */
   readonly items: readonly JsonObject[];
 }
 
@@ -150,7 +157,7 @@ function mergeItems(
   const positions = new Map<JsonValue, number>();
   for (const [i, item] of live.entries()) {
     const key = member(item, mergeKey);
-    // Of several live items with one key the first takes the patch.
+    // Of several live items with one key the first is merged with the patch.
     if (key !== undefined && !positions.has(key)) positions.set(key, i);
   }
   for (const item of patch) {
@@ -172,7 +179,7 @@ function keyOf(item: JsonObject, mergeKey: string): JsonValue {
   return key;
 }
 
-/** The items of the patch, deletions aside, stand in the order list, and in its order. */
+/** The items of the patch, without deletions, are in the order list, and in its order. */
 function assertOrder(
   patch: readonly JsonValue[],
   order: readonly JsonValue[],

@@ -21,7 +21,10 @@ import {
 import { unknownPatchType } from "./strategic-error.ts";
 import { deleteScalars, mergeList, orderList } from "./strategic-list.ts";
 
-/** A new object; `original` and `patch` are left as they are. Throws a `malformed` or `unmergeable` PatchError. */
+/**
+ * Returns a new object; `original` and `patch` are not modified. Throws a `malformed` or
+ * `unmergeable` PatchError.
+ */
 export function applyStrategicMergePatch(
   original: JsonObject,
   patch: JsonValue,
@@ -119,7 +122,9 @@ function retainedNames(list: JsonValue, patch: JsonObject): ReadonlySet<JsonValu
   return names;
 }
 
-/** Merges the lists that come with an order, and says which members of the patch that has dealt with. */
+/**
+ * Merges the lists with an order, and returns the members of the patch that are thereby processed.
+ */
 function mergeOrderedLists(
   merged: MutableObject,
   patch: JsonObject,

@@ -1,4 +1,7 @@
-/** The order of a merged list: what the patch says among its items, what the live list says among the others, interleaved. */
+/**
+ * The order of a merged list: the patch's order among its items, the live order among the others,
+ * interleaved.
+ */
 import { isJsonObject, type JsonValue, member } from "../json/index.ts";
 import { badArgumentType, noMergeKey } from "./strategic-error.ts";
 
@@ -10,8 +13,8 @@ export interface Orders {
 }
 
 /**
- * Items of the patch come in the patch's order, items that only the server knows in theirs. A server-only item goes in front of the
- * first patch item that it preceded in the live list.
+ * Items of the patch come in the patch's order, live-only items in theirs. A live-only item goes in
+ * front of the first patch item that it preceded in the live list.
  */
 export function mergeInOrder(items: readonly JsonValue[], orders: Orders): JsonValue[] {
   const { mergeKey } = orders;
@@ -31,7 +34,7 @@ export function mergeInOrder(items: readonly JsonValue[], orders: Orders): JsonV
   return interleave(serverOnly, fromPatch);
 }
 
-/** What an item is told apart by. Throws when it is not a map or lacks the merge key. */
+/** The identity of an item. Throws when it is not a map or lacks the merge key. */
 export function itemKey(item: JsonValue, mergeKey: string | undefined): JsonValue {
   if (mergeKey === undefined) return item;
   if (!isJsonObject(item)) throw badArgumentType("map[string]interface {}", item);

@@ -1,4 +1,7 @@
-/** What type, string, format, number and enum keywords say about one value. Each check returns what it adds to the match count. */
+/**
+ * Checks one value against the keywords of types, strings, formats, numbers and enums. Each check
+ * returns its contribution to the match count.
+ */
 import type { JsonValue } from "../json/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import type { ErrorCollector } from "./error-collector.ts";
@@ -29,7 +32,10 @@ export function kindOf(value: Exclude<JsonValue, null>): ValueKind {
   }
 }
 
-/** The match count of a value that a plain node accepts at first sight; 0 when it takes a closer look. */
+/**
+ * The match count of a value that a plain node accepts by its type alone; 0 when it needs a full
+ * check.
+ */
 export function plainMatches(plain: PlainType, value: JsonValue): number {
   switch (plain) {
     case "string":
@@ -47,7 +53,7 @@ export function plainMatches(plain: PlainType, value: JsonValue): number {
   }
 }
 
-/** Whether the value has one of the node's types; no types at all means that any will do. */
+/** Whether the value has one of the node's types; without types any value matches. */
 export function checkType(
   node: SchemaNode,
   kind: ValueKind,
@@ -169,7 +175,10 @@ function isInRange(value: number | bigint, type: string, format: string): boolea
   return true;
 }
 
-/** An integer is divided by the factor's whole part, as upstream does: a factor below one refuses every integer. */
+/**
+ * An integer is divided by the factor's whole part, as upstream does: a factor below one rejects
+ * every integer.
+ */
 function checkMultipleOf(
   value: number | bigint,
   factor: number,

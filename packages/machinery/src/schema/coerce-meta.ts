@@ -1,7 +1,8 @@
 /**
- * ObjectMeta as Kubernetes' typed decoder leaves it: known fields of the right types, empty ones gone, times in whole UTC seconds.
+ * ObjectMeta as Kubernetes' typed decoder leaves it: known fields of the right types, without empty
+ * ones, times in whole UTC seconds.
  *
- * Used for the root of an object and for embedded resources. The value comes back itself when there is nothing to change.
+ * Used for the root of an object and for embedded resources. An unchanged value is returned itself.
  */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 
@@ -9,7 +10,10 @@ export interface CoercedMeta {
   readonly value: JsonValue;
   /** Paths of unknown fields, relative to the metadata: `foo`, `ownerReferences[0].bar`. */
   readonly unknown: readonly string[];
-  /** The first malformed field in the words of Go's decoder; undefined when malformed fields are dropped. */
+  /**
+   * The first malformed field with the text of Go's decoder; undefined when malformed fields are
+   * dropped.
+   */
   readonly error: string | undefined;
 }
 
@@ -131,7 +135,7 @@ class MetaCoercer {
     return changed ? result : value;
   }
 
-  /** Undefined: the field goes away, being empty or (when dropping) malformed. */
+  /** Undefined: the field is removed, being empty or (when dropping) malformed. */
   #field(value: JsonValue, kind: Kind, field: string, path: string): JsonValue | undefined {
     if (value === null) return undefined;
     const coerced =
@@ -174,7 +178,7 @@ function scalarField(
     case "int64":
     case "optionalInt64":
       if (typeof value !== "bigint" && !Number.isSafeInteger(value)) return malformed;
-      // Zero is nothing, but of a field that can be absent it is zero.
+      // Zero means absent, except for a field that can be absent otherwise.
       return value === 0 && kind === "int64" ? undefined : value;
     case "bool":
       return typeof value === "boolean" ? value : malformed;
@@ -219,7 +223,7 @@ function wholeUtcSeconds(text: string): string | undefined | typeof malformed {
   return new Date(seconds).toISOString().replace(".000Z", "Z");
 }
 
-/** Go names the innermost value that does not fit. */
+/** Go names the innermost value that does not match. */
 function unmarshalError(value: JsonValue, kind: Kind, field: string): string {
   let type: string;
   let found: JsonValue = value;

@@ -1,10 +1,9 @@
 /**
- * From SchemaProps to shared SchemaNodes.
+ * Compiles SchemaProps to shared SchemaNodes.
  *
- * Children first: the content key of a node is its own keywords plus the ids of its children, so that equal subtrees meet in one
- * node at the price of one map look-up each.
+ * Children first: the content key of a node is its own keywords plus the ids of its children, so
+ * that equal subtrees become one node by one map look-up each.
  */
-
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { type JsonValue, stringifyJson } from "../json/index.ts";
 import { quote } from "../status/index.ts";
@@ -35,12 +34,12 @@ export class NodeCompiler {
     return node;
   }
 
-  /** The same for a large schema: children first, each of which is then found. */
-  *compileInPieces(
+  /** The same for a large schema: children first, which are then found in the cache. */
+  *compileResumable(
     schema: SchemaProps,
     pace = new YieldCounter(schemaNodesPerStep),
   ): Resumable<SchemaNode> {
-    for (const child of childSchemas(schema)) yield* this.compileInPieces(child, pace);
+    for (const child of childSchemas(schema)) yield* this.compileResumable(child, pace);
     if (pace.isTime()) yield;
     return this.compile(schema);
   }

@@ -23,23 +23,37 @@ import { type RuleLookup, validateRulesResumable } from "./validate-rules.ts";
 import { validateValue } from "./validate-value.ts";
 
 export interface CompileOptions {
-  /** Without one, rules are not run. */
+  /** Without an evaluator, rules are not run. */
   readonly evaluator?: RuleEvaluator;
 }
 
 export interface ValidateOptions {
-  /** The object before the update: errors on what it did not change are forgiven. */
+  /** The object before the update: errors of unchanged values are ratcheted. */
   readonly old?: JsonValue | undefined;
 }
 
-/** `json` is a schema that was accepted when its CRD was written; one that cannot even be read is a bug of the caller. */
+/**
+ * `json` is a schema that was validated when its CRD was written; an unreadable one is a bug of the
+ * caller.
+ */
 export function compileSchema(json: JsonValue, options: CompileOptions = {}): CompiledSchema {
+  return runSync(compileSchemaResumable(json, options));
+}
+
+/** The same with rests. */
+export function* compileSchemaResumable(
+  json: JsonValue,
+  options: CompileOptions = {},
+): Resumable<CompiledSchema> {
   const { schema, problems } = readSchema(json, {
     withoutDocumentation: true,
     isAccepted: true,
   });
   assert(schema !== undefined, `schema cannot be read: ${problems.join("; ")}`);
-  return compileSchemaProps(schema, options);
+  yield;
+  const compiler = new NodeCompiler();
+  const root = yield* compiler.compileResumable(schema);
+  return new CompiledSchema(root, compiler.nodes, options);
 }
 
 export function compileSchemaProps(
@@ -74,33 +88,36 @@ export class CompiledSchema {
     this.#evaluator = options.evaluator;
   }
 
-  /** A request body: malformed metadata is an error. */
+  /** Admits a request body: malformed metadata is an error. */
   admit(object: JsonValue): Shaped {
     return shape(object, this.root, admitted);
   }
 
-  /** An object from storage, possibly written under an older schema: malformed metadata is dropped. */
+  /**
+   * Admits an object from storage, possibly written under an older schema: malformed metadata is
+   * dropped.
+   */
   restore(object: JsonValue): Shaped {
     return shape(object, this.root, restored);
   }
 
-  /** Only prunes (a whole resource). */
+  /** Only prunes (a complete resource). */
   prune(object: JsonValue): Shaped {
     return shape(object, this.root, { prune: true, isResourceRoot: true });
   }
 
-  /** Only defaults, as after mutating admission. */
+  /** Only applies defaults, as after mutating admission. */
   applyDefaults(object: JsonValue): JsonValue {
     return shape(object, this.root, { applyDefaults: true, isResourceRoot: true }).value;
   }
 
-  /** Everything that is wrong with an object; its own metadata and type are the registry's business. */
+  /** All validation errors of an object; the registry validates its metadata and type. */
   validate(object: JsonValue, options: ValidateOptions = {}): FieldError[] {
-    return runSync(this.validateInPieces(object, options));
+    return runSync(this.validateResumable(object, options));
   }
 
-  /** The same, resting while there is much to look at, and while rules are run. */
-  validateInPieces(object: JsonValue, { old }: ValidateOptions = {}): Resumable<FieldError[]> {
+  /** The same, yielding for large objects, and while rules are evaluated. */
+  validateResumable(object: JsonValue, { old }: ValidateOptions = {}): Resumable<FieldError[]> {
     return this.#limited(this.#check(object, old), object, old);
   }
 
@@ -111,12 +128,15 @@ export class CompiledSchema {
     return errors;
   }
 
-  /** What the status subresource checks: the status by its own schema, lists and rules over the whole object. */
+  /**
+   * The validation of the status subresource: the status by its own schema, lists and rules over
+   * the complete object.
+   */
   validateStatus(object: JsonValue, old: JsonValue): FieldError[] {
-    return runSync(this.validateStatusInPieces(object, old));
+    return runSync(this.validateStatusResumable(object, old));
   }
 
-  validateStatusInPieces(object: JsonValue, old: JsonValue): Resumable<FieldError[]> {
+  validateStatusResumable(object: JsonValue, old: JsonValue): Resumable<FieldError[]> {
     return this.#limited(this.#checkStatus(object, old), object, old);
   }
 
@@ -133,7 +153,7 @@ export class CompiledSchema {
     return errors;
   }
 
-  /** `check`, then the rules. An object that is too expensive to judge is refused, not half judged. */
+  /** `check`, then the rules. An object that is too expensive to validate is rejected. */
   *#limited(
     check: Resumable<FieldError[]>,
     object: JsonValue,

@@ -1,4 +1,7 @@
-/** The conversion of a CRD: strategy, webhook and review versions. Paths use upstream's internal names, as clients see them. */
+/**
+ * Validates the conversion of a CRD: strategy, webhook and review versions. Paths use upstream's
+ * internal names, as clients see them.
+ */
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdConversion, WebhookClientConfig, WebhookService } from "./crd.ts";
 import { dns1035LabelErrors, dns1123SubdomainErrors } from "./dns-names.ts";
@@ -7,9 +10,9 @@ import { truncatedValue } from "./error-collector.ts";
 const acceptedReviewVersions = ["v1", "v1beta1"];
 
 export interface ConversionOptions {
-  /** Forgiven where the stored CRD already names none that is known. */
+  /** Tolerated where the stored CRD already lists no known version. */
   readonly requireRecognizedVersion: boolean;
-  /** Not asked of a CRD that is not established yet: it says so in a condition instead. */
+  /** Not required of a CRD that is not established yet: a condition reports it instead. */
   readonly requireValidCaBundle: boolean;
 }
 
@@ -50,7 +53,10 @@ export function validateConversion(
   return errors;
 }
 
-/** Whether the base64 text holds a PEM certificate; whether a TLS stack takes it is found out by using it. */
+/**
+ * Whether the base64 text contains a PEM certificate; the TLS connection checks the certificate
+ * itself.
+ */
 export function isCaBundle(base64: string): boolean {
   if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(base64)) return false;
   const pem = atob(base64.replace(/\s+/g, "").replace(/=+$/, ""));
@@ -115,7 +121,7 @@ function validateUrl(text: string, path: string): FieldError[] {
   if (host === "") errors.push(fieldError.invalid(path, host, `host must be specified${form}`));
   if (at >= 0) {
     const detail = "user information is not permitted in the URL";
-    // Errors are written down where passwords must not be.
+    // Errors are logged, so they must not contain passwords.
     const shown = authority.slice(0, at).replace(/:.*$/s, ":xxxxx");
     errors.push(fieldError.invalid(path, shown, detail));
   }

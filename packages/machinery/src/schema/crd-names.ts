@@ -1,4 +1,4 @@
-/** Names, group and API approval of a CRD. */
+/** Validates names, group and API approval of a CRD. */
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdNames, CustomResourceDefinition } from "./crd.ts";
 import { dns1035LabelErrors, dns1123SubdomainErrors } from "./dns-names.ts";
@@ -6,13 +6,13 @@ import { isRequestUri } from "./format-net.ts";
 
 export interface CrdNameOptions {
   /**
-   * Accepts groups without a dot and the core group (`spec.group: ""`, named `<plural>.core`), which Kubernetes keeps for built-in
-   * types. For definitions that stand in for these.
+   * Accepts groups without a dot and the core group (`spec.group: ""`, named `<plural>.core`),
+   * which Kubernetes reserves for built-in types. For CRDs that replace these.
    */
   readonly allowBuiltInGroups: boolean;
 }
 
-/** The only name that a definition may have. */
+/** The only valid name of a CRD. */
 export function crdName(plural: string, group: string): string {
   return `${plural}.${group === "" ? "core" : group}`;
 }
@@ -42,7 +42,7 @@ export function validateGroup(group: string, { allowBuiltInGroups }: CrdNameOpti
   return [];
 }
 
-/** Names that a spec must have; a status may lack them. */
+/** Names that a spec must have; a status may omit them. */
 export function validateRequiredNames(names: CrdNames, path: string): FieldError[] {
   return (["plural", "singular", "kind", "listKind"] as const)
     .filter((key) => names[key] === "")
@@ -76,7 +76,9 @@ const approvalSource = "see https://github.com/kubernetes/enhancements/pull/1111
 
 type Approval = "approved" | "bypassed" | "missing" | "invalid";
 
-/** Groups of the Kubernetes community need its approval, or a note that says why not. */
+/**
+ * Groups of the Kubernetes community need its approval, or an annotation with the reason why not.
+ */
 export function validateApproval(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,

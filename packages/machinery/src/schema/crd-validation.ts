@@ -1,11 +1,12 @@
 /**
- * Whether a CustomResourceDefinition may be created or updated. Pure: names taken by others, conditions and conversion of stored objects
- * are not looked at.
+ * Validates a create or an update of a CustomResourceDefinition. Pure: names of other CRDs,
+ * conditions and the conversion of stored objects are not checked.
  *
- * Kubernetes keeps what all versions have in common (schema, columns, subresources, selectable fields) at the top of its internal form, and
- * that is where errors are reported: `spec.validation.openAPIV3Schema…` for a CRD of one version, `spec.versions[1].schema…` otherwise.
+ * Kubernetes keeps the common parts of all versions (schema, columns, subresources, selectable
+ * fields) at the top of its internal form, where errors are reported:
+ * `spec.validation.openAPIV3Schema…` for a CRD of one version, `spec.versions[1].schema…`
+ * otherwise.
  */
-
 import { type Resumable, runSync } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
@@ -59,7 +60,7 @@ export function validateCustomResourceDefinitionUpdate(
   return runSync(validateCustomResourceDefinitionResumable(crd, old, options));
 }
 
-/** Either of the two, in pieces: a definition may be large, and others want to be served meanwhile. */
+/** A create or an update, resumably: a CRD may be large, and other requests proceed meanwhile. */
 export function validateCustomResourceDefinitionResumable(
   crd: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
@@ -151,7 +152,7 @@ class SpecValidation {
   readonly #errors: FieldError[] = [];
   readonly #shared = new Map<SharedPart, boolean>();
   #nodes = 0;
-  /** Read once; undefined where there is none or it cannot be read. */
+  /** Parsed once; undefined where there is none or it cannot be parsed. */
   readonly #schemas: (SchemaProps | undefined)[] = [];
 
   constructor(
@@ -210,7 +211,7 @@ class SpecValidation {
     if (schema === undefined) return undefined;
     const path = `spec.versions[${index}].schema.openAPIV3Schema`;
     let read = readSchema(schema, { path });
-    // One that was stored under larger limits may stay as it is.
+    // A schema that was stored under larger limits may stay unchanged.
     if (read.schema === undefined && jsonEqual(schema, this.#oldVersion(name)?.schema))
       read = readSchema(schema, { path, isAccepted: true });
     this.#nodes += read.nodes;
@@ -269,7 +270,7 @@ class SpecValidation {
     }
   }
 
-  /** What stands at the top in upstream's internal form. */
+  /** The common parts of all versions in upstream's internal form. */
   *#sharedParts(): Resumable<void> {
     const [first] = this.#spec.versions;
     if (first === undefined) return;
@@ -314,7 +315,10 @@ class SpecValidation {
     );
   }
 
-  /** Judged strictly first; only if that fails is the stored CRD asked what it already got away with. */
+  /**
+   * Validated strictly first; only if that fails, the errors that the stored CRD already has are
+   * tolerated.
+   */
   *#schema(index: number, path: string, statusEnabled: boolean): Resumable<void> {
     const schema = this.#schemas[index];
     if (schema === undefined) return;

@@ -1,4 +1,7 @@
-/** What a CRD version carries besides its schema: deprecation, subresources, printer columns, selectable fields. */
+/**
+ * Validates the parts of a CRD version besides its schema: deprecation, subresources, printer
+ * columns, selectable fields.
+ */
 import { type FieldError, fieldError } from "../status/index.ts";
 import type { CrdSubresources, PrinterColumn } from "./crd.ts";
 import { utf8Length } from "./format-net.ts";

@@ -1,4 +1,7 @@
-/** A CustomResourceDefinition (apiextensions.k8s.io/v1) as this room reads it. Schemas stay JSON until somebody needs them. */
+/**
+ * A CustomResourceDefinition (apiextensions.k8s.io/v1) as this folder reads it. Schemas stay JSON
+ * until they are needed.
+ */
 import type { JsonValue } from "../json/index.ts";
 
 export interface CustomResourceDefinition {
@@ -69,7 +72,7 @@ export interface CrdConversion {
 export interface WebhookClientConfig {
   readonly url: string | undefined;
   readonly service: WebhookService | undefined;
-  /** Base64 of PEM, as it stands in the JSON. */
+  /** Base64 of PEM, as it is in the JSON. */
   readonly caBundle: string;
 }
 

@@ -1,9 +1,10 @@
 /**
- * Defaults must be values that a client could send: free of unknown fields and valid by the schema they stand on.
+ * Validates defaults: a default must be a value that a client could send, without unknown fields
+ * and valid by its schema.
  *
- * A default inside metadata is judged as part of a whole resource, because only that is known to be valid or not.
+ * A default inside metadata is validated as part of a complete resource, because only a resource is
+ * known to be valid or not.
  */
-
 import { type Resumable, runSync, YieldCounter } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { aggregate, type FieldError, fieldError, formatFieldError } from "../status/index.ts";
@@ -19,12 +20,12 @@ import { validateValue } from "./validate-value.ts";
 
 export interface DefaultOptions {
   readonly compiler: NodeCompiler;
-  /** Forgiven where the stored schema already has such defaults. */
+  /** Tolerated where the stored schema already has such defaults. */
   readonly requirePruned: boolean;
   readonly evaluator: RuleEvaluator | undefined;
 }
 
-/** `root` is the schema of a whole, structural resource. */
+/** `root` is the schema of a complete, structural resource. */
 export function* validateDefaults(
   root: SchemaProps,
   path: string,
@@ -32,7 +33,7 @@ export function* validateDefaults(
 ): Resumable<FieldError[]> {
   const walk = new DefaultWalk(options);
   const resource = { ...root, embeddedResource: true };
-  yield* options.compiler.compileInPieces(root);
+  yield* options.compiler.compileResumable(root);
   yield* walk.schema(resource, path, { resource, wrap: withTypeMeta, insideMeta: false });
   return walk.errors;
 }
@@ -48,9 +49,9 @@ export function hasUnprunedDefaults(root: SchemaProps, compiler: NodeCompiler): 
 const unknownFieldsText = "must not have unknown fields";
 
 interface Place {
-  /** The nearest resource that the schema is part of. */
+  /** The nearest resource that contains the schema. */
   readonly resource: SchemaProps;
-  /** Builds such a resource around a value at this place. */
+  /** Builds such a resource around a value at this path. */
   readonly wrap: (value: JsonValue) => JsonValue;
   readonly insideMeta: boolean;
 }
@@ -63,7 +64,7 @@ class DefaultWalk {
   readonly errors: FieldError[] = [];
   readonly #options: DefaultOptions;
   readonly #pace = new YieldCounter(schemaNodesPerStep);
-  /** One for all: a schema can have thousands of defaults. */
+  /** One validator for all defaults: a schema can have thousands of them. */
   readonly #budget = new RuleBudget(ruleObjectCostMax);
 
   constructor(options: DefaultOptions) {
@@ -79,7 +80,7 @@ class DefaultWalk {
       this.#limited(schema, schema.default, `${path}.default`, place);
       if (schema.validations.length > 0 || typeof schema.default === "object") yield;
     }
-    // Values of maps have no defaults worth checking: there is no key they would be put under.
+    // Values of maps have no defaults worth checking: they have no key.
     const items = itemSchema(schema);
     if (items !== undefined)
       yield* this.schema(items, `${path}.items`, {
@@ -155,7 +156,7 @@ class DefaultWalk {
         lookup: (source, isResourceRoot) =>
           evaluator.compile(source.rules, { schema: source.schema, isResourceRoot }),
       }).map((error) => rebased(error, path));
-    // As an unchanged value, and as one that was not there before.
+    // Once as an unchanged value, and once as a new one.
     const unchanged = run(value);
     this.errors.push(...(unchanged.length > 0 ? unchanged : run(undefined)));
   }

@@ -1,4 +1,7 @@
-/** Name rules with Kubernetes' explanations. Each returns the list of complaints, empty for a good name. */
+/**
+ * Name rules with Kubernetes' explanations. Each returns the list of errors, empty for a valid
+ * name.
+ */
 import { utf8Length } from "./format-net.ts";
 
 export function regexError(
@@ -31,14 +34,14 @@ const qualifiedComplaint = regexError(
   "123-abc",
 );
 
-/** Upstream counts bytes in both cases, and says so only where labels are concerned. */
+/** Upstream counts bytes in both cases, but its text says so only for labels. */
 type Unit = "characters" | "bytes";
 
 function tooLong(lengthMax: number, unit: Unit): string {
   return `must be no more than ${lengthMax} ${unit}`;
 }
 
-/** Far past its limit a name is not matched to its end: the patterns above could be made to work hard on a long one. */
+/** A name far beyond its limit is not matched: the patterns above would be slow on a long one. */
 function check(
   name: string,
   lengthMax: number,

@@ -1,8 +1,9 @@
 /**
- * Embedded resources (`x-kubernetes-embedded-resource`) carry an apiVersion, a kind and a valid ObjectMeta.
+ * Embedded resources (`x-kubernetes-embedded-resource`) must have an apiVersion, a kind and a valid
+ * ObjectMeta.
  *
- * Found by a walk of its own, which Kubernetes does not ratchet either. Name rules are those of path segments: what kind of object is
- * embedded is not known here.
+ * They are found by a separate walk, which Kubernetes does not ratchet either. Name rules are those
+ * of path segments: the kind of the embedded object is unknown here.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";

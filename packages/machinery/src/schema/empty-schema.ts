@@ -1,4 +1,7 @@
-/** The schema that says nothing, to start from. All schemas have all keywords, so that engines see objects of one form. */
+/**
+ * The empty schema, to start from. All schemas have all keywords, so that engines see objects of
+ * one shape.
+ */
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
 
 export type MutableSchema = { -readonly [Keyword in keyof SchemaProps]: SchemaProps[Keyword] };

@@ -1,8 +1,9 @@
 /**
- * The errors of one validation, in the words of kube-openapi: `<path> in body <what is wrong>`.
+ * The errors of one validation, with the texts of kube-openapi: `<path> in body <error>`.
  *
- * Kubernetes validates with one library and reports with another; the codes of the first decide the field error of the second. Errors that
- * the first library does not tie to a field (oneOf, ranges of numbers) are reported at the root, with the path inside the text.
+ * Kubernetes validates with one library and reports with another; the codes of the first determine
+ * the field error of the second. Errors without a field in the first library (oneOf, ranges of
+ * numbers) are reported at the root, with the path inside the text.
  */
 import type { JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError, quote } from "../status/index.ts";
@@ -28,15 +29,19 @@ export class ErrorCollector {
   readonly #isFinal: boolean;
 
   /**
-   * `base` is where the validated value stands in its object: `""`, or `status`. With `isFinal` nothing that is held will be forgiven
-   * later, so there is no need to look for more errors than are reported.
+   * `base` is the path of the validated value in its object: `""`, or `status`. With `isFinal` no
+   * collected error will be ratcheted later, so further errors need not be found once the limit is
+   * reached.
    */
   constructor(base: string, { isFinal }: { readonly isFinal: boolean }) {
     this.#base = base;
     this.#isFinal = isFinal;
   }
 
-  /** While quiet, errors are counted and not written down: alternatives mostly fail without anybody wanting to know why. */
+  /**
+   * While silent, errors are counted and not formatted: alternatives mostly fail without being
+   * reported.
+   */
   quiet = false;
   #count = 0;
 
@@ -44,7 +49,7 @@ export class ErrorCollector {
     return this.#count;
   }
 
-  /** Forgets everything behind `length`. */
+  /** Drops all errors after `length`. */
   truncate(length: number): void {
     this.#count = length;
     if (this.#held.length > length) this.#held.length = length;
@@ -59,7 +64,7 @@ export class ErrorCollector {
     return [...unique.values()];
   }
 
-  /** The path as it stands inside texts. */
+  /** The path as it is written inside texts. */
   name(): string {
     return dottedPath(this.path);
   }
@@ -119,7 +124,7 @@ export class ErrorCollector {
     );
   }
 
-  /** An error that upstream does not tie to a field. */
+  /** An error that upstream reports without a field. */
   untied(what: (name: string) => string): void {
     if (this.#isQuiet()) return;
     const text = what(this.name());

@@ -1,4 +1,7 @@
-/** Formats of identifiers and card numbers. Texts come from strangers: every pattern here is linear, lengths are looked at first. */
+/**
+ * Formats of identifiers and card numbers. Texts are untrusted: every pattern here is linear, and
+ * lengths are checked first.
+ */
 
 const uuidPatterns = {
   any: /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i,

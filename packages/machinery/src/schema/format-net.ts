@@ -1,11 +1,12 @@
-/** Network formats. Written as small scanners: no pattern here can be made to backtrack. */
+/** Network formats. Implemented as small scanners, without backtracking patterns. */
 
 const hostnameLengthMax = 255;
 const labelLengthMax = 63;
 
 /**
- * Labels of letters, digits and symbols (emoji too), dashes inside, the last of several being letters. A single label may have a dash
- * only behind its first character, which is how upstream's pattern reads.
+ * Labels of letters, digits and symbols (emoji, too), dashes inside, the last of several being
+ * letters. A single label may have a dash only after its first character, which is how upstream's
+ * pattern reads.
  */
 export function isHostname(text: string): boolean {
   if (text === "" || utf8Length(text) > hostnameLengthMax) return false;

@@ -16,7 +16,10 @@ export function isDate(text: string): boolean {
 
 const timePattern = /^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$/;
 
-/** RFC 3339, with the laxness of the upstream check: any separator before the fraction, offsets not judged. */
+/**
+ * RFC 3339, with the leniency of the upstream check: any separator before the fraction, offsets not
+ * validated.
+ */
 export function isDateTime(text: string): boolean {
   const [date, time] = text.toLowerCase().split("t", 2);
   if (date === undefined || time === undefined || !isDate(date)) return false;

@@ -48,7 +48,10 @@ export function formatCheck(format: string): FormatCheck | undefined {
   return checks.get(format.replaceAll("-", ""));
 }
 
-/** Whether the format means anything on a schema of this type; `""` is a schema without one type. */
+/**
+ * Whether the format has a meaning on a schema of this type; `""` is a schema without a single
+ * type.
+ */
 export function isRecognizedFormat(type: string, format: string): boolean {
   switch (type) {
     case "":

@@ -1,4 +1,6 @@
-/** Numbers as Go prints and judges them, because the error texts and the integer test come from there. */
+/**
+ * Numbers as Go prints and tests them, because the error texts and the integer test come from Go.
+ */
 
 /** A float64 under `%v`: shortest digits, an exponent of at least two digits below 1e-4 and from 1e21 on. */
 export function formatGoFloat(value: number): string {
@@ -19,7 +21,7 @@ export function formatTruncated(value: number): string {
 const jsonIntegerMax = 2 ** 53 - 1;
 const integerEpsilon = 1e-9;
 
-/** Whether a float counts as an integer, with the tolerance that go-openapi grants. */
+/** Whether a float counts as an integer, with go-openapi's tolerance. */
 export function isJsonInteger(value: number): boolean {
   if (!Number.isFinite(value) || Math.abs(value) > jsonIntegerMax) return false;
   if (Number.isInteger(value)) return true;

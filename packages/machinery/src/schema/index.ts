@@ -1,5 +1,6 @@
 /**
- * Structural schemas: judging the schemas and definitions that tenants write, and shaping and validating objects by them.
+ * Structural schemas: validation of tenants' schemas and CRDs, and shaping and validation of
+ * objects by them.
  */
 export { canonicalJson } from "./canonical.ts";
 export { type CoercedMeta, coerceObjectMeta } from "./coerce-meta.ts";
@@ -8,6 +9,7 @@ export {
   type CompileOptions,
   compileSchema,
   compileSchemaProps,
+  compileSchemaResumable,
   type ValidateOptions,
 } from "./compile-schema.ts";
 export type {

@@ -1,4 +1,7 @@
-/** Evaluation of parsed JSONPaths. Missing keys give no results; what upstream treats as an error throws JsonPathError. */
+/**
+ * Evaluation of parsed JSONPaths. Missing keys have no results; upstream's errors throw
+ * JsonPathError.
+ */
 import { WorkBudget, workBounds } from "../bounds/index.ts";
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type Filter, JsonPathError, type PathNode, type Slice } from "./json-path.ts";
@@ -13,8 +16,9 @@ export function evaluateJsonPath(
 }
 
 /**
- * Charges every step, every value that it looks at and every value that comes out of it, and those before they are gathered: what a path costs is what it
- * produces, which a union or a wildcard can make any number of times as much as the object has.
+ * Charges every step, every value that it reads and every result, and results before they are
+ * collected: the cost of a path is its output, which a union or a wildcard can make any multiple of
+ * the object.
  */
 class PathEvaluation {
   readonly #budget: WorkBudget;
@@ -60,7 +64,7 @@ class PathEvaluation {
     }
   }
 
-  /** One by one: a call with very many arguments fails. */
+  /** Pushed one by one: a call with very many arguments fails. */
   #add(found: JsonValue[], more: readonly JsonValue[]): void {
     this.#budget.charge(more.length);
     for (const value of more) found.push(value);
@@ -144,7 +148,7 @@ function isNumber(value: JsonValue): boolean {
   return typeof value === "number" || typeof value === "bigint";
 }
 
-/** An array as it is, not to be changed: a copy would have to be charged. */
+/** The array itself, not to be changed: a copy would have to be charged. */
 function children(value: JsonValue): readonly JsonValue[] {
   if (Array.isArray(value)) return value as readonly JsonValue[];
   return isJsonObject(value) ? Object.values(value) : [];
@@ -156,7 +160,7 @@ interface IndexRange {
   readonly step: number;
 }
 
-/** Undefined when there is nothing to take. */
+/** Undefined when there is no such element. */
 function rangeOf(value: JsonValue, { start, end, step, isIndex }: Slice): IndexRange | undefined {
   if (value === null) return undefined;
   if (!Array.isArray(value)) throw new JsonPathError(`${goText(value)} is not array or slice`);
@@ -183,7 +187,7 @@ function outOfBounds(index: number, length: number): JsonPathError {
   return new JsonPathError(`array index out of bounds: index ${index}, length ${length}`);
 }
 
-/** How Go names the type in such an error. */
+/** Go's name of the type in such an error. */
 function goText(value: JsonValue): string {
   if (typeof value === "string") return "string";
   if (typeof value === "boolean") return "bool";

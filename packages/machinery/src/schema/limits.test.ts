@@ -105,9 +105,9 @@ describe("limits of a schema", () => {
     ]);
   });
 
-  it("a definition is judged in pieces, each of which looks at one version", () => {
+  it("a CRD is validated resumably, one version per step", () => {
     const seen: string[] = [];
-    // Whoever reads the fields of a version's schema leaves its name.
+    // Every read of the fields of a version's schema records the version's name.
     const version = (name: string): JsonObject => {
       const { properties } = fields(50, () => ({ type: "string" }));
       const schema = { type: "object", description: name } as Record<string, JsonValue>;
@@ -272,7 +272,7 @@ describe("limits of an object", () => {
     assert.deepEqual(schema.prune(object(unknownFieldsMax + 1)).value, {});
   });
 
-  it("depth: the deepest object that the parser lets through is no trouble", () => {
+  it("depth: the deepest object that the parser accepts can be validated", () => {
     const nested = (levels: number): JsonValue => {
       let value: JsonValue = {};
       for (let i = 0; i < levels; i++) value = i % 2 === 0 ? [value] : { a: value };

@@ -1,5 +1,6 @@
 /**
- * Which old item a new item comes from, in a list of type map: the one with the same keys. Other lists do not correlate.
+ * Correlates new items of a list of type map with old ones: those with the same keys. Items of
+ * other lists do not correlate.
  */
 import { isJsonObject, type JsonObject, type JsonValue, stringifyJson } from "../json/index.ts";
 import type { SchemaNode } from "./schema-node.ts";

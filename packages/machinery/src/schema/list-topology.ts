@@ -1,4 +1,4 @@
-/** x-kubernetes-list-type, -list-map-keys and -map-type: what they require of the schema they stand on. */
+/** x-kubernetes-list-type, -list-map-keys and -map-type: their requirements on their schema. */
 import { type FieldError, fieldError } from "../status/index.ts";
 import { itemSchema, type SchemaProps } from "./schema-props.ts";
 import type { SchemaRuleOptions } from "./schema-rules.ts";
@@ -72,7 +72,7 @@ export function mapListKeyErrors(schema: SchemaProps, path: string): FieldError[
   return errors;
 }
 
-/** A set whose items are merged piece by piece could not tell its items apart. */
+/** Items of a set that are merged granularly would lose their identity. */
 export function hasNonAtomicItems(schema: SchemaProps): boolean {
   const items = itemSchema(schema);
   if (schema.listType !== "set" || items === undefined) return false;
@@ -104,7 +104,7 @@ function requireAtomicItems(items: SchemaProps, path: string, errors: FieldError
     errors.push(fieldError.invalid(at, items.listType, detail));
   }
   if (items.type === "object" && items.mapType !== "atomic") {
-    // The value shown is the list type of the items, a slip of upstream that clients see.
+    // The value shown is the list type of the items, a bug of upstream that clients see.
     const at = `${path}.items.x-kubernetes-map-type`;
     errors.push(fieldError.invalid(at, items.listType ?? null, detail));
   }

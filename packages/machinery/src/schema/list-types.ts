@@ -1,7 +1,8 @@
 /**
- * Lists of type set hold no value twice, lists of type map no key twice.
+ * Lists of type set have no duplicate values, lists of type map no duplicate keys.
  *
- * A walk of its own, because Kubernetes forgives as a whole here: when the old object had such an error anywhere, none is reported.
+ * A separate walk, because Kubernetes ratchets all of them together here: when the old object had
+ * such an error anywhere, none is reported.
  */
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
@@ -13,7 +14,7 @@ import { fieldPath, type PathSegment } from "./value-path.ts";
 
 export function validateListTypes(node: SchemaNode, value: JsonValue): FieldError[] {
   const walk = new ListTypeWalk();
-  // At the root, only the members count.
+  // At the root, only the members are checked.
   if (isJsonObject(value)) walk.value(node, value);
   return walk.errors;
 }
@@ -94,7 +95,7 @@ function comparableKey(item: JsonObject | null, keyNames: readonly string[]): Js
   const [only] = keyNames;
   if (keyNames.length === 1 && only !== undefined && item !== null && Object.hasOwn(item, only))
     return item[only] as JsonValue;
-  // An array of what is there: no scalar key can be equal to it.
+  // An array of the present keys: no scalar key can be equal to it.
   return keyNames.map((name) =>
     item !== null && Object.hasOwn(item, name) ? [item[name] as JsonValue] : null,
   );

@@ -1,4 +1,6 @@
-/** The rules of ObjectMeta that hold for any kind of object, on metadata that coerceObjectMeta has accepted. */
+/**
+ * The rules of ObjectMeta for any kind of object, on metadata that coerceObjectMeta has accepted.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import {

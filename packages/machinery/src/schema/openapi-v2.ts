@@ -1,6 +1,6 @@
 /**
- * A schema as OpenAPI v2 can say it: no nullable, no alternatives. Where such a keyword carried meaning, the type goes too, because
- * kubectl would otherwise refuse values that the server takes.
+ * A schema in OpenAPI v2: without nullable and alternatives. Where such a keyword had a meaning,
+ * the type is removed, too, because kubectl would otherwise reject values that the server accepts.
  */
 import { isSchema, type SchemaProps } from "./schema-props.ts";
 
@@ -37,7 +37,10 @@ export function degradeForV2(schema: SchemaProps): SchemaProps {
   };
 }
 
-/** A nullable field without its type looks like any value, null included, which kubectl would take for missing. */
+/**
+ * A nullable field without its type looks like any value, null included, which kubectl would treat
+ * as missing.
+ */
 function degradedRequired(schema: SchemaProps): readonly string[] {
   const additional = schema.additionalProperties;
   if (isSchema(additional) && additional.nullable) return [];

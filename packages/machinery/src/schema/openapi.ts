@@ -1,7 +1,8 @@
 /**
- * What OpenAPI documents say about a kind that a CRD version defines: its component (v3), its degraded definition (v2), and those of its list.
+ * The OpenAPI definitions of a kind of a CRD version: its component (v3), its reduced definition
+ * (v2), and those of its list.
  *
- * Names and references only; whole documents with paths and operations are put together elsewhere.
+ * Names and references only; the documents with paths and operations are built elsewhere.
  */
 import { type Resumable, runSync } from "../base/index.ts";
 import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
@@ -28,17 +29,17 @@ export interface Publication {
   readonly listSchema: JsonObject;
 }
 
-/** The v3 components; `schema` undefined means that nothing is known about the kind. */
+/** The v3 components; `schema` undefined means that the kind has no schema. */
 export function publishV3(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
   return runSync(publishResumable(schema, kind, "v3"));
 }
 
-/** The v2 definitions: what OpenAPI v2, and kubectl's reading of it, can bear. */
+/** The v2 definitions: what OpenAPI v2 and kubectl's parser support. */
 export function publishV2(schema: SchemaProps | undefined, kind: PublishedKind): Publication {
   return runSync(publishResumable(schema, kind, "v2"));
 }
 
-/** Either of the two, resting between the walks over the schema. */
+/** The v2 or v3 definitions, yielding between the walks over the schema. */
 export function* publishResumable(
   schema: SchemaProps | undefined,
   kind: PublishedKind,
@@ -51,7 +52,8 @@ export function* publishResumable(
 
 function inDialect(schema: SchemaProps, dialect: OpenApiDialect): SchemaProps | undefined {
   if (dialect === "v3") return unfold(schema);
-  // A kind that keeps unknown fields is published without properties: kubectl would refuse all others.
+  // A kind that preserves unknown fields is published without properties: kubectl would reject all
+  // others.
   return schema.preserveUnknownFields === true ? undefined : degradeForV2(schema);
 }
 
@@ -140,7 +142,7 @@ function addExtensions(
   }
 }
 
-/** Embedded resources get their three fields too, wherever they are. */
+/** Embedded resources get their three fields, too, at any depth. */
 function addToEmbedded(json: Json, dialect: OpenApiDialect): void {
   const properties = json["properties"] as Json | undefined;
   if (properties !== undefined) {
@@ -170,7 +172,7 @@ function addToEmbedded(json: Json, dialect: OpenApiDialect): void {
   ];
 }
 
-/** Spells out what int-or-string means, for readers that do not know the extension. */
+/** Writes out the meaning of int-or-string, for clients that do not know the extension. */
 function unfold(schema: SchemaProps): SchemaProps {
   const properties =
     schema.properties === undefined

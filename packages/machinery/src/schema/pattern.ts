@@ -1,8 +1,9 @@
 /**
- * RE2 patterns, compiled once for the whole process.
+ * RE2 patterns, compiled once for the process.
  *
- * Tenants share patterns (every CRD has the one for quantities), and compiling one costs between 20 µs and some milliseconds, so a
- * bounded cache stands in front. Matching is linear in the text; callers pay for it with `work`.
+ * Tenants share patterns (every CRD has the one for quantities), and compiling one takes between 20
+ * µs and some milliseconds, so they are in a bounded cache. Matching is linear in the text; callers
+ * charge `work` for it.
  */
 import { RE2JS, RE2JSException } from "re2js";
 
@@ -16,13 +17,14 @@ export interface Pattern {
 const patternsCachedMax = 2_000;
 const cache = new Map<string, Pattern | Error>();
 
-/** Returns the pattern, or the error whose message says in Go's words what is wrong with it. */
+/** Returns the pattern, or the error with Go's text. */
 export function compilePattern(source: string): Pattern | Error {
   const known = cache.get(source);
   if (known !== undefined) return known;
   const compiled = compile(source);
   if (cache.size >= patternsCachedMax) {
-    // The oldest entry goes; a pattern in use is held by its schema, the cache only saves recompiling.
+    // The oldest entry is evicted; a pattern in use is held by its schema, and the cache only saves
+    // recompiling.
     for (const oldest of cache.keys()) {
       cache.delete(oldest);
       break;

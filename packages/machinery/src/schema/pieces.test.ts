@@ -82,7 +82,7 @@ const fields = (count: number, schema: JsonObject): JsonObject => ({
   properties: Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, schema])),
 });
 
-describe("judging a definition in pieces", () => {
+describe("validating a CRD resumably", () => {
   it("compiles every rule before it is asked for, one in a piece", () => {
     const engine = new CountingEngine(1);
     const schema = {
@@ -131,7 +131,7 @@ describe("judging a definition in pieces", () => {
   });
 });
 
-describe("validating an object in pieces", () => {
+describe("validating an object resumably", () => {
   const schema: JsonObject = {
     type: "object",
     properties: {
@@ -149,7 +149,7 @@ describe("validating an object in pieces", () => {
 
   it("rests when rules have cost enough", () => {
     const { engine, compiled } = prepared(ruleCostPerYield / 2);
-    const { pieces, most, result } = watched(compiled.validateInPieces(object(20)), engine);
+    const { pieces, most, result } = watched(compiled.validateResumable(object(20)), engine);
     assert.deepEqual(result, []);
     assert.equal(most, 2);
     assert.equal(pieces, 11);
@@ -157,7 +157,7 @@ describe("validating an object in pieces", () => {
 
   it("rests when very many cheap rules have run", () => {
     const { engine, compiled } = prepared(1);
-    const { most } = watched(compiled.validateInPieces(object(50_000)), engine);
+    const { most } = watched(compiled.validateResumable(object(50_000)), engine);
     assert.ok(most <= ruleCostPerYield / 50, `${most} in one piece`);
   });
 
@@ -166,7 +166,7 @@ describe("validating an object in pieces", () => {
       type: "object",
       properties: { x: { type: "array", items: { type: "string", minLength: 1 } } },
     });
-    const rests = (items: number) => [...plain.validateInPieces(object(items))].length;
+    const rests = (items: number) => [...plain.validateResumable(object(items))].length;
     assert.equal(rests(1_000), 0);
     assert.ok(rests(10 * validationStepsPerYield) >= 10);
   });
@@ -177,7 +177,7 @@ describe("validating an object in pieces", () => {
       type: "object",
       properties: { x: { type: "array", items: text } },
     });
-    const rests = (items: number) => [...matching.validateInPieces(object(items))].length;
+    const rests = (items: number) => [...matching.validateResumable(object(items))].length;
     assert.ok(rests(4_000) > 0);
   });
 
@@ -219,7 +219,7 @@ describe("validating an object in pieces", () => {
 
   it("does not rest for a few cheap rules", () => {
     const { compiled } = prepared(10);
-    assert.equal(watched(compiled.validateInPieces(object(20))).pieces, 1);
+    assert.equal(watched(compiled.validateResumable(object(20))).pieces, 1);
   });
 });
 

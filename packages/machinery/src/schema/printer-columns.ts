@@ -22,7 +22,7 @@ export type Cell = string | number | bigint | boolean | null;
 export interface PrinterColumns {
   /** Without the leading name column, which every table has. */
   readonly definitions: readonly ColumnDefinition[];
-  /** A column that takes more than is left of the budget shows nothing, and so do those behind it. */
+  /** A column that exceeds the remaining budget is empty, and so are those after it. */
   cells(object: JsonObject, nowMs: number, budget?: WorkBudget): Cell[];
 }
 
@@ -72,7 +72,9 @@ function cellWithin(
   }
 }
 
-/** What is written of a value, before it is: many columns may show the same large one. */
+/**
+ * The length of a value's text, before it is created: many columns may show the same large value.
+ */
 function chargeText(value: JsonValue, budget: WorkBudget): void {
   if (typeof value === "string") budget.charge(value.length >> 6);
   else if (Array.isArray(value)) {
@@ -85,7 +87,7 @@ function chargeText(value: JsonValue, budget: WorkBudget): void {
     }
 }
 
-/** The value of a selectable field as field selectors compare it; `""` when absent. */
+/** The value of a selectable field for field selectors; `""` when absent. */
 export function selectableFieldValue(path: readonly PathNode[], object: JsonObject): string {
   const budget = new WorkBudget(workBounds.path);
   const value = firstResult(path, object, budget);
@@ -101,7 +103,7 @@ function parseColumnPath(text: string): readonly PathNode[] {
   }
 }
 
-/** Undefined when there is none, or when the path does not fit the object. */
+/** Undefined when there is none, or when the path does not match the object. */
 function firstResult(
   path: readonly PathNode[],
   object: JsonObject,

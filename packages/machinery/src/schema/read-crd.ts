@@ -1,8 +1,8 @@
 /**
- * Reading and defaulting a CustomResourceDefinition from JSON.
+ * Reads a CustomResourceDefinition from JSON and applies its defaults.
  *
- * Reading never fails half way: members of the wrong type are reported as problems (the caller answers 400, as Kubernetes' decoder does) and
- * read as absent.
+ * Reading never fails half way: members of the wrong type are reported as problems (the caller
+ * responds with 400, as Kubernetes' decoder does) and read as absent.
  */
 import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
 import type {
@@ -28,7 +28,7 @@ export function readCustomResourceDefinition(json: JsonValue): ReadCrd {
   return { definition: reader.definition(json), problems: reader.problems };
 }
 
-/** The CRD with the defaults that Kubernetes fills in; the input is not changed. */
+/** The CRD with Kubernetes' defaults; the input is not changed. */
 export function defaultCustomResourceDefinition(crd: JsonObject): JsonObject {
   const spec = objectMember(crd, "spec");
   const names = objectMember(spec, "names");

@@ -1,8 +1,9 @@
 /**
- * From untrusted JSON to SchemaProps, under limits.
+ * Reads SchemaProps from untrusted JSON, under limits.
  *
- * Wrong types are collected as problems with their paths, as a typed decoder would refuse them; unknown keywords are ignored, as Kubernetes
- * prunes them. What the keywords mean is judged elsewhere.
+ * Wrong types are collected as problems with their paths, as a typed decoder would reject them;
+ * unknown keywords are ignored, as Kubernetes prunes them. The meaning of the keywords is validated
+ * elsewhere.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { emptySchema, type MutableSchema } from "./empty-schema.ts";
@@ -20,16 +21,19 @@ export interface ReadSchema {
   /** Undefined when there are problems. */
   readonly schema: SchemaProps | undefined;
   readonly problems: readonly string[];
-  /** Sub-schemas that were read, the root included. */
+  /** The number of sub-schemas, the root included. */
   readonly nodes: number;
 }
 
 export interface ReadSchemaOptions {
-  /** Where the schema stands, for the problems: `spec.versions[0].schema.openAPIV3Schema`. */
+  /** The path of the schema, for the problems: `spec.versions[0].schema.openAPIV3Schema`. */
   readonly path?: string;
-  /** Leaves out descriptions, titles, examples and external docs, which cost memory and mean nothing to a compiler. */
+  /**
+   * Leaves out descriptions, titles, examples and external docs, which cost memory and have no
+   * meaning for a compiler.
+   */
   readonly withoutDocumentation?: boolean;
-  /** It was accepted before, perhaps under larger limits than today's: its size is no problem. */
+  /** The schema was accepted before, perhaps under larger limits: its size is no problem. */
   readonly isAccepted?: boolean;
 }
 
@@ -303,7 +307,10 @@ class SchemaReader {
     };
   }
 
-  /** Compiling patterns is the most expensive thing that a schema can ask for, so it is bounded before anybody does. */
+  /**
+   * Compiling patterns is the most expensive part of a schema, so their weight is bounded before
+   * compilation.
+   */
   #weighPattern(pattern: string, path: string): void {
     if (this.#isAccepted) return;
     if (pattern.length > patternLengthMax) {

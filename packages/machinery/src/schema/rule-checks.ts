@@ -1,6 +1,6 @@
 /**
- * What is checked of `x-kubernetes-validations` when a CRD is written: texts first, then (by the evaluator) the expressions, their estimated
- * costs, and whether rules that compare with the old value stand where there is one.
+ * Checks `x-kubernetes-validations` when a CRD is written: texts first, then (by the evaluator) the
+ * expressions, their estimated costs, and whether transition rules are on correlatable values.
  */
 import type { JsonValue } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
@@ -73,7 +73,7 @@ function validateFieldPath(
     errors.push(fieldError.invalid(path, text, "must be a valid path"));
 }
 
-/** How many values of a sub-schema one object can hold; undefined when nothing limits it. */
+/** The maximum number of values of a sub-schema in one object; undefined without a limit. */
 export type Cardinality = number | undefined;
 
 export function childCardinality(schema: SchemaProps, own: Cardinality): Cardinality {
@@ -92,7 +92,7 @@ export interface RuleLocation {
 }
 
 export interface RuleCheckOptions {
-  /** The schema is the stored one: costs of single rules are not judged again. */
+  /** The schema is the stored one: costs of single rules are not checked again. */
   readonly suppressRuleCost: boolean;
 }
 
@@ -103,7 +103,7 @@ interface RuleCost {
 
 const expensiveListedMax = 4;
 
-/** Checks the rules of one schema and sums up what they may cost. */
+/** Checks the rules of one schema and sums up their estimated costs. */
 export class RuleChecker {
   readonly #evaluator: RuleEvaluator;
   readonly #suppressRuleCost: boolean;
@@ -127,7 +127,7 @@ export class RuleChecker {
     return errors;
   }
 
-  /** The verdict over all rules of the schema. */
+  /** The result over all rules of the schema. */
   totalErrors(path: string): FieldError[] {
     if (this.#total <= schemaEstimateMax) return [];
     const expensive = this.#costs

@@ -1,10 +1,10 @@
 /**
- * The seam to CEL: what this room asks of an engine that compiles and evaluates `x-kubernetes-validations`.
+ * The interface to CEL: an engine that compiles and evaluates `x-kubernetes-validations`.
  *
- * The engine knows expressions, types and costs. This room knows schemas and objects: where rules stand, which old value belongs to which
- * new one, what a failed rule is called, and when rules are not run at all.
+ * The engine knows expressions, types and costs. This folder knows schemas and objects: the
+ * positions of rules, the correlation of old and new values, the error of a failed rule, and when
+ * rules are not run at all.
  */
-
 import type { MaybeResumable, Resumable } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
@@ -13,14 +13,17 @@ export interface RuleEvaluator {
   /** Compiles the rules of one sub-schema; the result has one entry per rule, in order. Must not throw for bad rules. */
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[];
 
-  /** The same, ahead and in pieces: `compile` finds what came out. */
+  /** The same, in advance and resumably: `compile` then returns the result. */
   prepare?(rules: readonly ValidationRule[], context: RuleContext): Resumable<void>;
 }
 
 export interface RuleContext {
-  /** The sub-schema that the rules stand on: the type of `self`. */
+  /** The sub-schema of the rules: the type of `self`. */
   readonly schema: SchemaProps;
-  /** `self` is a whole resource, so apiVersion, kind and metadata.name/generateName are there even if the schema does not say so. */
+  /**
+   * `self` is a complete resource, so apiVersion, kind and metadata.name/generateName exist even if
+   * the schema does not declare them.
+   */
   readonly isResourceRoot: boolean;
 }
 
@@ -29,15 +32,21 @@ export interface CompiledRule {
   readonly error: string | undefined;
   /** Why the message expression cannot run. */
   readonly messageError: string | undefined;
-  /** The rule compares with the old value: it runs only where there is one, or gets an optional with `optionalOldSelf`. */
+  /**
+   * A transition rule: it runs only where there is an old value, or gets an optional with
+   * `optionalOldSelf`.
+   */
   readonly usesOldSelf: boolean;
   /** Worst cases, estimated from the schema's limits, for one evaluation. */
   readonly maxCost: number;
   readonly messageMaxCost: number;
-  /** How often the sub-schema can occur in the largest possible request; used where no parent limits it. */
+  /**
+   * The maximum number of occurrences of the sub-schema in the largest possible request; used where
+   * no parent limits it.
+   */
   readonly maxCardinality: number;
 
-  /** Work in pieces where it may take long. */
+  /** Resumable work where it may take long. */
   evaluate(values: RuleValues, costMax: number): MaybeResumable<RuleOutcome>;
 
   /** Present when the rule has a message expression that compiled. */
@@ -48,11 +57,14 @@ export interface CompiledRule {
 
 export interface RuleValues {
   readonly self: JsonValue;
-  /** Undefined: there is no old value. With `optionalOldSelf` the engine then offers `optional.none()`. */
+  /**
+   * Undefined: there is no old value. With `optionalOldSelf` the engine then passes
+   * `optional.none()`.
+   */
   readonly oldSelf: JsonValue | undefined;
 }
 
-/** `cost` is what was really spent. */
+/** `cost` is the actual cost. */
 export type RuleOutcome =
   | { readonly result: boolean; readonly cost: number }
   /** A run-time error: `no such key: x`, `division by zero`. */
@@ -77,5 +89,5 @@ export const ruleEstimateMax = 10_000_000;
 /** Estimated cost of all rules of one schema when a CRD is written. */
 export const schemaEstimateMax = 100_000_000;
 
-/** UTF-8 bytes of what a message expression returns. */
+/** The maximum UTF-8 bytes of a message expression's result. */
 export const ruleMessageBytesMax = 5_120;

@@ -1,6 +1,7 @@
 /**
- * Rules at the seam: a pretend engine whose "expressions" are names of functions stands in for CEL, so that what this room does (where rules
- * run, with which old values, what failures are called, costs) is seen without any expression language.
+ * Rules with a simulated engine in place of CEL, whose "expressions" are names of functions, so
+ * that this folder's own part (where rules run, with which old values, the errors of failures,
+ * costs) is tested without any expression language.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -98,7 +99,7 @@ describe("rules on objects", () => {
     for (const [rule, expected] of cases) assert.deepEqual(run(object(rule), {}), [expected]);
   });
 
-  it("run-time errors are told by the type of the value", () => {
+  it("run-time errors of a rule are reported with the type of the value", () => {
     assert.deepEqual(run({ type: "object", ...rules("breaks", "overload", "unknown") }, {}), [
       'x: Invalid value: "object": no such key: x evaluating rule: breaks',
       `x: Invalid value: "object": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: overload`,

@@ -1,8 +1,9 @@
 /**
- * The compiled form of a schema: what pruning, defaulting and validation look at, and nothing else.
+ * The compiled form of a schema: the keywords of pruning, defaulting and validation.
  *
- * Nodes are immutable and shared: equal sub-schemas of one schema are one node (a Deployment's three container lists, its hundred plain
- * strings). Documentation is gone. A node knows what its subtree contains (`reach`), so that a walk turns back where nothing is to be done.
+ * Nodes are immutable and shared: equal sub-schemas of one schema are one node (a Deployment's
+ * three container lists, its hundred plain strings). Documentation is removed. A node knows the
+ * features of its subtree (`reach`), so that a walk skips subtrees without work.
  */
 import type { JsonValue } from "../json/index.ts";
 import { compilePattern, type Pattern } from "./pattern.ts";
@@ -32,7 +33,7 @@ export interface SchemaNode {
   /** Unique in one compiled schema, and the same for equal sub-schemas. */
   readonly id: number;
   readonly types: number;
-  /** `integer`, or `integer,string`, as error texts name it. */
+  /** `integer`, or `integer,string`, as in error texts. */
   readonly typeText: string;
   readonly nullable: boolean;
   /** Empty when the format is unknown for the type: such formats are ignored. */
@@ -48,7 +49,10 @@ export interface SchemaNode {
   readonly listType: string | undefined;
   readonly listMapKeys: readonly string[];
   readonly checks: ValueChecks | undefined;
-  /** The one scalar type of a node that asks for nothing else, so that most fields of most objects are judged by one look. */
+  /**
+   * The only scalar type of a node without other keywords, so that most fields of most objects are
+   * validated by one check.
+   */
   readonly plain: PlainType;
   readonly rules: RuleSource | undefined;
   readonly reach: number;
@@ -60,7 +64,7 @@ export interface RuleSource {
   readonly schema: SchemaProps;
 }
 
-/** The keywords that judge a value; most nodes have none. */
+/** The keywords that validate a value; most nodes have none. */
 export interface ValueChecks {
   readonly maximum: number | undefined;
   readonly exclusiveMaximum: boolean;
@@ -84,14 +88,17 @@ export interface ValueChecks {
 }
 
 export interface EnumValues {
-  /** `supported values: "a", "b"`, made when first needed: it can be long, and every error of an object shows it. */
+  /**
+   * `supported values: "a", "b"`, created lazily: it can be long, and every error of an object
+   * shows it.
+   */
   readonly listed: () => string;
   readonly scalars: ReadonlySet<JsonValue>;
   /** Canonical texts of objects and arrays. */
   readonly compounds: ReadonlySet<string>;
 }
 
-/** Compiled at the first match: most of a big schema's patterns are never used between two restarts. */
+/** Compiled at the first match: most patterns of a large schema are never used. */
 export class LazyPattern {
   readonly source: string;
   #compiled: Pattern | Error | undefined;

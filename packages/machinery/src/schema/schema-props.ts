@@ -1,9 +1,10 @@
 /**
- * A schema as it stands in a CRD version (`openAPIV3Schema`), read but not judged.
+ * A schema of a CRD version (`openAPIV3Schema`), parsed but not validated.
  *
- * Keywords that Kubernetes refuses (`$ref`, `definitions`, …) are kept as marks, so that the check can name them. Everything a tenant
- * names (properties, definitions) lives in a `Map`. Absent text keywords are `""` and absent flags `false`, as in Kubernetes' own types:
- * the rules are written in terms of emptiness.
+ * Keywords that Kubernetes rejects (`$ref`, `definitions`, …) are kept as flags, so that validation
+ * can name them. Names from tenants (properties, definitions) are in a `Map`. Absent text keywords
+ * are `""` and absent flags `false`, as in Kubernetes' own types: the rules are written in terms of
+ * emptiness.
  */
 import type { JsonValue } from "../json/index.ts";
 
@@ -51,7 +52,7 @@ export interface SchemaProps {
   readonly mapType: string | undefined;
   readonly validations: readonly ValidationRule[];
 
-  /** Keywords that are read only to be refused. */
+  /** Keywords that are read only to be rejected. */
   readonly unsupported: UnsupportedKeywords | undefined;
 }
 

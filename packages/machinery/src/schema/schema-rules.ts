@@ -1,10 +1,10 @@
 /**
- * The rules of a CRD's schema beyond being structural: supported keywords, topology of lists and maps, where defaults may stand, and the
- * rules of `x-kubernetes-validations`.
+ * The rules of a CRD's schema beyond being structural: supported keywords, topology of lists and
+ * maps, positions of defaults, and `x-kubernetes-validations`.
  *
- * Schema errors and rule errors are kept apart while descending, because rules on a broken schema are not even compiled.
+ * Schema errors and rule errors are collected separately, because rules on an invalid schema are
+ * not compiled.
  */
-
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { schemaNodesPerStep } from "./limits.ts";
@@ -17,7 +17,7 @@ import {
 } from "./rule-checks.ts";
 import { isSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
 
-/** What is required of new schemas but forgiven where the stored one already breaks it. */
+/** Requirements on new schemas that are tolerated where the stored schema already violates them. */
 export interface SchemaRuleOptions {
   readonly requireValidPropertyType: boolean;
   readonly requireAtomicSetType: boolean;
@@ -57,7 +57,7 @@ interface Position {
   readonly defaultsForbidden: string | undefined;
   /** Inside apiVersion, kind or metadata of a resource. */
   readonly insideMeta: boolean;
-  /** The first ancestor whose children cannot be told apart between two versions of an object. */
+  /** The first ancestor whose children cannot be correlated between two states of an object. */
   readonly uncorrelatable: string | undefined;
   /** Inside a junctor, where rules are not compiled. */
   readonly isNested: boolean;
@@ -188,8 +188,8 @@ class SchemaRuleWalk {
           isMeta && position.isRoot ? `in top-level ${name}` : position.defaultsForbidden,
       });
     }
-    yield* this.#junctors(schema, path, visit);
-    // Items of a set correlate only by being equal, which is no use to a rule that compares.
+    if (hasJunctor(schema)) yield* this.#junctors(schema, path, visit);
+    // Items of a set correlate only by equality, which is useless for a transition rule.
     const uncorrelatable =
       schema.listType === "map" ? position.uncorrelatable : (position.uncorrelatable ?? path);
     const items = itemSchema(schema);
@@ -214,4 +214,8 @@ class SchemaRuleWalk {
         yield* visit(branch, `${path}.${keyword}[${i}]`, { isNested });
     }
   }
+}
+
+function hasJunctor({ not, allOf, oneOf, anyOf }: SchemaProps): boolean {
+  return not !== undefined || allOf.length > 0 || oneOf.length > 0 || anyOf.length > 0;
 }

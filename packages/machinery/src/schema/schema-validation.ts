@@ -1,8 +1,8 @@
 /**
- * Everything that is checked of one version's schema when a CRD is written, in upstream's order: the root, structure, defaults, keywords,
- * rules, costs. Later steps are skipped where earlier ones leave them without ground.
+ * The complete validation of one version's schema when a CRD is written, in upstream's order: the
+ * root, structure, defaults, keywords, rules, costs. Later steps are skipped where earlier ones
+ * fail.
  */
-
 import { type Resumable, runSync } from "../base/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
 import { NodeCompiler } from "./compile-node.ts";
@@ -28,10 +28,13 @@ import {
 export interface SchemaValidationOptions extends SchemaRuleOptions {
   readonly requireStructural: boolean;
   readonly requirePrunedDefaults: boolean;
-  /** The status subresource is on: some keywords may not stand at the root, because the status is validated apart. */
+  /**
+   * The status subresource is enabled: some keywords may not be at the root, because the status is
+   * validated separately.
+   */
   readonly statusEnabled: boolean;
   readonly suppressRuleCost: boolean;
-  /** Without one, rules are checked for their texts only. */
+  /** Without one, only the texts of rules are checked. */
   readonly evaluator: RuleEvaluator | undefined;
 }
 
@@ -44,7 +47,7 @@ export const strictSchemaValidation: SchemaValidationOptions = {
   evaluator: undefined,
 };
 
-/** `path` is where the schema stands, such as `spec.versions[0].schema.openAPIV3Schema`. */
+/** `path` is the path of the schema, such as `spec.versions[0].schema.openAPIV3Schema`. */
 export function validateSchema(
   schema: SchemaProps,
   path: string,
@@ -53,7 +56,7 @@ export function validateSchema(
   return runSync(validateSchemaResumable(schema, path, options));
 }
 
-/** The same, resting where others may have their turn: each piece looks at every sub-schema once or twice. */
+/** The same, resumably: each step visits every sub-schema once or twice. */
 export function* validateSchemaResumable(
   schema: SchemaProps,
   path: string,
@@ -81,7 +84,7 @@ export function* validateSchemaResumable(
   return errors;
 }
 
-/** What an update may leave as it is, because the stored schema has it already. */
+/** The violations that an update may keep, because the stored schema already has them. */
 export function ratchetedOptions(old: SchemaProps): Partial<SchemaValidationOptions> {
   const isStructural =
     unsupportedKeyword(old) === undefined && validateStructural(old, "").length === 0;
@@ -100,7 +103,7 @@ export function anySchema(schema: SchemaProps, test: (schema: SchemaProps) => bo
   return false;
 }
 
-/** Formats that mean nothing on the types they stand on, each once: worth a warning `unrecognized format "x"`. */
+/** Formats without a meaning on their types, each once: for a warning `unrecognized format "x"`. */
 export function unrecognizedFormats(schema: SchemaProps): readonly string[] {
   const found = new Set<string>();
   anySchema(schema, ({ type, format, intOrString }) => {
@@ -112,7 +115,7 @@ export function unrecognizedFormats(schema: SchemaProps): readonly string[] {
 
 interface Structure {
   readonly errors: readonly FieldError[];
-  /** A keyword that has no place in structural schemas; said only if nothing better is. */
+  /** A keyword that structural schemas must not have; reported only without a better error. */
   readonly problem: string | undefined;
 }
 
@@ -135,7 +138,7 @@ function* judgeStructure(
   return { errors: defaults, problem };
 }
 
-/** Compiles ahead what the judgement of defaults and rules will ask for. */
+/** Compiles in advance what the validation of defaults and rules needs. */
 function* prepareRules(
   schema: SchemaProps,
   evaluator: RuleEvaluator,

@@ -1,9 +1,10 @@
 /**
- * Bringing an object into the shape of its schema: coerce metadata, prune what is unknown, drop nulls, fill in defaults; one walk.
+ * Shapes an object by its schema: coerces metadata, prunes unknown fields, drops nulls, applies
+ * defaults; in one walk.
  *
- * The rules are those of Kubernetes' four separate walks (pruning, prunenulls, objectmeta coercion, defaulting), which commute when done
- * member by member. The input is never changed: a value that needs nothing comes back itself, so the caller sees by identity that stored
- * bytes are still good.
+ * The rules are those of Kubernetes' four separate walks (pruning, prunenulls, objectmeta coercion,
+ * defaulting), which commute when done member by member. The input is never changed: an unchanged
+ * value is returned itself, so the caller sees by identity that stored bytes are still valid.
  */
 import {
   cloneJson,
@@ -28,9 +29,12 @@ export interface ShapeSteps {
   /** Drops an explicit null from a field that is not nullable, so that its default, if any, applies. */
   readonly dropNulls?: boolean;
   readonly applyDefaults?: boolean;
-  /** What to do with malformed metadata of embedded resources (and of the root, if it is one). */
+  /** The handling of malformed metadata of embedded resources (and of the root, if it is one). */
   readonly malformedMetadata?: "reject" | "drop";
-  /** The value is a whole resource: apiVersion, kind and metadata are known without being in the schema. */
+  /**
+   * The value is a complete resource: apiVersion, kind and metadata are known without being in the
+   * schema.
+   */
   readonly isResourceRoot?: boolean;
 }
 
@@ -57,7 +61,8 @@ export function shape(value: JsonValue, node: SchemaNode, steps: ShapeSteps): Sh
 }
 
 /**
- * `prune`: unknown fields go. `preserve`: unknown fields stay, known ones are pruned inside. `keep`: nothing goes, at any depth.
+ * `prune`: unknown fields are removed. `preserve`: unknown fields stay, known ones are pruned
+ * inside. `keep`: nothing is removed, at any depth.
  */
 type Mode = "prune" | "preserve" | "keep";
 
@@ -71,7 +76,7 @@ class ShapeWalk {
   error: FieldError | undefined;
   readonly #steps: ShapeSteps;
   readonly #path: PathSegment[] = [];
-  /** Without pruning and the like, subtrees without defaults need no visit. */
+  /** Without pruning and nulls, subtrees without defaults need no visit. */
   readonly #defaultsOnly: boolean;
   #addedValues = 0;
   #addedText = 0;
@@ -106,7 +111,7 @@ class ShapeWalk {
       const key = keys[i] as string;
       const member = value[key] as JsonValue;
       const next = this.#member(key, member, node, mode, isResource && metaFields.has(key));
-      // Rebuilt from the first change on: deleting from a copy would leave a slow object behind.
+      // Rebuilt from the first change on: deleting from a copy would leave a slow object.
       if (next !== member) copy ??= firstMembers(value, keys, i);
       if (copy !== undefined && next !== gone) setMember(copy, key, next);
     }
@@ -202,7 +207,7 @@ class ShapeWalk {
     return this.#value(value, node, childMode(mode));
   }
 
-  /** A small schema and a list of `{}` could otherwise fill the memory. */
+  /** A small schema and a list of `{}` could otherwise exhaust the memory. */
   #charge(value: JsonValue): void {
     this.#addedValues++;
     if (typeof value === "string") this.#addedText += value.length;
@@ -238,7 +243,7 @@ class ShapeWalk {
     return coerced.value;
   }
 
-  /** No schema at all: objects lose every member, arrays are looked into. */
+  /** No schema at all: objects lose every member, arrays are visited. */
   #emptied(value: JsonValue): JsonValue {
     if (Array.isArray(value)) {
       let copy: JsonValue[] | undefined;
@@ -260,7 +265,7 @@ class ShapeWalk {
   }
 
   #recordUnknown(key: string): void {
-    // Whoever shapes something that is no whole resource knows better than to be told of these three.
+    // For a value that is no complete resource these three fields are not reported.
     if (this.#path.length === 0 && metaFields.has(key)) return;
     if (this.unknown.length >= unknownFieldsMax) return;
     this.#path.push(key);

@@ -1,4 +1,7 @@
-/** What strict field validation says about a request body, unknown fields first; the same texts are the warnings of lax validation. */
+/**
+ * The errors of strict field validation of a request body, unknown fields first; the same texts are
+ * the warnings of lax validation.
+ */
 export function strictDecodingErrors(found: {
   readonly unknownFields: readonly string[];
   readonly duplicateFields: readonly string[];

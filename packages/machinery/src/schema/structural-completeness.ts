@@ -1,8 +1,11 @@
-/** Whatever a value check inside allOf, anyOf, oneOf or not talks about must also be specified outside. */
+/**
+ * Every field of a value validation inside allOf, anyOf, oneOf or not must also be specified
+ * outside.
+ */
 import { type FieldError, fieldError } from "../status/index.ts";
 import { itemSchema, type SchemaProps } from "./schema-props.ts";
 
-/** Looks at the junctors of the root, as upstream: deeper ones are reached through them. */
+/** Checks the junctors of the root, as upstream: deeper ones are reached through them. */
 export function validateCompleteness(
   schema: SchemaProps,
   path: string,
@@ -11,7 +14,7 @@ export function validateCompleteness(
   completeJunctors(schema, { schema, path }, path, errors);
 }
 
-/** The place in the structure that a nested check speaks about; no schema when it is not specified. */
+/** The structural schema at the path of a nested validation; undefined when it is not specified. */
 interface Counterpart {
   readonly schema: SchemaProps | undefined;
   readonly path: string;

@@ -1,6 +1,6 @@
 /**
- * What may stand inside allOf, anyOf, oneOf and not: value checks, and items and properties to reach the places they apply to; no
- * structure of their own.
+ * The permitted keywords inside allOf, anyOf, oneOf and not: value validations, and items and
+ * properties to reach their fields; no structure of their own.
  */
 import { type FieldError, fieldError } from "../status/index.ts";
 import { compilePattern } from "./pattern.ts";
@@ -50,7 +50,7 @@ const forbidden: readonly (readonly [string, (schema: SchemaProps) => boolean, s
   ["type", (schema) => schema.type !== "", mustBeEmpty],
   [
     "additionalProperties",
-    // `false` allows nothing and says nothing, and is let through upstream.
+    // `false` allows nothing, and upstream accepts it.
     ({ additionalProperties }) =>
       additionalProperties !== undefined && additionalProperties !== false,
     mustBeUndefined,

@@ -1,8 +1,7 @@
 /**
- * Whether a schema is structural: every field and item it talks about has a type outside of allOf, anyOf, oneOf and not, so that
- * pruning and defaulting know what they look at.
+ * Whether a schema is structural: every field and item has a type outside of allOf, anyOf, oneOf
+ * and not, so that pruning and defaulting know the structure.
  */
-
 import { type Resumable, runSync } from "../base/index.ts";
 import { type FieldError, fieldError, formatFieldError } from "../status/index.ts";
 import { additionalSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
@@ -29,7 +28,7 @@ export function* validateStructuralResumable(
     .map(({ error }) => error);
 }
 
-/** The first keyword that keeps a schema from being structural at all, in upstream's words. */
+/** The first keyword that prevents a schema from being structural at all, with upstream's text. */
 export function unsupportedKeyword(schema: SchemaProps): string | undefined {
   const marks = schema.unsupported;
   if (marks !== undefined) {
@@ -176,7 +175,7 @@ function validateMetaProperties(
   }
 }
 
-/** Type and default are checked elsewhere; any other keyword is too much. */
+/** Type and default are checked elsewhere; any other keyword is rejected. */
 function narrowsOnlyNames(metadata: SchemaProps): boolean {
   const names = [...(metadata.properties?.keys() ?? [])];
   if (!names.every((name) => name === "name" || name === "generateName")) return false;

@@ -1,8 +1,7 @@
 /**
- * Running the rules of a schema over an object: which old value a rule sees, what a failure is called, and when unchanged values are
- * forgiven. Expressions are evaluated by whoever implements RuleEvaluator.
+ * Runs the rules of a schema over an object: the old value of a rule, the error of a failure, and
+ * the ratcheting of unchanged values. A RuleEvaluator evaluates the expressions.
  */
-
 import { isResumable, type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
 import { type FieldError, fieldError } from "../status/index.ts";
@@ -22,7 +21,7 @@ import { resolveSchemaPath } from "./schema-path.ts";
 import type { ValidationRule } from "./schema-props.ts";
 import { fieldPath, type PathSegment } from "./value-path.ts";
 
-/** Hands out the compiled rules of a node; compiling is expensive and happens at first use. */
+/** Returns the compiled rules of a node; compiling is expensive and happens at first use. */
 export type RuleLookup = (source: RuleSource, isResourceRoot: boolean) => readonly CompiledRule[];
 
 export interface RuleOptions {
@@ -30,11 +29,11 @@ export interface RuleOptions {
   /** The value is a whole resource. */
   readonly isResourceRoot: boolean;
   readonly lookup: RuleLookup;
-  /** Shared by several values; one of its own, if absent. */
+  /** Shared by several values; a new one if absent. */
   readonly budget?: RuleBudget;
 }
 
-/** What rules may still cost. */
+/** The remaining cost of rules. */
 export class RuleBudget {
   /** Negative: no further rule is run. */
   left: number;
@@ -44,7 +43,7 @@ export class RuleBudget {
   }
 }
 
-/** Says when rules have cost enough for one piece. */
+/** Decides when rules have cost enough for one step. */
 class CostPace {
   #restAt: number;
 
@@ -61,7 +60,10 @@ class CostPace {
   }
 }
 
-/** Run-time cost of rules, and a little for each of them, after which others have their turn: some milliseconds. */
+/**
+ * Run-time cost of rules, and a little for each of them, after which the work yields: some
+ * milliseconds.
+ */
 export const ruleCostPerYield = 250_000;
 const costOfCall = 50;
 
@@ -73,7 +75,7 @@ export function validateRules(
   return runSync(validateRulesResumable(root, value, options));
 }
 
-/** The same, resting whenever rules have cost as much as may be spent in one go. */
+/** The same, resumably. */
 export function* validateRulesResumable(
   root: SchemaNode,
   value: JsonValue,
@@ -105,7 +107,7 @@ class Correlation {
 interface Position {
   readonly old: JsonValue | undefined;
   readonly current: Correlation | undefined;
-  /** The nearest ancestor that correlates, for values that do not. */
+  /** The nearest correlatable ancestor, for values that do not correlate. */
   readonly parent: Correlation | undefined;
 }
 
@@ -149,7 +151,8 @@ class RuleWalk {
         isJsonObject(position.old) && Object.hasOwn(position.old, key)
           ? position.old[key]
           : undefined;
-      // Old and new were converted to the same version, so a change of these two would go unseen.
+      // Old and new were converted to the same version, so a change of these two would be
+      // invisible.
       const hidden = isRoot && (key === "apiVersion" || key === "kind");
       const next = hidden ? { ...nowhere, old } : descend(position, member, old);
       this.#path.push(property === undefined ? [key] : key);
@@ -189,7 +192,7 @@ class RuleWalk {
         this.#fault(node, `rule compile error: ${program.error}`);
         continue;
       }
-      // A transition rule needs something to compare with, unless it can deal with its absence.
+      // A transition rule needs an old value, unless it has `optionalOldSelf`.
       if (program.usesOldSelf && oldSelf === undefined && rule.optionalOldSelf !== true) continue;
       const run: RuleRun = { node, rule, program, self: value, oldSelf, position };
       const work = program.evaluate({ self: value, oldSelf }, ruleCallCostMax);
@@ -247,7 +250,7 @@ class RuleWalk {
           node,
           `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`,
         );
-      // A message that cannot be used falls back to the plain one.
+      // An unusable message falls back to the plain one.
       if ("message" in outcome && isUsableMessage(outcome.message)) detail = outcome.message.trim();
     }
     const relative =
@@ -305,7 +308,7 @@ function isUsableMessage(message: string): boolean {
   return text !== "" && !text.includes("\n") && utf8Length(text) <= ruleMessageBytesMax;
 }
 
-/** Objects and arrays are left out of the text; a scalar is shown. */
+/** Objects and arrays are omitted from the text; a scalar is shown. */
 function ruleError(
   field: string,
   value: JsonValue,

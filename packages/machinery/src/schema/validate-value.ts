@@ -1,8 +1,10 @@
 /**
- * A value against its schema, with the verdicts, texts and match counts of kube-openapi, and the ratcheting of Kubernetes.
+ * Validates a value against its schema, with the results, texts and match counts of kube-openapi,
+ * and the ratcheting of Kubernetes.
  *
- * Ratcheting: where the old value is known and equal to the new one, everything said about the value is forgiven. Old values are found by
- * field name and, in lists of type map, by key. Inside oneOf, anyOf, allOf and not nothing is forgiven, as upstream.
+ * Ratcheting: where the old value is known and equal to the new one, all errors of the value are
+ * dropped. Old values are found by field name and, in lists of type map, by key. Inside oneOf,
+ * anyOf, allOf and not nothing is ratcheted, as upstream.
  */
 import type { Resumable } from "../base/index.ts";
 import {
@@ -36,7 +38,8 @@ import { correlateItems } from "./list-correlation.ts";
 import type { LazyPattern, SchemaNode, ValueChecks } from "./schema-node.ts";
 
 /**
- * The errors of a value. `base` is where it stands in its object, for the paths of the errors. Rests while there is much to do.
+ * The errors of a value. `base` is its path in its object, for the paths of the errors. Yields for
+ * large values.
  */
 export function* validateValue(
   node: SchemaNode,
@@ -45,14 +48,14 @@ export function* validateValue(
 ): Resumable<FieldError[]> {
   const errors = new ErrorCollector(base, { isFinal: old === undefined });
   try {
-    yield* new ValueValidator(errors).validateInPieces(node, value, old);
+    yield* new ValueValidator(errors).validateResumable(node, value, old);
   } catch (error) {
     if (!(error instanceof ErrorLimitReached)) throw error;
   }
   return errors.length === 0 ? [] : errors.fieldErrors();
 }
 
-/** What is done before a rest: steps, and as many of them as the work of patterns is worth. */
+/** The work before a yield: steps, and the equivalent steps of patterns. */
 export const validationStepsPerYield = 5_000;
 const patternWorkOfStep = 20;
 
@@ -61,9 +64,12 @@ class ValueValidator {
   #steps = 0;
   #patternWork = 0;
   #restAt = validationStepsPerYield;
-  /** What may be done until the alternatives that are being tried are through; undefined where none are. */
+  /** The remaining work of the alternatives that are being tried; undefined where none are. */
   #alternativesEnd: number | undefined;
-  /** Counts correlated values found to differ from their old ones: an ancestor of such a value differs too. */
+  /**
+   * Counts correlated values that differ from their old ones: an ancestor of such a value differs,
+   * too.
+   */
   #differences = 0;
 
   constructor(errors: ErrorCollector) {
@@ -81,10 +87,11 @@ class ValueValidator {
   }
 
   /**
-   * The same for a large value, resting between what is in it. Generators for all values would cost more than the checks: they are made along the way to
-   * where there is much, and not below alternatives.
+   * The same for a large value, yielding between its members. Generators for all values would cost
+   * more than the checks: they are created only on the path to large values, and not below
+   * alternatives.
    */
-  *validateInPieces(
+  *validateResumable(
     node: SchemaNode,
     value: JsonValue,
     old: JsonValue | undefined,
@@ -98,13 +105,13 @@ class ValueValidator {
     this.#step();
     this.#type(node, value);
     const { checks } = node;
-    if (Array.isArray(value)) yield* this.#arrayInPieces(node, value, old);
+    if (Array.isArray(value)) yield* this.#arrayResumable(node, value, old);
     if (checks?.enum !== undefined) checkEnum(value, checks.enum, this.#errors);
-    if (isJsonObject(value)) yield* this.#objectInPieces(node, value, old);
+    if (isJsonObject(value)) yield* this.#objectResumable(node, value, old);
     if (old !== undefined) this.#forgive(value, old, errorsBefore, differencesBefore);
   }
 
-  *#arrayInPieces(
+  *#arrayResumable(
     node: SchemaNode,
     value: readonly JsonValue[],
     old: JsonValue | undefined,
@@ -114,7 +121,7 @@ class ValueValidator {
     for (let i = 0; items !== undefined && i < value.length; i++) {
       const item = value[i] as JsonValue;
       this.#errors.path.push(i);
-      if (isCut(items, item)) yield* this.validateInPieces(items, item, oldItems?.get(item));
+      if (isCut(items, item)) yield* this.validateResumable(items, item, oldItems?.get(item));
       else this.validate(items, item, oldItems?.get(item));
       this.#errors.path.pop();
       if (this.#isTime()) yield;
@@ -122,7 +129,7 @@ class ValueValidator {
     this.#items(node, value);
   }
 
-  *#objectInPieces(
+  *#objectResumable(
     node: SchemaNode,
     value: JsonObject,
     old: JsonValue | undefined,
@@ -135,7 +142,7 @@ class ValueValidator {
       const member = value[key] as JsonValue;
       const oldMember = this.#oldMember(old, key);
       this.#errors.path.push(key);
-      if (isCut(child, member)) yield* this.validateInPieces(child, member, oldMember);
+      if (isCut(child, member)) yield* this.validateResumable(child, member, oldMember);
       else this.validate(child, member, oldMember);
       this.#errors.path.pop();
       if (this.#isTime()) yield;
@@ -143,7 +150,7 @@ class ValueValidator {
     this.#required(node, value);
   }
 
-  /** Where the value and the old one are equal, what was said of it is taken back. */
+  /** Where the value and the old one are equal, the errors of the value are dropped. */
   #forgive(value: JsonValue, old: JsonValue, errorsBefore: number, differences: number): void {
     if (this.#errors.length === errorsBefore || this.#differences !== differences) return;
     if (jsonEqual(old, value)) this.#errors.truncate(errorsBefore);
@@ -285,7 +292,7 @@ class ValueValidator {
     return matches;
   }
 
-  /** What a member has to be; undefined if anything will do. */
+  /** The schema of a member; undefined if any value is allowed. */
   #member({ properties, additional }: SchemaNode, key: string): SchemaNode | undefined {
     const child = properties?.get(key);
     if (child !== undefined) return child;
@@ -372,7 +379,7 @@ class ValueValidator {
     return matches;
   }
 
-  /** Whether an alternative holds, without writing down why not. */
+  /** Whether an alternative matches, without recording the errors. */
   #try(node: SchemaNode, value: JsonValue): Attempt {
     const errors = this.#errors;
     const before = errors.length;
@@ -385,14 +392,16 @@ class ValueValidator {
     return { node, matches, valid };
   }
 
-  /** Says what is wrong with the alternative that came closest, by validating it once more. */
+  /** Reports the errors of the alternative that came closest, by validating it once more. */
   #report(attempt: Attempt | undefined, value: JsonValue): number {
     if (attempt === undefined) return 0;
     return this.#errors.quiet ? attempt.matches : this.validate(attempt.node, value, undefined);
   }
 }
 
-/** Whether it is worth resting within the value, and possible; looks at no more of it than is needed to tell. */
+/**
+ * Whether yielding within the value is worthwhile, and possible; reads no more of it than needed.
+ */
 function isCut({ checks }: SchemaNode, value: JsonValue): value is JsonArray | JsonObject {
   if (typeof value !== "object" || value === null) return false;
   if (checks !== undefined && hasAlternatives(checks)) return false;

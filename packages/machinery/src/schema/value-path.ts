@@ -1,4 +1,6 @@
-/** Where a walk stands in an object, kept as a stack and written out only when something is to be said about the place. */
+/**
+ * The current path of a walk in an object, kept as a stack and formatted only when it is reported.
+ */
 
 /** A property's name, an item's index, or (in brackets) the key of a map entry. */
 export type PathSegment = string | number | readonly [string];

@@ -1,7 +1,7 @@
 /**
  * Field selectors: `metadata.name=x,status.phase!=Active`.
  *
- * Which fields a resource supports is the resource's business; here a field is any text. In values, `\` escapes
+ * Each resource decides on its supported fields; here a field is any text. In values, `\` escapes
  * `,`, `=` and itself.
  */
 import { utf8Length } from "../names/index.ts";

@@ -13,7 +13,7 @@ export interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Throws `SelectorSyntaxError` with everything that is wrong with it. */
+/** Throws `SelectorSyntaxError` with all errors of the requirement. */
 export function newLabelRequirement(
   key: string,
   operator: LabelOperator,

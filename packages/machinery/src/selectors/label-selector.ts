@@ -1,4 +1,7 @@
-/** Label selectors: parsed once from a query or from an object's selector, then asked about many objects. */
+/**
+ * Label selectors: parsed once from a query or from an object's selector, then matched against many
+ * objects.
+ */
 import { utf8Length } from "../names/index.ts";
 import { quote } from "../status/index.ts";
 import { parseLabelRequirements } from "./label-parser.ts";
@@ -47,7 +50,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   return newLabelSelector(parseLabelRequirements(text));
 }
 
-/** An empty object selects everything. What a missing selector means is for the caller to know. */
+/** An empty object selects everything. The caller decides on the meaning of a missing selector. */
 export function selectorFromLabelSelectorObject(object: LabelSelectorObject): LabelSelector {
   const labels = Object.entries(object.matchLabels ?? {});
   const expressions = object.matchExpressions ?? [];

@@ -1,4 +1,4 @@
-/** The text is no selector. The message is what an API server answers, with status 400. */
+/** The text is not a selector. The message is that of an API server, with status 400. */
 export class SelectorSyntaxError extends Error {
   override readonly name = "SelectorSyntaxError";
 }

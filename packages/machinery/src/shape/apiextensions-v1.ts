@@ -1,8 +1,9 @@
 /**
  * The shape of CustomResourceDefinition. Numbers are those of the published protobuf files.
  *
- * A schema contains schemas, so its shape contains itself. Members that may be a schema or something else (`items`, `additionalProperties`,
- * `dependencies`) are any JSON here; whoever decodes a definition looks into them.
+ * A schema contains schemas, so its shape is recursive. Members that may be a schema or another
+ * value (`items`, `additionalProperties`, `dependencies`) are any JSON here; the decoder of a CRD
+ * reads them.
  */
 import { objectMeta } from "./meta.ts";
 import {

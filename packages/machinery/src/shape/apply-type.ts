@@ -1,4 +1,4 @@
-/** What server-side apply needs to know of a shape: which parts are owned one by one, and which as a whole. */
+/** The apply type of a shape: which parts are granular, and which are atomic. */
 import {
   atomicType,
   booleanType,
@@ -22,7 +22,7 @@ import type { Field, MessageShape, ScalarType, Shape } from "./shape.ts";
 
 const known = new WeakMap<MessageShape, TypeSchema>();
 
-/** The type of a whole object of this shape; its metadata is typed as that of all objects. */
+/** The type of a complete object of this shape; its metadata has the type of all objects. */
 export function applyTypeOf(shape: MessageShape): TypeSchema {
   let type = known.get(shape);
   if (type === undefined) {
@@ -95,7 +95,10 @@ function scalarTypeOf(scalar: ScalarType): TypeSchema {
 
 const unowned = new WeakMap<MessageShape, FieldSet | "none">();
 
-/** Go has these structs by value, so that they are there in every object, empty or not: nobody comes to own them by setting them. */
+/**
+ * Go has these structs by value, so that they exist in every object, empty or not: no manager gets
+ * ownership of them by setting them.
+ */
 export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
   let fields = unowned.get(shape);
   if (fields === undefined) {
@@ -106,7 +109,9 @@ export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
   return fields === "none" ? undefined : fields;
 }
 
-/** Pointers in Go, which can be absent; and the metadata, of which nobody owns more than what is in it anyway. */
+/**
+ * Pointers in Go, which can be absent; and the metadata, of which only members are owned anyway.
+ */
 const optional: ReadonlySet<string> = new Set(["aggregationRule", "metadata", "related", "series"]);
 /** Below the first level most are pointers; these are not. */
 const nestedValues: ReadonlySet<string> = new Set([

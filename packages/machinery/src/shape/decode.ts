@@ -1,16 +1,21 @@
 /**
- * Reading JSON as a shape: type errors as Go's decoder words them, unknown fields collected and left out.
+ * Decodes JSON as a shape: type errors with the texts of Go's decoder, unknown fields collected and
+ * left out.
  *
- * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that the caller could change.
+ * Names are case-sensitive. Null stands for absent. The result shares nothing with the input that
+ * the caller could change.
  */
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
 import { isPlainTime, parseGoTime } from "./go-time.ts";
-import { isOmittedWhenEmpty } from "./left-out.ts";
+import { isOmittedWhenEmpty } from "./omit-empty.ts";
 import { parseQuantity } from "./quantity.ts";
 import type { MessageShape, ScalarType, Shape } from "./shape.ts";
 
-/** The value does not fit the shape; the message is what follows `cannot be handled as a Kind: `. */
+/**
+ * The value does not match the shape; the message is the text after `cannot be handled as a Kind:
+ * `.
+ */
 export class ShapeError extends Error {
   override readonly name = "ShapeError";
 }
@@ -26,26 +31,29 @@ export function decodeShape(shape: MessageShape, value: JsonValue): Decoded {
   return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
 }
 
-/** The same for what protobuf said, which has no empty lists: those that JSON cannot do without are empty. */
+/** The same for decoded protobuf, which has no empty lists: required lists become empty ones. */
 export function decodeShapeOfProtobuf(shape: MessageShape, value: JsonValue): Decoded {
   const decoder = new ShapeDecoder({ givesLists: true });
   return { value: decoder.message(shape, value, ""), unknownFields: decoder.unknownFields };
 }
 
-/** The same for a large value, with rests. */
+/** The same for a large value, resumably. */
 export function* decodeShapeResumable(shape: MessageShape, value: JsonValue): Resumable<Decoded> {
   const decoder = new ShapeDecoder();
-  const decoded = yield* decoder.messageInPieces(shape, value, "");
+  const decoded = yield* decoder.messageResumable(shape, value, "");
   return { value: decoded, unknownFields: decoder.unknownFields };
 }
 
-/** Items and members after which a large value rests. */
+/** Items and members of a large value between two yields. */
 const readAtOnce = 500;
 
 class ShapeDecoder {
   readonly unknownFields: string[] = [];
   readonly #pace = new YieldCounter(readAtOnce);
-  /** Where we are, as Go says it: the innermost struct and the fields to it, without map keys and indexes. */
+  /**
+   * The current path in Go's form: the innermost struct and its fields, without map keys and
+   * indexes.
+   */
   #struct = "";
   #fields: readonly string[] = [];
   readonly #givesLists: boolean;
@@ -78,7 +86,7 @@ class ShapeDecoder {
     return result;
   }
 
-  *messageInPieces(shape: MessageShape, value: JsonValue, path: string): Resumable<JsonObject> {
+  *messageResumable(shape: MessageShape, value: JsonValue, path: string): Resumable<JsonObject> {
     if (!isJsonObject(value)) throw this.#mismatch(value, goTypeOf(shape));
     const [struct, fields] = [this.#struct, this.#fields];
     const result: { [key: string]: JsonValue } = {};
@@ -93,10 +101,15 @@ class ShapeDecoder {
       } else if (item !== null) {
         this.#struct = shortName(shape);
         this.#fields = [...fields, key];
-        // To ask a large map whether it is empty takes as long as to walk through it: it is asked for its keys once.
+        // Testing whether a large map is empty takes as long as iterating over it: its keys are
+        // listed once.
         const keys =
           field.shape.kind === "map" && isJsonObject(item) ? Object.keys(item) : undefined;
-        const read = yield* this.#valueInPieces(field.shape, item, itemPath, keys);
+        // A generator for each scalar would take more memory than all of them.
+        const read =
+          field.shape.kind === "scalar"
+            ? this.#scalar(field.shape.scalar, item)
+            : yield* this.#valueResumable(field.shape, item, itemPath, keys);
         const { length } = keys ?? (Array.isArray(read) ? read : []);
         if (length > 0 || !isOmittedWhenEmpty(shape, field, read)) result[key] = read;
       }
@@ -107,19 +120,19 @@ class ShapeDecoder {
   }
 
   /** `keys` are those of a map, where they are known. */
-  *#valueInPieces(
+  *#valueResumable(
     shape: Shape,
     value: JsonValue,
     path: string,
     keys?: readonly string[],
   ): Resumable<JsonValue> {
-    if (shape.kind === "message") return yield* this.messageInPieces(shape, value, path);
+    if (shape.kind === "message") return yield* this.messageResumable(shape, value, path);
     if (shape.kind === "list" && Array.isArray(value)) {
       const result: JsonValue[] = [];
       for (let i = 0; i < value.length; i++) {
         if (this.#pace.isTime()) yield;
         result.push(
-          yield* this.#entryInPieces(shape.items, value[i] as JsonValue, `${path}[${i}]`),
+          yield* this.#entryResumable(shape.items, value[i] as JsonValue, `${path}[${i}]`),
         );
       }
       return result;
@@ -130,11 +143,11 @@ class ShapeDecoder {
       for (const key of keys ?? Object.keys(value)) {
         if (this.#pace.isTime()) yield;
         const item = value[key] as JsonValue;
-        // Nearly always texts, for which a generator would cost more than they do.
+        // Nearly always texts, for which a generator would cost more than their decoding.
         const isSimple = values.kind === "scalar" && item !== null;
         const read = isSimple
           ? this.#scalar(values.scalar, item)
-          : yield* this.#entryInPieces(values, item, `${path}.${key}`);
+          : yield* this.#entryResumable(values, item, `${path}.${key}`);
         setMember(result, key, read);
       }
       return result;
@@ -143,8 +156,8 @@ class ShapeDecoder {
   }
 
   /** Null is the zero value in Go. */
-  *#entryInPieces(shape: Shape, value: JsonValue, path: string): Resumable<JsonValue> {
-    return value === null ? zeroOf(shape) : yield* this.#valueInPieces(shape, value, path);
+  *#entryResumable(shape: Shape, value: JsonValue, path: string): Resumable<JsonValue> {
+    return value === null ? zeroOf(shape) : yield* this.#valueResumable(shape, value, path);
   }
 
   #value(shape: Shape, value: JsonValue, path: string): JsonValue {

@@ -1,4 +1,4 @@
-/** Counts what a protobuf body has, over all its messages, before anything is made of it. */
+/** Counts the fields of a protobuf body, over all its messages, before they are decoded. */
 import type { Resumable } from "../base/index.ts";
 import {
   type Bound,
@@ -24,7 +24,10 @@ export class FieldCount {
     return this.#bound.valuesMax - this.#left;
   }
 
-  /** Reads a field of a message that ends there. Throws BoundExceededError at the first one too many. */
+  /**
+   * Counts a field of a message that ends at the given index. Throws BoundExceededError at the
+   * first field over the bound.
+   */
   next(reader: WireReader, end: number): void {
     reader.next(end);
     this.#take(1);
@@ -37,7 +40,7 @@ export class FieldCount {
       this.#take(values);
       return value;
     } catch (error) {
-      // The bound is that of the whole body.
+      // The bound applies to the complete body.
       if (isBoundExceeded(error) && error.dimension === "values") this.#take(this.#left + 1);
       throw error;
     }

@@ -1,17 +1,21 @@
 /**
- * Reads times as Go's `time.Parse` does, with its leniency and its words: an hour may have one digit, a comma may stand for the point, and
- * what is wrong is told by the part of the layout at which it was found.
+ * Parses times as Go's `time.Parse` does, with its leniency and its texts: an hour may have one
+ * digit, a comma may replace the point, and an error names the part of the layout at which it was
+ * found.
  */
 export type TimeLayout = "2006-01-02T15:04:05Z07:00" | "2006-01-02T15:04:05.000000Z07:00";
 
 export type ParsedTime =
-  /** `fraction` is what stands behind the seconds, in digits. */
+  /** `fraction` has the digits after the seconds. */
   { readonly atMs: number; readonly fraction: string } | { readonly error: string };
 
 const plainPattern =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{6})?Z$/;
 
-/** Whether it is in UTC and of the form, as servers write them: nothing is left to do. False for the last days of months, which need a second look. */
+/**
+ * Whether the time is in UTC and in the form of servers, so that nothing has to be normalised.
+ * False for the last days of months, which need a full check.
+ */
 export function isPlainTime(
   value: string,
   form: "2006-01-02T15:04:05Z" | "2006-01-02T15:04:05.000000Z",

@@ -48,7 +48,7 @@ export { podAttachOptions, podExecOptions, podPortForwardOptions } from "./pod-o
 export {
   decodeEnvelope,
   decodeMessage,
-  decodeMessageInPieces,
+  decodeMessageResumable,
   type Envelope,
 } from "./protobuf.ts";
 export { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import type { Resumable } from "../base/index.ts";
 import { jsonSchemaProps } from "./apiextensions-v1.ts";
 import { configMap } from "./core-v1.ts";
-import { decodeMessageInPieces } from "./protobuf.ts";
+import { decodeMessageResumable } from "./protobuf.ts";
 import type { MessageShape } from "./shape.ts";
 
 function varint(value: number): number[] {
@@ -42,7 +42,7 @@ const long: [what: string, shape: MessageShape, bytes: Uint8Array][] = [
 describe("decoding a long protobuf message", () => {
   for (const [what, shape, bytes] of long) {
     it(`rests between ${what}`, () => {
-      const pieces = piecesOf(decodeMessageInPieces(shape, bytes));
+      const pieces = piecesOf(decodeMessageResumable(shape, bytes));
       assert.ok(pieces >= 20, `${pieces} pieces`);
     });
   }

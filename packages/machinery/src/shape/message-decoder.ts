@@ -1,5 +1,6 @@
 /**
- * One protobuf message and all that is in it, field by field: messages that are open stand on a stack of our own, so that the decoder can rest anywhere.
+ * Decodes one protobuf message with its nested messages, field by field: open messages are on an
+ * explicit stack, so that the decoder can yield anywhere.
  */
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { type JsonObject, type JsonValue, setMember } from "../json/index.ts";
@@ -12,22 +13,25 @@ export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
 
-/** Messages inside messages: a schema of the deepest permitted kind needs fewer than three hundred. */
+/**
+ * The maximum nesting of messages: a schema of the deepest permitted kind needs fewer than three
+ * hundred.
+ */
 export const messageDepthMax = 512;
 
-/** Fields between two rests. */
+/** Fields between two yields. */
 const fieldsPerPiece = 500;
 
-/** A message that is being read. */
+/** A message that is being decoded. */
 interface Frame {
   readonly end: number;
-  /** How many messages it is in. */
+  /** Its nesting depth. */
   readonly depth: number;
-  /** A field that the reader stands behind. Work in pieces where its value may be long. */
+  /** Reads a field whose tag was read. Resumable work where its value may be long. */
   read(reader: WireReader, decoder: MessageDecoder): Resumable<void> | undefined;
   /** The value of the field that was read last. */
   take(value: JsonValue): void;
-  /** Nothing follows: whoever it is part of gets its value. */
+  /** The message is complete: its parent gets its value. */
   close(parent: Frame): void;
 }
 
@@ -63,7 +67,7 @@ export class MessageDecoder {
     return whole.value as JsonObject;
   }
 
-  /** What follows is what is in the frame. */
+  /** The next fields belong to the frame. */
   open(frame: Frame): void {
     if (frame.depth > messageDepthMax) {
       throw new ProtobufError(`messages are nested deeper than ${messageDepthMax} levels`);
@@ -71,7 +75,7 @@ export class MessageDecoder {
     this.#stack.push(frame);
   }
 
-  /** Reads the value of a field of the frame, which takes it now or when it is complete. */
+  /** Reads the value of a field of the frame, which stores it now or when it is complete. */
   value(shape: Shape, frame: Frame): Resumable<void> | undefined {
     const { reader, count } = this;
     if (shape.kind === "message") {
@@ -129,7 +133,7 @@ function* taking(frame: Frame, work: Resumable<JsonValue>): Resumable<void> {
   frame.take(yield* work);
 }
 
-/** What the outermost message is part of. */
+/** The parent of the outermost message. */
 class Whole implements Frame {
   readonly end = 0;
   readonly depth = 0;
@@ -258,7 +262,7 @@ class OpenList implements Frame {
   }
 }
 
-/** A schema or something else: JSON has the one that is set. */
+/** A schema or another value: JSON has the one that is set. */
 class OpenUnion implements Frame {
   readonly end: number;
   readonly depth: number;
@@ -295,7 +299,7 @@ class OpenUnion implements Frame {
   }
 }
 
-/** Protobuf cannot tell nil from empty; JSON clients leave both out. */
+/** Protobuf cannot distinguish nil from empty; JSON clients omit both. */
 function dropEmpty(object: { [key: string]: JsonValue }): JsonObject {
   for (const key in object) {
     const value = object[key];

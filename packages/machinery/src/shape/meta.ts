@@ -80,7 +80,7 @@ export const objectMeta = message(
     managedFields: [17, list(managedFieldsEntry), "Who set which fields."],
   },
   "Data that every stored object carries.",
-  // An empty list is a wish: to forget who owns what.
+  // An empty list has a meaning: to clear all managers.
   { keepsEmpty: ["managedFields"] },
 );
 

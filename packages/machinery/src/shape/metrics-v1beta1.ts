@@ -1,4 +1,7 @@
-/** The shapes of metrics.k8s.io/v1beta1. Numbers are those of the published protobuf files; a window is a duration, which nobody sends. */
+/**
+ * The shapes of metrics.k8s.io/v1beta1. Numbers are those of the published protobuf files; a window
+ * is a duration, which no client sends.
+ */
 import { objectMeta } from "./meta.ts";
 import { listMap, map, message, quantity, string, time } from "./shape.ts";
 

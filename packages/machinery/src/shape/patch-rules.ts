@@ -1,4 +1,7 @@
-/** What strategic merge patch needs to know of a shape: maps merge, lists with keys or set-like lists merge, others are replaced. */
+/**
+ * The patch rules of a shape: maps merge, lists with keys or set-like lists merge, others are
+ * replaced.
+ */
 import type { PatchField, PatchSchema } from "../patch/index.ts";
 import type { MessageShape, Shape } from "./shape.ts";
 

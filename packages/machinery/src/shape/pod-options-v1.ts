@@ -1,4 +1,7 @@
-/** What sessions with Pods are asked for by: made from a query, never stored, and shown to admission. Numbers are those of the published protobuf files. */
+/**
+ * The options of sessions with Pods: created from a query, never stored, and passed to admission.
+ * Numbers are those of the published protobuf files.
+ */
 import { bool, int32, list, message, string } from "./shape.ts";
 
 const core = "io.k8s.api.core.v1";

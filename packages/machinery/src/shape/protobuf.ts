@@ -1,9 +1,10 @@
 /**
  * Kubernetes protobuf request bodies: the `k8s\0` envelope and any message that has a shape.
  *
- * Go clients send these for built-in kinds and do not fall back. The result is the JSON that the same client would have sent.
- * Unknown field numbers are skipped, as protobuf wants it; lengths are checked against what is there. Every field on the wire is counted before
- * anything is made of it, known or not, and so is every value of the JSON that some of them carry: an empty message takes two bytes.
+ * Go clients send these for built-in kinds and do not fall back. The result is the JSON that the
+ * same client would have sent. Unknown field numbers are skipped, as protobuf requires; lengths are
+ * checked against the available bytes. Every field on the wire is counted before it is decoded,
+ * known or not, and so is every value of embedded JSON: an empty message takes two bytes.
  */
 import { type Resumable, runSync } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
@@ -13,7 +14,7 @@ import type { MessageShape } from "./shape.ts";
 import { WireReader } from "./wire-reader.ts";
 
 export interface Envelope {
-  /** Empty when the sender left the type to the endpoint. */
+  /** Empty when the client left the type to the endpoint. */
   readonly apiVersion: string;
   readonly kind: string;
   readonly raw: Uint8Array;
@@ -50,11 +51,11 @@ export function decodeMessage(
   bytes: Uint8Array,
   count = new FieldCount(),
 ): JsonObject {
-  return runSync(decodeMessageInPieces(shape, bytes, count));
+  return runSync(decodeMessageResumable(shape, bytes, count));
 }
 
-/** The same with rests. */
-export function decodeMessageInPieces(
+/** The same, resumably. */
+export function decodeMessageResumable(
   shape: MessageShape,
   bytes: Uint8Array,
   count = new FieldCount(),

@@ -10,15 +10,15 @@ const suffixes = {
 } as const;
 /** The power of ten of the first decimal suffix; nothing finer is kept. */
 const finest = -9;
-/** More than anybody writes; a bound for what is computed. */
+/** The maximum exponent; a bound of the computation. */
 const quantityLengthMax = 1024;
 const exponentMax = 1024;
-/** Larger values are cut to this, as upstream does. */
+/** Larger values are capped, as upstream does. */
 const valueMax = 2n ** 63n - 1n;
 
 type Format = "decimal" | "binary" | "exponent";
 
-/** The error is what follows the path in a decode error. */
+/** The error is the text after the path in a decode error. */
 export type ParsedQuantity = { readonly canonical: string } | { readonly error: string };
 
 const wrongFormat =
@@ -41,7 +41,7 @@ export function parseQuantity(text: string): ParsedQuantity {
   return { canonical: `${sign === "-" && nanos > 0n ? "-" : ""}${print(nanos, format)}` };
 }
 
-/** Whether a canonical quantity is negative, and whether it is whole. */
+/** Whether a canonical quantity is negative, and whether it is a whole number. */
 export function isNegativeQuantity(canonical: string): boolean {
   return canonical.startsWith("-");
 }
@@ -68,7 +68,7 @@ function scaleOf(suffix: string): Scale | undefined {
   return { format: "exponent", factor: 1n, exponent: Number(written) };
 }
 
-/** Rounded up: who asks for a little gets a little. */
+/** Rounded up, as upstream does. */
 function toNanos(digits: bigint, exponent: number): bigint {
   const shift = exponent - finest;
   const max = valueMax * 10n ** BigInt(-finest);

@@ -135,7 +135,7 @@ describe("decodeShape", () => {
   });
 });
 
-describe("decodeShapeInPieces", () => {
+describe("decodeShapeResumable", () => {
   const attempt = (decode: () => unknown): unknown => {
     try {
       return decode();

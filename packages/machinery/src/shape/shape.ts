@@ -18,16 +18,19 @@ export type Shape =
 export interface MapShape {
   readonly kind: "map";
   readonly values: Shape;
-  /** It has one owner, and is replaced as a whole by apply. */
+  /** The value has one owner, and apply replaces it completely. */
   readonly isAtomic?: boolean;
 }
 
 export interface ScalarShape {
   readonly kind: "scalar";
   readonly scalar: ScalarType;
-  /** Zero means absent: a Go field that is no pointer and left out when empty. Protobuf clients send such zeros, JSON never shows them. */
+  /**
+   * Zero means absent: a Go field that is no pointer and has `omitempty`. Protobuf clients send
+   * such zeros, JSON never contains them.
+   */
   readonly isZeroless?: boolean;
-  /** How protobuf has a value that JSON has as one of several. */
+  /** The protobuf form of a value that JSON has as one of several. */
   readonly union?: WireUnion;
 }
 
@@ -61,7 +64,7 @@ export type ScalarType =
   | "json";
 
 export interface ListTraits {
-  /** How apply and strategic merge see the list. */
+  /** The list type for apply and strategic merge. */
   readonly type: "atomic" | "set" | "map";
   readonly keys?: readonly string[];
   /** Strategic merge patch replaces the list although apply merges it: the type has no patch strategy upstream. */
@@ -75,11 +78,16 @@ export interface MessageShape {
   readonly fields: ReadonlyMap<string, Field>;
   readonly byNumber: ReadonlyMap<number, Field>;
   readonly description: string;
-  /** The members that a client must send, for documentation and for old kubectls' own validation. */
+  /**
+   * The members that a client must send, for documentation and for the validation of old kubectls.
+   */
   readonly required: readonly string[];
-  /** Lists and maps that are told even when they are empty, the required ones among them. Others are left out then. */
+  /**
+   * Lists and maps that are written even when they are empty, the required ones among them. Others
+   * are omitted then.
+   */
   readonly keepsEmpty: ReadonlySet<string>;
-  /** Apply takes the object as one value: who sets one member sets them all. */
+  /** The object is atomic for apply: a manager that sets one member sets them all. */
   readonly isAtomic: boolean;
 }
 
@@ -166,12 +174,12 @@ export function map(values: Shape): Shape {
   return { kind: "map", values };
 }
 
-/** A map that apply replaces as a whole. */
+/** A map that apply replaces completely. */
 export function atomicMap(values: Shape): Shape {
   return { kind: "map", values, isAtomic: true };
 }
 
-/** A list that is replaced as a whole. */
+/** A list that is replaced completely. */
 export function list(items: Shape): Shape {
   return { kind: "list", items, list: { type: "atomic" } };
 }
@@ -181,12 +189,15 @@ export function set(items: Shape): Shape {
   return { kind: "list", items, list: { type: "set" } };
 }
 
-/** A list of objects that are told apart by their keys. */
+/** A list of objects with keys. */
 export function listMap(items: Shape, ...keys: readonly string[]): Shape {
   return { kind: "list", items, list: { type: "map", keys } };
 }
 
-/** Keys for apply, but a patch replaces the whole: upstream has types that say only the former. */
+/**
+ * Keys for apply, but a patch replaces the complete list: some upstream types declare only the
+ * former.
+ */
 export function replacedByPatch(shape: Shape): Shape {
   return shape.kind === "list"
     ? { ...shape, list: { ...shape.list, isReplacedByPatch: true } }

@@ -1,4 +1,6 @@
-/** Reads protobuf wire format, one field after the other: numbers and bytes, nothing about what they mean. */
+/**
+ * Reads protobuf wire format, one field after the other: numbers and bytes, without their meaning.
+ */
 export class WireError extends Error {
   override readonly name = "WireError";
 }
@@ -14,7 +16,7 @@ export class WireReader {
   readonly #bytes: Uint8Array;
   /** The next byte to be read. */
   #at: number;
-  /** Of the field that was read last. */
+  /** The field that was read last. */
   number = 0;
   #type = varintType;
   #from = 0;
@@ -30,7 +32,7 @@ export class WireReader {
     return this.#at;
   }
 
-  /** Reads a field of a message that ends there. */
+  /** Reads a field of a message that ends at the given index. */
   next(end: number): void {
     const tag = Number(this.#varint(end));
     this.number = tag >>> 3;
@@ -43,7 +45,7 @@ export class WireReader {
     else throw new WireError(`unsupported wire type ${this.#type}`);
   }
 
-  /** Reads on inside of the field, which is a message; where that ends. */
+  /** Enters the field, which is a message; returns its end. */
   enter(): number {
     if (this.#type !== bytesType) this.#refuse();
     this.#at = this.#from;

@@ -1,4 +1,7 @@
-/** Values that are small messages in protobuf, and a text or a number in JSON. The reader stands behind their field, and again when they are read. */
+/**
+ * Values that are small messages in protobuf, and a text or a number in JSON. The reader is after
+ * their tag, and afterwards after their value.
+ */
 import type { Resumable } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import type { FieldCount } from "./field-count.ts";
@@ -41,7 +44,7 @@ export function decodeIntOrString(reader: WireReader, count: FieldCount): JsonVa
   return isString ? text : number;
 }
 
-/** The text of one of the fields; that of the last where it stands several times. */
+/** The text of one of the fields; the last one where it is repeated. */
 export function stringField(reader: WireReader, count: FieldCount, number: number): string {
   let text = "";
   for (const end = reader.enter(); reader.at < end; ) {
@@ -51,7 +54,7 @@ export function stringField(reader: WireReader, count: FieldCount, number: numbe
   return text;
 }
 
-/** Bytes that are written at once: a multiple of three, so that only the last part is filled up. */
+/** Bytes that are encoded per step: a multiple of three, so that only the last part is padded. */
 const base64Bytes = 6 << 10;
 
 export function* toBase64(bytes: Uint8Array): Resumable<string> {

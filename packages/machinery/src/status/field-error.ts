@@ -1,5 +1,5 @@
 /**
- * Field errors: what is wrong with one field of an object, in the words of Kubernetes.
+ * Field errors: an error of one field of an object, with Kubernetes' texts.
  *
  * Clients and controllers match these texts, so they are built here and nowhere else.
  */

@@ -1,7 +1,8 @@
 /**
- * StatusError: the one error of the API's edge. It is a Kubernetes Status that can be thrown.
+ * StatusError: the error type of the API. It is a Kubernetes Status that can be thrown.
  *
- * Clients act on `reason` first and on the texts second; both are made by the constructors below and nowhere else.
+ * Clients use `reason` first and the texts second; both are created by the constructors below and
+ * nowhere else.
  */
 import { type FieldError, formatFieldError } from "./field-error.ts";
 import { quote } from "./quote.ts";
@@ -123,7 +124,7 @@ export const statusError = {
       details: named(resource, name),
     }),
 
-  /** What client-go shows for a path that no resource answers to. */
+  /** client-go's text for a path without a resource. */
   pathNotFound: (): StatusError =>
     new StatusError({
       code: 404,
@@ -140,7 +141,7 @@ export const statusError = {
       details: named(resource, name),
     }),
 
-  /** A create of a name that is still taken by an object on its way out. */
+  /** A create whose name is still used by a terminating object. */
   terminating: (resource: GroupResource, name: string): StatusError =>
     new StatusError({
       code: 409,
@@ -191,7 +192,7 @@ export const statusError = {
   unauthorized: (): StatusError =>
     new StatusError({ code: 401, reason: "Unauthorized", message: "Unauthorized" }),
 
-  /** `message` is everything behind `is forbidden: `. */
+  /** `message` is the text after `is forbidden: `. */
   forbidden: (resource: GroupResource, name: string, message: string): StatusError =>
     new StatusError({
       code: 403,
@@ -231,7 +232,7 @@ export const statusError = {
       },
     }),
 
-  /** All logical clusters at once can be listed and watched, nothing else. */
+  /** Requests across all logical clusters can list and watch, nothing else. */
   notInWildcard: (resource: GroupResource, action: string): StatusError =>
     new StatusError({
       code: 405,

@@ -6,7 +6,7 @@ const day = 24 * hour;
 const year = 365 * day;
 
 export function humanDuration(ms: number): string {
-  // Clocks differ a little: less than two seconds in the future is now.
+  // Clocks differ a little: less than two seconds in the future counts as now.
   if (ms <= -2 * second) return "<invalid>";
   if (ms < 0) return "0s";
   if (ms < 2 * minute) return whole(ms, second, "s");
@@ -20,14 +20,14 @@ export function humanDuration(ms: number): string {
   return whole(ms, year, "y");
 }
 
-/** The text of an Age column. A missing time is `<unknown>`, one that cannot be read is `<invalid>`. */
+/** The text of an Age column. A missing time is `<unknown>`, an invalid one is `<invalid>`. */
 export function age(timestamp: string | null | undefined, nowMs: number): string {
   if (timestamp === undefined || timestamp === null || timestamp === "") return "<unknown>";
   const time = rfc3339.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
   return Number.isNaN(time) ? "<invalid>" : humanDuration(nowMs - time);
 }
 
-/** Date.parse alone takes many other texts for times. */
+/** Date.parse alone accepts many other texts as times. */
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
 function whole(ms: number, unit: number, letter: string): string {

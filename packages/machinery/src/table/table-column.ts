@@ -1,4 +1,4 @@
-/** One column of a Table answer, as it goes over the wire in `columnDefinitions`. */
+/** One column of a Table response, as in `columnDefinitions`. */
 export type TableColumn = {
   readonly name: string;
   /** An OpenAPI type: `string`, `integer`, `number`, `boolean`, `date`. */

@@ -1,4 +1,4 @@
-/** What a Pod asks of storage: PersistentVolumeClaims. Numbers are those of the published protobuf files. */
+/** PersistentVolumeClaims. Numbers are those of the published protobuf files. */
 import {
   labelSelector,
   list,
@@ -68,7 +68,7 @@ const persistentVolumeClaimStatus = message(`${group}.PersistentVolumeClaimStatu
 });
 
 export const persistentVolumeClaim = message(`${group}.PersistentVolumeClaim`, {
-  // StatefulSets have claims inside them, which say what they are; these numbers are of no protobuf file.
+  // StatefulSets contain claims with apiVersion and kind; these numbers are in no protobuf file.
   apiVersion: [101, zeroless(string)],
   kind: [102, zeroless(string)],
   metadata: [1, objectMeta],

@@ -1,4 +1,7 @@
-/** What a Pod is to be: the spec that every workload kind has a template of. Numbers are those of the published protobuf files. */
+/**
+ * The Pod spec, which every workload kind has in its template. Numbers are those of the published
+ * protobuf files.
+ */
 import {
   atomicMap,
   bool,

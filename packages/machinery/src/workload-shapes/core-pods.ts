@@ -1,4 +1,4 @@
-/** Pods, and what is known of them. Numbers are those of the published protobuf files. */
+/** Pods and their status. Numbers are those of the published protobuf files. */
 import {
   bool,
   int32,

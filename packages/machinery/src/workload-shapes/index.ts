@@ -1,8 +1,9 @@
 /**
- * Shapes of the kinds that a plain Kubernetes cluster has and this server does not: workloads, and what they need. Simulated clusters serve them;
- * the API server reads the protobuf of clients by them where a CustomResourceDefinition stands in for such a kind.
+ * Shapes of the kinds that a plain Kubernetes cluster has and this server does not: workloads, and
+ * their dependencies. Simulated clusters serve them; the API server decodes clients' protobuf with
+ * them where a CustomResourceDefinition replaces such a kind.
  *
- * Apart from `shape/` because most processes never need them: whoever does loads them when it does.
+ * Apart from `shape/` because most processes never need them: they are loaded lazily.
  */
 export {
   controllerRevision,

@@ -41,7 +41,7 @@ const shapes: ReadonlyMap<string, MessageShape> = new Map([
   ["policy/v1/PodDisruptionBudget", podDisruptionBudget],
 ]);
 
-/** Undefined for kinds that clients have no protobuf of. `apiVersion` is `v1` or `<group>/<version>`. */
+/** Undefined for kinds without a protobuf form. `apiVersion` is `v1` or `<group>/<version>`. */
 export function workloadShape(apiVersion: string, kind: string): MessageShape | undefined {
   return shapes.get(`${apiVersion}/${kind}`);
 }

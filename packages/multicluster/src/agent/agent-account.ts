@@ -1,6 +1,7 @@
 /**
- * Who an agent is to the control plane: a ServiceAccount of its own, which may use the view of its SyncTarget and renew its own token. All of it belongs to the
- * SyncTarget and goes with it; without the account, its tokens open nothing.
+ * The identity of an agent in the control plane: a ServiceAccount of its own, which may use the
+ * view of its SyncTarget and renew its own token. All of its objects are owned by the SyncTarget
+ * and are deleted with it; without the account, its tokens are invalid.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -40,12 +41,12 @@ export function accountObjects({ metadata: { name, uid = "" } }: SyncTarget): Js
     { apiVersion, kind: "ClusterRoleBinding", metadata, ...bound("ClusterRole") },
     { apiVersion, kind: "Role", metadata: namespaced, rules: [mayRenew] },
     { apiVersion, kind: "RoleBinding", metadata: namespaced, ...bound("Role") },
-    // Last: when it is there, all of it is.
+    // The ServiceAccount is created last: when it exists, all objects exist.
     { apiVersion: "v1", kind: "ServiceAccount", metadata: namespaced },
   ];
 }
 
-/** Its ServiceAccount, which is made with all that belongs to it if there is none. */
+/** The agent's ServiceAccount; creates the account and its RBAC objects if it does not exist. */
 export async function ensureAccount(
   client: Client,
   target: SyncTarget,
@@ -59,7 +60,7 @@ export async function ensureAccount(
   return await client.resource(serviceAccounts).get(at, { signal });
 }
 
-/** Every token of the agent is worth nothing from here on. */
+/** Deletes the account, which invalidates every token of the agent. */
 export async function removeAccount(
   client: Client,
   target: SyncTarget,

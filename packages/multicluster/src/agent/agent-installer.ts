@@ -1,6 +1,7 @@
 /**
- * Installs an agent in its cluster, upgrades it, and renews its token: what should be there is applied, and what differs changes. A Deployment with another image or
- * other arguments rolls by itself.
+ * Installs an agent in its cluster, upgrades the agent, and renews its token: the installer applies
+ * the desired objects, and only objects that differ change. A Deployment with another image or
+ * other arguments rolls out by itself.
  *
  * No credential but the agent's own token leaves the control plane.
  */
@@ -24,7 +25,7 @@ import {
 } from "./agent-token.ts";
 
 export interface AgentInstallerOptions {
-  /** Where agents reach the control plane; undefined while that is not known. */
+  /** The address at which agents reach the control plane; undefined while it is unknown. */
   readonly server: () => AgentServer | undefined;
   readonly image: string;
   readonly tokenSeconds?: number | undefined;
@@ -41,14 +42,20 @@ export interface InstallRequest {
   readonly signal: AbortSignal;
 }
 
-/** `starting`: all is there, and no Pod of the newest kind is ready yet. */
+/** `starting`: all objects exist, and no Pod of the newest template is ready yet. */
 export type Installation =
   | { readonly state: "installed"; readonly message: string }
   | { readonly state: "starting"; readonly message: string };
 
-/** An agent renews its token later than this; an agent that could not is helped in good time. */
+/**
+ * The installer renews a token after this share of its lifetime. The agent itself renews its token
+ * later, so the installer renews in time for an agent that cannot.
+ */
 const renewAtShare = 0.6;
-/** What somebody else changed in the cluster is put back after so long at most. */
+/**
+ * Changes that others made to the agent's objects in the cluster are reverted after this time at
+ * most.
+ */
 const repairMs = 600_000;
 
 interface LastInstall {
@@ -85,7 +92,7 @@ export class AgentInstaller {
     return await installationState(downstream, agentId(target), signal);
   }
 
-  /** Removes what `install` has made, and nothing that it has not. */
+  /** Deletes the objects that `install` has created, and no others. */
   async uninstall(request: Omit<InstallRequest, "resources" | "upstream">): Promise<void> {
     const { downstream, signal } = request;
     const target = identityOf(request);
@@ -105,7 +112,10 @@ export class AgentInstaller {
     }
   }
 
-  /** The one that is there, as long as it is this account's and far from its end. */
+  /**
+   * The token in the cluster, as long as it belongs to this account and does not expire soon; else
+   * a new token.
+   */
   async #token({ target, upstream, downstream, signal }: InstallRequest): Promise<string> {
     const { clock, tokenSeconds: expirationSeconds = agentTokenSecondsDefault } = this.#options;
     const account = await ensureAccount(upstream, target, signal);

@@ -1,11 +1,16 @@
-/** An agent's way to the control plane: the view of its SyncTarget, and a token in a file beside the kubeconfig, which is replaced before it runs out. */
+/**
+ * The kubeconfig with which an agent reaches the control plane: the view of its SyncTarget, and a
+ * token in a file next to the kubeconfig, which is replaced before the token expires.
+ */
 import type { TargetIdentity } from "../syncer/index.ts";
 
-/** Where agents reach the control plane. */
+/** The address at which agents reach the control plane. */
 export interface AgentServer {
-  /** Without a path. */
+  /** The URL without a path. */
   readonly url: string;
-  /** What its certificate is verified by; what the agent's machine trusts, if left out. */
+  /**
+   * The CA that signs the server's certificate; the trust store of the agent's machine if omitted.
+   */
   readonly caPem?: string | undefined;
 }
 

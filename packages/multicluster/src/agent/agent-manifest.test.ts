@@ -1,4 +1,6 @@
-/** Goal: an agent has in its cluster the rights that syncing its kinds takes, and no more. */
+/**
+ * Goal: an agent has the permissions in its cluster that syncing its kinds requires, and no more.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { agentManifest } from "./agent-manifest.ts";
@@ -22,7 +24,7 @@ function rulesOf(kind: "Role" | "ClusterRole", resources: readonly string[]): re
   return found?.["rules"] as unknown as readonly Rule[];
 }
 
-/** `verb group/resource`, sorted: what the rules allow, however they are put. */
+/** The permitted `verb group/resource` tuples, sorted, independent of how the rules are written. */
 function allowed(rules: readonly Rule[]): readonly string[] {
   return rules
     .flatMap(({ apiGroups, resources, verbs }) =>
@@ -39,8 +41,8 @@ const everywhere = [
 ];
 const syncing = ["create", "delete", "get", "list", "patch", "watch"];
 
-describe("the rights of an agent", () => {
-  it("are about what is synced, and what its copies are put into", () => {
+describe("permissions of an agent", () => {
+  it("an agent may access the synced kinds and the namespaces of their copies", () => {
     assert.deepEqual(
       allowed(rulesOf("ClusterRole", ["deployments.apps", "configmaps"])),
       [
@@ -53,7 +55,7 @@ describe("the rights of an agent", () => {
     assert.deepEqual(allowed(rulesOf("ClusterRole", [])), [...everywhere].sort());
   });
 
-  it("grow with a kind by what that one takes", () => {
+  it("a further kind adds the permissions that syncing this kind requires", () => {
     const before = new Set(allowed(rulesOf("ClusterRole", ["deployments.apps"])));
     const after = allowed(rulesOf("ClusterRole", ["deployments.apps", "jobs.batch"]));
     assert.deepEqual(
@@ -66,14 +68,14 @@ describe("the rights of an agent", () => {
     );
   });
 
-  it("reach into Pods only where Pods are synced", () => {
+  it("an agent may access logs, exec and ports of Pods only where Pods are synced", () => {
     const inPods = (names: readonly string[]) =>
       allowed(rulesOf("ClusterRole", names)).filter((one) => /pods\/|events|metrics/.test(one));
     assert.deepEqual(inPods(["deployments.apps"]), []);
     assert.ok(inPods(["pods"]).includes("create /pods/exec"));
   });
 
-  it("name everything, unless everything is asked for, and of Secrets its own", () => {
+  it("the rules name every resource, unless all resources are requested, and of Secrets only the agent's own", () => {
     const names = ["deployments.apps", "pods", "services", "widgets.example.com"];
     for (const rule of allowed(rulesOf("ClusterRole", names))) assert.ok(!rule.includes("*"), rule);
     assert.ok(!allowed(rulesOf("ClusterRole", names)).some((one) => one.includes("secrets")));

@@ -1,6 +1,7 @@
 /**
- * What an agent needs in a physical cluster, as objects for `kubectl apply`: a namespace, an account with the rights that syncing takes and no more, the way to
- * the control plane in a Secret, and a Deployment of one.
+ * The objects of an agent in a physical cluster, for `kubectl apply`: a namespace, a ServiceAccount
+ * with the permissions that syncing requires and no more, a Secret with the kubeconfig of the
+ * control plane, and a Deployment with one replica.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { agentAnnotation, allResources, hashDigits, isSyncedNative } from "../api/index.ts";
@@ -8,32 +9,35 @@ import type { TargetIdentity } from "../syncer/index.ts";
 
 export interface AgentManifestOptions {
   readonly target: TargetIdentity;
-  /** `deployments.apps`; "*" is everything. */
+  /** Resources such as `deployments.apps`; "*" means all resources. */
   readonly resources: readonly string[];
   readonly image: string;
-  /** Names the token by its file, which is beside it. */
+  /** The kubeconfig refers to the token by the file next to it. */
   readonly kubeconfig: string;
-  /** May do no more than the agent has to upstream, and for a while only. */
+  /** A token that expires, and permits no more than the agent has to do upstream. */
   readonly token: string;
 }
 
-/** The name of everything that is made for an agent, on both sides; in the cluster also of its namespace. */
+/**
+ * The name of all objects of an agent, in the control plane and in its cluster, and of its
+ * namespace there.
+ */
 export function agentId({ name, uid }: Pick<TargetIdentity, "name" | "uid">): string {
   const hash = hashDigits(uid, 8);
   const prefix = "kcp-syncer";
   return `${prefix}-${name.slice(0, labelCharactersMax - prefix.length - hash.length - 2)}-${hash}`;
 }
 
-/** A namespace's name, and a label's value. */
+/** The limit for the name of a namespace and for the value of a label. */
 const labelCharactersMax = 63;
 
-/** What applying, following and deleting objects takes. */
+/** The verbs for applying, watching and deleting objects. */
 export const syncVerbs = ["get", "list", "watch", "create", "patch", "delete"] as const;
-/** A status that is known upstream is applied where the object is. */
+/** The syncer applies a status that the control plane owns to the status subresource. */
 const statusVerbs = ["get", "patch"] as const;
-/** Objects are synced into namespaces that are made for them. */
+/** Objects are synced into namespaces that the syncer creates for them. */
 export const namespaceVerbs = ["get", "list", "watch", "create", "patch", "delete"] as const;
-/** In the agent's container, of the Secret. */
+/** The mount path of the Secret in the agent's container. */
 const folder = "/kcp";
 const rbac = "rbac.authorization.k8s.io";
 
@@ -65,7 +69,7 @@ export function agentManifest(options: AgentManifestOptions): readonly JsonObjec
   ];
 }
 
-/** The token in it is renewed by the agent itself. */
+/** The agent renews the token in its Secret itself. */
 function ownSecret(id: string): JsonObject {
   return { apiGroups: [""], resources: ["secrets"], resourceNames: [id], verbs: ["get", "patch"] };
 }
@@ -81,10 +85,10 @@ function rulesFor(names: readonly string[]): JsonObject[] {
   }
   return [
     { apiGroups: [""], resources: ["namespaces"], verbs: [...namespaceVerbs] },
-    // What the cluster has is summed up.
+    // The agent reports the capacity of the cluster as the sum over its nodes.
     { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
     ...(names.some((name) => name === "pods") ? podRules : []),
-    // What a schedule has begun is stopped with it, at most one (`syncer/fence.ts`).
+    // Fencing a StopBeforeStart CronJob stops the Jobs that it has created (`syncer/fence.ts`).
     ...(names.includes("cronjobs.batch") && !names.includes("jobs.batch")
       ? [{ apiGroups: ["batch"], resources: ["jobs"], verbs: ["list", "delete"] }]
       : []),
@@ -97,7 +101,7 @@ function rulesFor(names: readonly string[]): JsonObject[] {
   ];
 }
 
-/** What debugging takes: logs, commands and ports of Pods, and what befell them. */
+/** The permissions for debugging: logs, exec and ports of Pods, and Events about them. */
 const podRules: readonly JsonObject[] = [
   { apiGroups: [""], resources: ["pods/log"], verbs: ["get"] },
   {
@@ -132,7 +136,7 @@ function deployment(
     metadata,
     spec: {
       replicas: 1,
-      // Two at a time would only double the requests.
+      // Two agents at a time would only double the requests.
       strategy: { type: "Recreate" },
       selector: { matchLabels: labels },
       template: {
@@ -162,7 +166,7 @@ function deployment(
   };
 }
 
-/** `deployments.apps` is a resource and its group; `*` is all of both. */
+/** `deployments.apps` is a resource and its group; `*` is all resources of all groups. */
 export function parseName(name: string): { readonly resource: string; readonly group: string } {
   if (name === allResources) return { resource: "*", group: "*" };
   const dot = name.indexOf(".");

@@ -1,4 +1,4 @@
-/** The resources that an account and an installation of an agent are made of. */
+/** The resources of the objects in an agent's account and installation. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type DynamicObject,
@@ -8,7 +8,7 @@ import {
   type StringMap,
 } from "@kcp-ts/sdk";
 
-/** Where the ServiceAccounts of agents are, in the logical cluster. */
+/** The namespace of the agents' ServiceAccounts in the logical cluster. */
 export const accountNamespace = "default";
 
 export interface TokenRequest {
@@ -76,7 +76,7 @@ const byKind: ReadonlyMap<string, Resource> = new Map<string, Resource>(
   ].map((one) => [one.kind, one]),
 );
 
-/** Of an object in a manifest of ours. */
+/** The resource of an object in one of the agent's manifests. */
 export function resourceOf(object: JsonObject): Resource<DynamicObject> {
   const found = byKind.get(String(object["kind"]));
   if (found === undefined) throw new Error(`${String(object["kind"])} is not part of an agent`);

@@ -1,25 +1,34 @@
-/** The tokens of agents: bound to a ServiceAccount of the SyncTarget's logical cluster, good for a while, and nothing without the account. */
-
+/**
+ * The tokens of agents: bound to a ServiceAccount of the SyncTarget's logical cluster, valid for a
+ * limited time, and invalid without the account.
+ */
 import { isJsonObject, type JsonObject, member } from "@kcp-ts/machinery/json";
 import type { Client } from "@kcp-ts/sdk";
 import { jsonObjectOf } from "../api/index.ts";
 import { accountNamespace, serviceAccounts, type TokenRequest } from "./agent-objects.ts";
 
-/** A day: renewed in good time, and over soon when it was stolen and its SyncTarget is gone. */
+/**
+ * One day: the agent renews the token in time, and a stolen token of a deleted SyncTarget expires
+ * soon.
+ */
 export const agentTokenSecondsDefault = 86_400;
 
 export interface TokenClaims {
   readonly issuedAtMs: number;
   readonly expiresAtMs: number;
-  /** Of the ServiceAccount. */
+  /** The namespace of the ServiceAccount. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Of the Secret that it is bound to. */
+  /** The uid of the Secret that the token is bound to. */
   readonly secretUid: string | undefined;
 }
 
-/** Whoever has to believe a token verifies it; its owner only wants to know how long it lasts. Undefined when it is none of ours. */
+/**
+ * The claims of a token, unverified: its owner reads only its expiry, and the server that
+ * authenticates the token verifies it. Undefined for a token that is not a ServiceAccount token of
+ * the control plane.
+ */
 export function readToken(token: string): TokenClaims | undefined {
   const claims = claimsOf(token);
   const kubernetes = claims && member(claims, "kubernetes.io");
@@ -44,7 +53,7 @@ export function readToken(token: string): TokenClaims | undefined {
   };
 }
 
-/** Whether this share of its life is over. */
+/** Whether this share of the token's lifetime has passed. */
 export function isDueForRenewal(
   { issuedAtMs, expiresAtMs }: TokenClaims,
   nowMs: number,
@@ -53,13 +62,13 @@ export function isDueForRenewal(
   return nowMs >= issuedAtMs + (expiresAtMs - issuedAtMs) * share;
 }
 
-/** `client` is of the logical cluster. */
+/** Requests a token; `client` is a client of the logical cluster. */
 export async function requestToken(
   client: Client,
   account: { readonly name: string; readonly namespace?: string },
   options: {
     readonly expirationSeconds: number;
-    /** A Secret of the same namespace: without it, the token is worth nothing. */
+    /** A Secret of the same namespace: the token is invalid without it. */
     readonly boundTo?: { readonly name: string; readonly uid: string } | undefined;
     readonly signal?: AbortSignal | undefined;
   },

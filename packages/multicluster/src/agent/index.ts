@@ -1,4 +1,7 @@
-/** Agents of physical clusters: who they are to the control plane, what is installed for them, and their tokens. */
+/**
+ * Agents of physical clusters: their identity in the control plane, their installation, and their
+ * tokens.
+ */
 export { accountObjects, ensureAccount, removeAccount } from "./agent-account.ts";
 export {
   AgentInstaller,
@@ -23,4 +26,4 @@ export {
   requestToken,
   type TokenClaims,
 } from "./agent-token.ts";
-export { AgentTokenRenewer, type AgentTokenRenewerOptions } from "./agent-token-keeper.ts";
+export { AgentTokenRenewer, type AgentTokenRenewerOptions } from "./agent-token-renewer.ts";

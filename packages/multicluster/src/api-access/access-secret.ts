@@ -1,4 +1,7 @@
-/** The Secret by which Pods of one workload talk to their logical cluster from one physical cluster: what is in it, and what stands on it. Pure. */
+/**
+ * The Secret by which Pods of one workload access their logical cluster from one physical cluster:
+ * its data and its metadata. Pure.
+ */
 import { isJsonObject, type JsonObject, type JsonValue, member } from "@kcp-ts/machinery/json";
 import type { KubernetesObject, OwnerReference, Resource, StringMap } from "@kcp-ts/sdk";
 import { apiVersionOf } from "@kcp-ts/sdk";
@@ -12,7 +15,7 @@ import {
   stateSync,
 } from "../api/index.ts";
 
-/** By which a Secret says whose token it holds; in a cluster, too, where nobody minds. */
+/** The annotation with the account of a token in a Secret; it has no effect in a cluster. */
 export const accountAnnotation = "kubernetes.io/service-account.name";
 const accountDefault = "default";
 
@@ -24,7 +27,7 @@ export function accountOf({ kind }: Pick<Resource, "kind">, workload: JsonObject
   return typeof name === "string" && name !== "" ? name : accountDefault;
 }
 
-/** Members of the Secret, as they are stored. */
+/** The data of the Secret, as it is stored. */
 export function secretData(
   { url, caPem }: AgentServer,
   { namespace, token }: { readonly namespace: string; readonly token: string },
@@ -40,7 +43,7 @@ export function secretData(
   const texts = {
     [tokenKey]: token,
     [namespaceKey]: namespace,
-    // Clients put brackets around addresses that need them.
+    // Clients add brackets to IPv6 addresses themselves.
     [host]: hostname.replace(/^\[(.*)\]$/, "$1"),
     [portKey]: port === "" ? "443" : port,
     ...(caPem === undefined ? {} : { [authority]: caPem }),
@@ -53,14 +56,14 @@ export function tokenIn(data: StringMap | undefined): string {
   return typeof text === "string" ? Buffer.from(text, "base64").toString("utf8") : "";
 }
 
-/** It is in the cluster as soon as this stands on it. */
+/** The labels that assign the Secret to the cluster. */
 export function assignmentLabels(target: string): StringMap {
   return { [stateLabel(target)]: stateSync };
 }
 
 export const accessLabels: StringMap = { [apiAccessLabel]: "true" };
 
-/** With the workload, it goes. */
+/** The owner reference: the Secret is deleted with the workload. */
 export function ownedBy(
   resource: Resource,
   { metadata: { name, uid = "" } }: KubernetesObject,
@@ -72,7 +75,7 @@ export function ownerOf({ metadata }: Pick<KubernetesObject, "metadata">) {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
-/** The resource that an owner is of; undefined for one that has no Pods. */
+/** The resource of an owner; undefined for one that has no Pods. */
 export function resourceOfOwner({
   apiVersion,
   kind,

@@ -1,11 +1,14 @@
 /**
- * The controller of access to logical clusters: for each workload that asks for it, and each physical cluster that it is in, a Secret with a token of the
- * workload's ServiceAccount. It is assigned to that cluster alone, and whoever syncs there takes it along like any other Secret.
+ * The API access controller: for each workload that requests access to its logical cluster, and
+ * each physical cluster that it is in, the controller creates a Secret with a token of the
+ * workload's ServiceAccount. The Secret is assigned to that cluster alone, and the syncer syncs it
+ * like any other Secret.
  *
- * The token is bound to the Secret, and the Secret belongs to the workload: with either of the three, or the ServiceAccount, the token is over. It is renewed when
- * half of its life is.
+ * The token is bound to the Secret, and the Secret is owned by the workload: the token is invalid
+ * when the Secret, the workload or the ServiceAccount is deleted. It is renewed after half of its
+ * lifetime.
  *
- * Nothing is decided from a cache: it only says what to look at.
+ * No decision is made from a cache: caches only enqueue workloads.
  */
 import { type Clock, runTogether, systemClock } from "@kcp-ts/machinery/base";
 import {
@@ -21,42 +24,48 @@ import {
 import { type AgentServer, secrets, serviceAccounts } from "../agent/index.ts";
 import { apiAccessLabel, apiAccessResources } from "../api/index.ts";
 import { metadataClusters, targetsOf } from "../coordination/index.ts";
-import { AccessReconciler } from "./access-round.ts";
+import { AccessReconciler } from "./access-reconciler.ts";
 import { accountAnnotation, ownerOf, resourceOfOwner } from "./access-secret.ts";
 
 export interface ApiAccessOptions {
-  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  /** A client of the server, for all logical clusters, which may do everything. */
   readonly client: Client;
-  /** Where Pods reach the control plane; undefined while that is not known. */
+  /** The address at which Pods reach the control plane; undefined while it is unknown. */
   readonly server: () => AgentServer | undefined;
   readonly tokenSeconds?: number | undefined;
   readonly clock?: Clock;
-  /** Workloads at a time. */
+  /** The number of workloads that are reconciled concurrently. */
   readonly concurrency?: number;
-  /** What went wrong and is tried again. */
+  /** Reports an error that is retried. */
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
 export interface ApiAccess {
-  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  /**
+   * Runs until the signal aborts, and resolves when all operations in flight have finished. Called
+   * once.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** A day: a cluster that is cut off for half of one finds its tokens still good. They can be taken back at any moment. */
+/**
+ * One day: a cluster that is disconnected for half a day has valid tokens afterwards. Tokens can be
+ * revoked at any time.
+ */
 export const apiAccessTokenSecondsDefault = 86_400;
 const concurrencyDefault = 4;
 const selector = { labelSelector: `${apiAccessLabel}=true` };
 
-/** What of a workload decides about its access. */
+/** The properties of a workload that decide about its access. */
 interface WorkloadAccess {
-  readonly isPlaced: boolean;
+  readonly isAssigned: boolean;
   readonly digest: string;
 }
 
 interface AccessSecret {
   /** `<kind>/<name>` of the workload. */
   readonly workload: string | undefined;
-  /** `<namespace>/<name>`. */
+  /** `<namespace>/<name>` of the ServiceAccount. */
   readonly account: string;
 }
 
@@ -77,7 +86,14 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
     clock,
     onError,
     reconcile: (key, context) =>
-      new AccessReconciler({ ...options, ...context, clock, events, tokenSeconds, key }).run(),
+      new AccessReconciler({
+        ...options,
+        ...context,
+        clock,
+        events,
+        tokenSeconds,
+        key,
+      }).reconcile(),
   });
   for (const resource of apiAccessResources) {
     controller.watch<KubernetesObject, WorkloadAccess>(resource, {
@@ -86,7 +102,7 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
       predicate: (change) =>
         change.type === "updated"
           ? change.object.digest !== change.previous.digest
-          : change.object.isPlaced,
+          : change.object.isAssigned,
       map: (_seen, { name, ...place }) => [{ ...place, name: `${resource.kind}/${name}` }],
     });
   }
@@ -103,7 +119,10 @@ export function apiAccess(options: ApiAccessOptions): ApiAccess {
   };
 }
 
-/** Accounts that come, go, or come again under the same name. There is one in every namespace: none of them is kept. */
+/**
+ * Watches accounts that are created, deleted, or created again under the same name. There is one in
+ * every namespace: none of them is cached.
+ */
 function accountFollower(
   { client, clock, onError }: ApiAccessOptions,
   { store }: ObjectSource<AccessSecret>,
@@ -121,9 +140,9 @@ function accountFollower(
     scope: "all-clusters",
     state: "skip",
     handler: {
-      told: (_account, { key }) => changed(key),
+      observed: (_account, { key }) => changed(key),
       deleted: (_account, key) => changed(key),
-      caughtUp: () => {
+      synced: () => {
         for (const [key, seen] of store.entries())
           for (const one of workloadOf(seen, key)) enqueue(one);
       },
@@ -137,7 +156,7 @@ function seenWorkload(object: KubernetesObject): WorkloadAccess {
   const { uid, generation, deletionTimestamp = "" } = object.metadata;
   const targets = [...targetsOf(object)].sort();
   return {
-    isPlaced: targets.length > 0,
+    isAssigned: targets.length > 0,
     digest: [uid, generation, deletionTimestamp, ...targets].join(),
   };
 }

@@ -1,4 +1,4 @@
-/** Access of Pods to the logical cluster that their workload is from. */
+/** Access of Pods to the logical cluster of their workload. */
 export { accountOf, secretData } from "./access-secret.ts";
 export {
   type ApiAccess,

@@ -1,6 +1,6 @@
 /**
- * Reads what APIs a cluster has: discovery for the names, the cluster's own CustomResourceDefinitions where there are any, else OpenAPI
- * (version 3, or 2 from older servers) for the schemas.
+ * Reads the APIs of a cluster: discovery for the names, the cluster's own CustomResourceDefinitions
+ * where they exist, else OpenAPI (version 3, or 2 from older servers) for the schemas.
  */
 import { runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
@@ -20,25 +20,30 @@ import { structuralSchemaYielding, UnusableModelError } from "./structural-schem
 
 export interface ImportOptions {
   readonly signal: AbortSignal;
-  /** `deployments.apps` or `services`; all that can be synced when left out. */
+  /** `deployments.apps` or `services`; all resources that can be synced if omitted. */
   readonly resources?: readonly string[] | undefined;
-  /** Which versions of a resource: the one that the cluster prefers if left out. */
+  /** The versions of a resource to import; the version that the cluster prefers if omitted. */
   readonly versions?: "preferred" | "all" | undefined;
-  /** By `resource.group`: these are left out, whatever was asked for. */
+  /** Resources to exclude, by `resource.group`, even if requested. */
   readonly without?: ReadonlySet<string> | undefined;
 }
 
 export interface ImportResult {
   readonly apis: readonly ImportedApi[];
-  /** What was asked for or found and cannot be imported, by `resource.group`, with the reason. */
+  /**
+   * Requested or discovered resources that cannot be imported, by `resource.group`, with the
+   * reason.
+   */
   readonly skipped: ReadonlyMap<string, string>;
-  /** False when the cluster could not tell of all its APIs: what is missing here may well be there. */
+  /**
+   * False when the cluster could not list all of its APIs: an API that is missing here may exist.
+   */
   readonly isComplete: boolean;
-  /** What was chosen, whether it could be imported or not, by `versionedName`. */
+  /** The selected resources, imported or not, by `versionedName`. */
   readonly served: ReadonlySet<string>;
 }
 
-/** A cluster has some hundred APIs; more than this are left out, and said to be. */
+/** A cluster has some hundred APIs; further APIs are ignored, and reported. */
 export const importedApisMax = 1000;
 
 export async function importApis(client: Client, options: ImportOptions): Promise<ImportResult> {
@@ -53,7 +58,7 @@ export async function importApis(client: Client, options: ImportOptions): Promis
   const schemas = new SchemaSource(client, options.signal);
   const apis: ImportedApi[] = [];
   for (const resource of chosen) {
-    // Small ones are described without a rest, and there may be a thousand of them.
+    // Small schemas are converted without yielding, and there may be a thousand of them.
     await yieldToEventLoop();
     try {
       apis.push(await schemas.describe(resource));
@@ -70,7 +75,7 @@ export async function importApis(client: Client, options: ImportOptions): Promis
   return { apis, skipped, isComplete: failures.size === 0, served };
 }
 
-/** Versions come in the cluster's order: the preferred one is the first that has the resource. */
+/** Versions are in the cluster's order: the preferred one is the first that has the resource. */
 function chosenOf(
   versions: readonly ApiVersion[],
   { resources, versions: which, without }: ImportOptions,
@@ -153,7 +158,10 @@ class SchemaSource {
     };
   }
 
-  /** From the definition in the cluster: it knows columns, and rules that OpenAPI leaves out. */
+  /**
+   * Imports from the definition in the cluster, which has columns, and validation rules that
+   * OpenAPI omits.
+   */
   async #custom({ resource, group, version }: ApiResource) {
     this.#definitions ??= this.#readDefinitions();
     const json = (await this.#definitions).get(`${resource}.${group === "" ? "core" : group}`);
@@ -170,7 +178,7 @@ class SchemaSource {
     return { schema, columns: found?.printerColumns ?? [] };
   }
 
-  /** Page by page: the definitions of a large cluster have more than an answer may have. */
+  /** Lists in pages: the definitions of a large cluster exceed the limit of one response. */
   async #readDefinitions(): Promise<ReadonlyMap<string, JsonObject>> {
     const definitions = new Map<string, JsonObject>();
     const read = this.#client
@@ -191,11 +199,11 @@ class SchemaSource {
       group === "" ? `/openapi/v3/api/${version}` : `/openapi/v3/apis/${group}/${version}`;
     return this.#cached(path, async () => {
       const document = await this.#getOptional(path);
-      if (document !== undefined) return await runSyncFirst(OpenApiModels.inPieces(document));
+      if (document !== undefined) return await runSyncFirst(OpenApiModels.ofYielding(document));
       return await this.#cached("/openapi/v2", async () => {
         const older = await this.#getOptional("/openapi/v2");
         if (older === undefined) throw new UnusableModelError("the cluster has no OpenAPI");
-        return await runSyncFirst(OpenApiModels.inPieces(older));
+        return await runSyncFirst(OpenApiModels.ofYielding(older));
       });
     });
   }
@@ -209,7 +217,7 @@ class SchemaSource {
     return models;
   }
 
-  /** Undefined when there is no such document, or we may not see it: other sources are tried then. */
+  /** Undefined when the document does not exist or is forbidden: other sources are tried then. */
   async #getOptional(path: string): Promise<JsonValue | undefined> {
     try {
       return await this.#client.json({ method: "GET", path, signal: this.#signal });

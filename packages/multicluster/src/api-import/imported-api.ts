@@ -1,4 +1,4 @@
-/** An API of a physical cluster, as we describe APIs: names, scope, schema, subresources, columns. */
+/** An API of a physical cluster: names, scope, schema, subresources, columns. */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { approvalAnnotation, crdName, type PrinterColumn } from "@kcp-ts/machinery/schema";
 
@@ -20,7 +20,7 @@ export interface ImportedApi {
   readonly columns: readonly PrinterColumn[];
 }
 
-/** Groups that CustomResourceDefinitions need an approval for. */
+/** Groups in which CustomResourceDefinitions need an approval annotation. */
 export const protectedGroup = /(^|\.)(k8s|kubernetes)\.io$/;
 
 /** The API as a CustomResourceDefinition with one version. */

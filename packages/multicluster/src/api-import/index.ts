@@ -1,4 +1,4 @@
-/** From a cluster's discovery and OpenAPI to APIs as we describe them. */
+/** Imports APIs from a cluster's discovery and OpenAPI. */
 export {
   type ImportOptions,
   type ImportResult,

@@ -1,8 +1,11 @@
-/** The models of a cluster's OpenAPI, version 3 or 2: who describes which kind, and what a reference points to. */
+/**
+ * The models of a cluster's OpenAPI document, version 3 or 2: the model of each kind, and the
+ * target of each reference.
+ */
 import { type Resumable, runSync, YieldCounter } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
-/** That are noted in one piece. */
+/** The number of kinds that are read before yielding to the event loop. */
 const kindsPerPiece = 1000;
 
 export interface Gvk {
@@ -19,13 +22,13 @@ export class OpenApiModels {
     this.#models = models;
   }
 
-  /** Of a document of `/openapi/v3/…` or `/openapi/v2`. */
+  /** Reads a document of `/openapi/v3/…` or `/openapi/v2`. */
   static of(document: JsonValue): OpenApiModels {
-    return runSync(OpenApiModels.inPieces(document));
+    return runSync(OpenApiModels.ofYielding(document));
   }
 
-  /** The same with rests: a cluster decides how many there are. */
-  static *inPieces(document: JsonValue): Resumable<OpenApiModels> {
+  /** The same, yielding to the event loop: the cluster decides how many models there are. */
+  static *ofYielding(document: JsonValue): Resumable<OpenApiModels> {
     const components = member(document, "components");
     const found = member(components, "schemas") ?? member(document, "definitions") ?? {};
     const models = new OpenApiModels(found);
@@ -58,7 +61,10 @@ export class OpenApiModels {
   }
 }
 
-/** The model that a schema refers to, directly or as the only part of an `allOf`, as version 3 writes it. */
+/**
+ * The model that a schema refers to, directly or as the only member of an `allOf`, as version 3
+ * writes it.
+ */
 export function referenceOf(schema: JsonObject): string | undefined {
   const { $ref: direct, allOf } = schema;
   if (typeof direct === "string") return direct.slice(direct.lastIndexOf("/") + 1);

@@ -1,4 +1,4 @@
-/** From OpenAPI to structural schemas, in the words of version 3 and of version 2. */
+/** Structural schemas converted from OpenAPI models of version 3 and of version 2. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -14,7 +14,7 @@ import {
 const core = "io.k8s.api.core.v1";
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/** The same models as both versions of OpenAPI write them. */
+/** The same models, as a document of each OpenAPI version. */
 function documents(models: JsonObject): [string, OpenApiModels][] {
   const text = JSON.stringify(models);
   const v3 = text.replaceAll(
@@ -98,22 +98,22 @@ for (const [version, source] of documents(models)) {
   describe(`OpenAPI ${version}`, () => {
     const schema = structuralSchema(source, `${core}.Pod`);
 
-    it("finds the model of a kind", () => {
+    it("the model of a kind is found by its group, version and kind", () => {
       assert.equal(source.nameOf({ group: "", version: "v1", kind: "Pod" }), `${core}.Pod`);
       assert.equal(source.nameOf({ group: "", version: "v2", kind: "Pod" }), undefined);
     });
 
-    it("makes a schema that a CustomResourceDefinition may have", () => {
+    it("a converted schema is valid in a CustomResourceDefinition", () => {
       const read = readSchema(schema);
       assert.deepEqual(read.problems, []);
       assert.deepEqual(validateStructural(read.schema as SchemaProps, "schema"), []);
     });
 
-    it("leaves metadata to the server", () => {
+    it("the schema of metadata is left to the server", () => {
       assert.deepEqual(at(schema, "metadata"), { type: "object" });
     });
 
-    it("keeps how lists are merged, said in either way, and requires their keys", () => {
+    it("merge types of lists are kept in both spellings, and the keys of map lists are required", () => {
       const containers = at(schema, "spec", "containers");
       assert.equal(containers["x-kubernetes-list-type"], "map");
       assert.deepEqual(containers["x-kubernetes-list-map-keys"], ["name"]);
@@ -125,7 +125,7 @@ for (const [version, source] of documents(models)) {
       assert.deepEqual((ports["items"] as JsonObject)["required"], ["containerPort"]);
     });
 
-    it("knows the defaults that servers apply, and not the zeros of Go", () => {
+    it("defaults that servers apply are kept, and Go's zero values are not", () => {
       const container = at(schema, "spec", "containers")["items"] as JsonObject;
       assert.equal(at(container, "name")["default"], undefined);
       const port = at(container, "ports")["items"] as JsonObject;
@@ -133,7 +133,7 @@ for (const [version, source] of documents(models)) {
       assert.equal(at(port, "containerPort")["default"], undefined);
     });
 
-    it("knows types that are more than their description", () => {
+    it("well-known types get more precise schemas than their models describe", () => {
       assert.equal(at(schema, "spec", "startedAt")["format"], "date-time");
       const container = at(schema, "spec", "containers")["items"] as JsonObject;
       const limit = at(container, "limits")["additionalProperties"] as JsonObject;
@@ -142,7 +142,7 @@ for (const [version, source] of documents(models)) {
       assert.equal(at(port, "target")["x-kubernetes-int-or-string"], true);
     });
 
-    it("refuses what refers to itself, and what is not there", () => {
+    it("rejects a model that refers to itself or to a missing model", () => {
       assert.throws(
         () => structuralSchema(source, `${core}.Loop`),
         /Recursive schema are not supported/,
@@ -152,16 +152,16 @@ for (const [version, source] of documents(models)) {
   });
 }
 
-it("names are data, whatever they are", () => {
+it("names of properties and models are data, even __proto__ and constructor", () => {
   const text = `{"definitions":{"a":{"type":"object","properties":{"__proto__":{"type":"string"}}}}}`;
   const schema = structuralSchema(OpenApiModels.of(JSON.parse(text)), "a");
   assert.deepEqual(Object.keys(schema["properties"] as JsonObject), ["__proto__", "metadata"]);
   assert.throws(() => structuralSchema(OpenApiModels.of({ definitions: {} }), "constructor"));
 });
 
-it("a model that grows without end is refused", () => {
+it("rejects a model whose references expand without end", () => {
   const definitions: Record<string, JsonObject> = { m0: { type: "string" } };
-  // Each refers to the one before it ten times: 10^n nodes.
+  // Each model refers to the previous one ten times: 10^n nodes.
   for (let i = 1; i < 20; i++) {
     const properties = Object.fromEntries(
       Array.from({ length: 10 }, (_, j) => [`f${j}`, { $ref: `#/definitions/m${i - 1}` }]),
@@ -180,8 +180,8 @@ function at(schema: JsonObject, ...path: readonly string[]): JsonObject {
   );
 }
 
-describe("a hostile cluster's models", () => {
-  it("are converted in as many pieces as they have hundreds of nodes, and noted in pieces, too", () => {
+describe("models of a hostile cluster", () => {
+  it("the conversion yields to the event loop every hundred nodes, and so does reading the models", () => {
     const properties = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, at) => [`p${at}`, { type: "string" }]),
     );
@@ -189,10 +189,10 @@ describe("a hostile cluster's models", () => {
     assert.equal([...structuralSchemaYielding(source, "wide")].length, 100);
     const kinds = Array.from({ length: 10_000 }, (_, at) => ({ version: "v1", kind: `K${at}` }));
     const definitions = { many: { "x-kubernetes-group-version-kind": kinds } };
-    assert.equal([...OpenApiModels.inPieces({ definitions })].length, 10);
+    assert.equal([...OpenApiModels.ofYielding({ definitions })].length, 10);
   });
 
-  it("do not repeat a long text or a long list by references until it is more than a schema may have", () => {
+  it("references that repeat a long text or a long list end at the schema size limit", () => {
     for (const long of [
       { description: "x".repeat(100_000) },
       { type: "string", enum: Array.from({ length: 10_000 }, (_, at) => `value-${at}`) },

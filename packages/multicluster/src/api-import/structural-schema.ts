@@ -1,8 +1,8 @@
 /**
- * A model of OpenAPI as a structural schema, as a CustomResourceDefinition has it: references followed, list types and merge keys kept,
- * defaults kept where a server really applies them.
+ * Converts an OpenAPI model to a structural schema of a CustomResourceDefinition: references are
+ * resolved, list types and merge keys are kept, and defaults are kept where a server really applies
+ * them.
  */
-
 import { type Resumable, runSync, YieldCounter } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { type OpenApiModels, referenceOf } from "./openapi-models.ts";
@@ -10,24 +10,27 @@ import { builtInDefault, wellKnownModel } from "./well-known-models.ts";
 
 type Draft = { [keyword: string]: JsonValue };
 
-/** Models may be deep, and a hostile cluster may make them deeper. */
+/** Models may be nested, and a hostile cluster may nest them deeper. */
 export const modelDepthMax = 100;
 export const modelNodesMax = 50_000;
-/** Of what is copied into a schema, counted where it is copied: references repeat a long text as often as they like. */
+/**
+ * The limit on characters that are copied into a schema, counted at each copy: references may
+ * repeat a long text.
+ */
 export const modelCharactersMax = 2 << 20;
-/** Of those that are converted in one piece. */
+/** The number of nodes that are converted before yielding to the event loop. */
 const nodesPerPiece = 100;
 
 export class UnusableModelError extends Error {
   override readonly name = "UnusableModelError";
 }
 
-/** Throws an UnusableModelError when the model is recursive, too large or not there. */
+/** Throws an UnusableModelError when the model is recursive, too large or missing. */
 export function structuralSchema(models: OpenApiModels, name: string): JsonObject {
   return runSync(structuralSchemaYielding(models, name));
 }
 
-/** The same with rests: a cluster decides how much there is to do. */
+/** The same, yielding to the event loop: the cluster decides how large the model is. */
 export function structuralSchemaYielding(
   models: OpenApiModels,
   name: string,
@@ -51,7 +54,7 @@ class Conversion {
   *root(name: string): Resumable<JsonObject> {
     const schema: Draft = { ...(yield* this.#model(name)) };
     const properties: Draft = { ...(schema["properties"] as JsonObject | undefined) };
-    // The server's own part of every object.
+    // The server defines the metadata of every object.
     properties["metadata"] = { type: "object" };
     schema["type"] = "object";
     schema["properties"] = properties;
@@ -71,7 +74,7 @@ class Conversion {
     return schema;
   }
 
-  /** `owner` is the model that the schema stands in. */
+  /** `owner` is the model that contains the schema. */
   *#schema(source: JsonObject, owner: string): Resumable<JsonObject> {
     if (++this.#nodes > modelNodesMax || this.#stack.length > modelDepthMax) throw tooLarge();
     if (this.#pace.isTime()) yield;
@@ -92,7 +95,7 @@ class Conversion {
     return schema;
   }
 
-  /** What the referring field says of itself counts more than what the model says. */
+  /** Properties of the referring field take precedence over those of the model. */
   *#referring(source: JsonObject, reference: string): Resumable<JsonObject> {
     const schema: Draft = { ...(yield* this.#model(reference)) };
     for (const keyword of ["description", "nullable", ...extensions]) {
@@ -103,14 +106,17 @@ class Conversion {
     return schema;
   }
 
-  /** The value itself, and counted. */
+  /** Returns the value itself, and counts its size. */
   #copied(value: JsonValue): JsonValue {
     this.#characters += this.#sizeOf(value);
     if (this.#characters > modelCharactersMax) throw tooLarge();
     return value;
   }
 
-  /** Of a value that is copied again and again once: an answer has no more values than its bound lets it. */
+  /**
+   * The size of a value that is copied repeatedly is computed once: a response has a limited number
+   * of values.
+   */
   #sizeOf(value: JsonValue): number {
     if (typeof value === "string") return value.length + 2;
     if (typeof value !== "object" || value === null) return 8;
@@ -140,7 +146,7 @@ class Conversion {
       schema["type"] = "object";
       schema["additionalProperties"] = yield* this.#schema(additionalProperties, owner);
     } else if (schema["type"] === "object" && source["x-kubernetes-embedded-resource"] !== true)
-      // An object that nothing is known of: what is in it must not be lost.
+      // Unknown fields of an object without properties must not be pruned.
       schema["x-kubernetes-preserve-unknown-fields"] = true;
   }
 
@@ -193,7 +199,7 @@ const copiedKeywords = [
   ...extensions,
 ] as const;
 
-/** How a list is merged: said outright, or by the older words of strategic merge patches. */
+/** The merge type of a list: explicit, or from the older extensions of strategic merge patches. */
 function topologyOf(source: JsonObject, isOfObjects: boolean): { type?: string; keys: string[] } {
   const {
     "x-kubernetes-list-type": said,
@@ -214,7 +220,7 @@ function topologyOf(source: JsonObject, isOfObjects: boolean): { type?: string; 
   return { type: keys.length > 0 ? "map" : "atomic", keys };
 }
 
-/** The keys of a list must be in every item, or come by a default. */
+/** The keys of a map list must be in every item, or have a default. */
 function requireKeys(item: Draft, keys: readonly string[]): void {
   const properties = (item["properties"] ?? {}) as JsonObject;
   const required = new Set((item["required"] ?? []) as unknown as readonly string[]);
@@ -225,7 +231,7 @@ function requireKeys(item: Draft, keys: readonly string[]): void {
   if (required.size > 0) item["required"] = [...required];
 }
 
-/** OpenAPI notes the zero values of Go as defaults; no server applies those. */
+/** OpenAPI contains Go's zero values as defaults; no server applies these. */
 function keepDefault(schema: Draft, value: JsonValue | undefined): void {
   if (value === undefined || value === null || value === "" || value === 0 || value === false)
     return;

@@ -1,4 +1,7 @@
-/** Models whose JSON is not what their description says, or that stand for more than it says. Matched by the end of their names. */
+/**
+ * Models whose JSON differs from their description, or is more specific. Matched by the end of
+ * their names.
+ */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 
 const anything: JsonObject = { "x-kubernetes-preserve-unknown-fields": true };
@@ -10,7 +13,7 @@ const intOrString: JsonObject = {
 
 const byName = new Map<string, JsonObject>(
   Object.entries({
-    // Of templates: the metadata of pods must not be pruned.
+    // The metadata of Pod templates must not be pruned.
     "meta.v1.ObjectMeta": anyObject,
     "meta.v1.Time": { type: "string", format: "date-time" },
     "meta.v1.MicroTime": { type: "string", format: "date-time" },
@@ -33,11 +36,11 @@ export function wellKnownModel(name: string): JsonObject | undefined {
   return byName.get(end) ?? byName.get(shorter);
 }
 
-/** Defaults that servers apply in code, where their OpenAPI is silent: by model and field. */
+/** Defaults that servers apply in code and that OpenAPI omits, by model and field. */
 const builtInDefaults = new Map<string, JsonValue>([
   ["core.v1.ContainerPort.protocol", "TCP"],
   ["core.v1.ServicePort.protocol", "TCP"],
-  // kubectl tells of no rollout whose strategy it does not find.
+  // `kubectl rollout status` needs the strategy.
   ["apps.v1.StatefulSetSpec.updateStrategy", { type: "RollingUpdate" }],
   ["apps.v1.DaemonSetSpec.updateStrategy", { type: "RollingUpdate" }],
 ]);

@@ -1,6 +1,7 @@
 /**
- * The API importer: for every connected cluster, its APIs as APIResourceImports. At once when it is connected, and then whenever its APIs
- * have changed, which is looked at once a minute.
+ * The API importer: writes the APIs of every connected cluster as APIResourceImports. It runs when
+ * the cluster is connected, and then whenever the cluster's APIs have changed, which it checks once
+ * a minute.
  */
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import {
@@ -38,11 +39,11 @@ import {
 import { NativeResources } from "./native-resources.ts";
 
 export interface ApiImporterOptions {
-  /** Of the control plane, not of one cluster of it. */
+  /** A client of the control plane, for all logical clusters. */
   readonly client: Client;
   readonly clusters: Clusters;
   readonly targets: Targets;
-  /** What is imported where a SyncTarget does not say. */
+  /** The resources to import when a SyncTarget does not list any. */
   readonly resources: readonly string[];
   readonly pollMs?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -51,7 +52,7 @@ export interface ApiImporterOptions {
 }
 
 export const importPollMsDefault = 60_000;
-/** A run reads megabytes: few at a time, and each within its time. */
+/** A run reads megabytes: few run concurrently, each with a timeout. */
 const concurrency = 4;
 const runTimeoutMs = 60_000;
 
@@ -60,13 +61,13 @@ type ImportProbe =
   | { readonly kind: "changed"; readonly print: string | undefined; readonly found: ImportResult }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** What the last run of a cluster was about. */
+/** The input of a cluster's last run. */
 interface LastRun {
   readonly connection: TargetConnection;
   readonly fingerprint: string | undefined;
   readonly resources: string;
   readonly imports: string;
-  /** How many imports had been deleted when it began. */
+  /** The number of deleted imports when the run started. */
   readonly deletions: number;
   readonly nextAtMs: number;
 }
@@ -79,7 +80,7 @@ export class ApiImporter {
   readonly #importSource: ObjectSource<APIResourceImport>;
   readonly #native: NativeResources;
   readonly #lastRuns = new Map<string, LastRun>();
-  /** One that comes and goes between two looks leaves no other trace. */
+  /** An import that is created and deleted between two runs leaves no other trace. */
   readonly #deletions = new Map<string, number>();
 
   constructor(options: ApiImporterOptions) {
@@ -99,7 +100,7 @@ export class ApiImporter {
       ...(onError === undefined ? {} : { onError }),
     })
       .watch(syncTargets)
-      // An import that somebody deleted or changed is written again.
+      // An import that another client deleted or changed is written again.
       .watch(apiResourceImports, {
         ...importInformer,
         map: ({ spec }, { cluster }) => [{ cluster, namespace: "", name: spec.location }],
@@ -116,7 +117,7 @@ export class ApiImporter {
     });
     targets.subscribe({
       connected: (connection) => this.controller.enqueue(keyOf(connection)),
-      gone: (connection) => {
+      disconnected: (connection) => {
         this.#lastRuns.delete(formatKey(keyOf(connection)));
         this.#deletions.delete(formatKey(keyOf(connection)));
       },
@@ -126,7 +127,7 @@ export class ApiImporter {
   async #reconcile(key: ObjectKey, context: ReconcileContext): Promise<ReconcileResult> {
     const target = this.#targetSource.store.get(key);
     const connection = this.#options.targets.get(key);
-    // Without a way into the cluster, what is known of it stays.
+    // Without a connection to the cluster, its imports stay.
     if (target === undefined || connection === undefined || isBeingDeleted(target))
       return undefined;
     const { signal, client: upstreamClient } = context;
@@ -148,9 +149,9 @@ export class ApiImporter {
     if (served.kind === "unchanged") {
       if (last !== undefined) this.#lastRuns.set(formatKey(key), { ...last, nextAtMs });
     } else if (served.kind === "failed") {
-      // The next success has to be said, though nothing in the cluster has changed.
+      // The next success must be reported, though the cluster has not changed.
       this.#lastRuns.delete(formatKey(key));
-      // The next look need not wait as long; how the cluster does is the business of others.
+      // A failed run is retried sooner; the SyncTarget controller reports the cluster's health.
       if (!connection.signal.aborted) await this.#say(target, failed(served.error), context);
       return { requeueAfterMs: this.#pollMs() / 4 };
     } else {
@@ -167,7 +168,7 @@ export class ApiImporter {
     return { requeueAfterMs: nextAtMs - nowMs };
   }
 
-  /** Everything that asks the cluster: its failures are its own. */
+  /** All requests to the cluster: their errors concern only this cluster. */
   async #look(
     { client }: TargetConnection,
     known: string | undefined,
@@ -193,14 +194,14 @@ export class ApiImporter {
 
   async #say(
     { metadata, status }: SyncTarget,
-    verdict: ImportedCondition,
+    importedCondition: ImportedCondition,
     { client, signal }: ReconcileContext,
   ): Promise<void> {
     const type = targetConditions.apiImporterReady;
     const before = findCondition(status?.conditions, type);
     const after = setCondition(
       before === undefined ? [] : [before],
-      { type, ...verdict },
+      { type, ...importedCondition },
       this.#clock.now(),
     );
     if (before !== undefined && after[0] === before) return;
@@ -239,7 +240,7 @@ function failed(error: unknown): ImportedCondition {
   return { status: "False", severity: "Error", reason: "ErrorStartingAPIImporter", message };
 }
 
-/** Which imports there are, and in which state: another text when somebody else has touched them. */
+/** The names and versions of the imports: a text that changes when another client writes them. */
 function namesOf(imports: readonly APIResourceImport[]): string {
   return imports
     .map(({ metadata }) => `${metadata.name}@${metadata.uid}#${metadata.generation}`)

@@ -1,4 +1,4 @@
-/** From an API of a cluster to the APIResourceImport that describes it. Pure. */
+/** Creates the APIResourceImport that describes an API of a cluster. Pure. */
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ObjectInput } from "@kcp-ts/sdk";
 import {
@@ -18,7 +18,7 @@ export function importName(
   return `${api.plural}.${location}.${api.version}.${api.group === "" ? "core" : api.group}`;
 }
 
-/** Without a strategy: that one is the users' to choose. */
+/** The import has no strategy: users choose it. */
 export function importOf(api: ImportedApi, target: SyncTarget): ObjectInput<APIResourceImport> {
   const { name: location, uid = "" } = target.metadata;
   const { group, version } = api;
@@ -52,7 +52,7 @@ export function isSameImport(
   );
 }
 
-/** By `versionedName`, as discovery has it. */
+/** The `versionedName` of an import, as in discovery. */
 export function versionedNameOf({ plural, groupVersion }: ApiResourceSpec): string {
   const { group = "", version } = groupVersion;
   return versionedName({ resource: plural, version, group });
@@ -92,7 +92,9 @@ function specOf(api: ImportedApi): ApiResourceSpec {
   };
 }
 
-/** An object has to fit into the store, with what is said of it: a schema with more characters loses its descriptions. */
+/**
+ * An import must fit into the store, with its conditions: a longer schema loses its descriptions.
+ */
 export const schemaCharactersMax = 1 << 20;
 
 function fitting(schema: JsonObject): JsonObject {
@@ -102,7 +104,7 @@ function fitting(schema: JsonObject): JsonObject {
 }
 
 function withoutDescriptions(value: JsonValue): JsonValue {
-  // A field may be called description; what describes is a text.
+  // A field may be named description; only a string is a description.
   return JSON.parse(
     JSON.stringify(value, (name, member: unknown) =>
       name === "description" && typeof member === "string" ? undefined : member,

@@ -1,4 +1,7 @@
-/** One run of the importer for one cluster: what it serves becomes APIResourceImports, and what it no longer serves is retired. */
+/**
+ * One run of the importer for one cluster: writes its served APIs as APIResourceImports, and
+ * deletes imports of APIs that it no longer serves.
+ */
 import { createHash } from "node:crypto";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
@@ -14,9 +17,9 @@ import { importOf, isSameImport, schemaCharactersMax, versionedNameOf } from "./
 
 export interface ImportRun {
   readonly target: SyncTarget;
-  /** What the cluster serves. */
+  /** The APIs that the cluster serves. */
   readonly found: ImportResult;
-  /** Those of this cluster, as they are now. */
+  /** The existing imports of this cluster. */
   readonly known: readonly APIResourceImport[];
   readonly upstreamClient: Client;
   readonly signal: AbortSignal;
@@ -24,19 +27,19 @@ export interface ImportRun {
 
 export interface ImportOutcome {
   readonly imported: number;
-  /** By name, with the reason. */
+  /** Skipped resources by name, with the reason. */
   readonly skipped: ReadonlyMap<string, string>;
 }
 
 export interface ServedRequest {
-  /** As in `spec.resources`. */
+  /** Names as in `spec.resources`. */
   readonly resources: readonly string[];
-  /** What the control plane serves by itself. */
+  /** Resources that the control plane serves natively. */
   readonly native: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
-/** What of it the cluster serves, in all versions. */
+/** The requested APIs that the cluster serves, in all versions. */
 export function readServed(
   downstreamClient: Client,
   { resources, native, signal }: ServedRequest,
@@ -70,7 +73,10 @@ export async function writeImports(run: ImportRun): Promise<ImportOutcome> {
   return { imported, skipped };
 }
 
-/** What a cluster does not tell of may still be there: only when it tells of everything, silence means that an API is gone. */
+/**
+ * An API that is missing in an incomplete discovery may exist: imports are deleted only after a
+ * complete discovery.
+ */
 async function retire({ found, known, upstreamClient, signal }: ImportRun): Promise<void> {
   if (!found.isComplete) return;
   const imports = upstreamClient.resource(apiResourceImports);
@@ -86,8 +92,9 @@ async function retire({ found, known, upstreamClient, signal }: ImportRun): Prom
 }
 
 /**
- * Changes whenever the APIs of a cluster may have changed: servers give their OpenAPI an index with a hash for each group. Undefined
- * from those that do not; they are read anew every time.
+ * A text that changes whenever the APIs of a cluster may have changed: servers publish an index of
+ * their OpenAPI documents with a hash for each group. Undefined for servers without an index; they
+ * are read every time.
  */
 export async function fingerprint(
   client: Client,

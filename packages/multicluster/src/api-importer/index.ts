@@ -1,2 +1,2 @@
-/** What physical clusters serve, as APIResourceImports. */
+/** Writes the APIs of physical clusters as APIResourceImports. */
 export { ApiImporter, type ApiImporterOptions, importPollMsDefault } from "./api-importer.ts";

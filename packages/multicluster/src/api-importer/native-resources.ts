@@ -1,9 +1,12 @@
-/** What the control plane serves by itself: ConfigMaps, Secrets, roles. Such an API is not negotiated, whatever clusters say of it. */
+/**
+ * The resources that the control plane serves natively: ConfigMaps, Secrets, roles. Such an API is
+ * not negotiated, whatever clusters serve.
+ */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type Client, discover } from "@kcp-ts/sdk";
 import { nameOf } from "../api-import/index.ts";
 
-/** Nobody defines anything in there: what it serves is built in. */
+/** No definitions exist in this logical cluster: it serves built-in resources only. */
 const systemCluster = "system:admin";
 const rereadMs = 600_000;
 

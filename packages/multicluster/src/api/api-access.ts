@@ -1,6 +1,8 @@
 /**
- * Access of Pods to the logical cluster that their workload is from, for clients that know nothing of logical clusters: who asks for it, and the Secret that it
- * goes by. Whoever makes the Secret and whoever makes the Pods use it need not talk to each other: its name follows from what it is for.
+ * Access of Pods to the logical cluster of their workload, for clients that do not know logical
+ * clusters: which workloads request access, and the Secret that provides it. The controller that
+ * creates the Secret and the syncer that mounts it into Pods need no communication: the name of the
+ * Secret follows from the workload and the SyncTarget.
  */
 import {
   defineResource,
@@ -12,7 +14,7 @@ import {
 import { hashDigits } from "./hash-digits.ts";
 import { apiAccessLabel } from "./names.ts";
 
-/** Members of the Secret: what a Pod finds beside its token, and where the server is. */
+/** Keys of the Secret: the files that a Pod finds next to its token, and the server's address. */
 export const apiAccessKeys = {
   token: "token",
   authority: "ca.crt",
@@ -21,7 +23,10 @@ export const apiAccessKeys = {
   port: "port",
 } as const;
 
-/** Kinds of Kubernetes that Pods are made from. What others have in `spec.template` need not be one of Pods. */
+/**
+ * The kinds of Kubernetes that create Pods. `spec.template` of other kinds need not be a Pod
+ * template.
+ */
 export const apiAccessResources: readonly Resource<KubernetesObject>[] = [
   ["apps", "deployments", "Deployment"],
   ["apps", "replicasets", "ReplicaSet"],
@@ -36,9 +41,9 @@ export const apiAccessResources: readonly Resource<KubernetesObject>[] = [
 
 export interface ApiAccessOf {
   readonly kind: string;
-  /** In the control plane. */
+  /** The name of the workload in the control plane. */
   readonly name: string;
-  /** What the workload calls the SyncTarget. */
+  /** The name of the SyncTarget in the workload's logical cluster. */
   readonly target: string;
 }
 
@@ -49,7 +54,7 @@ export function wantsApiAccess(labels: StringMap | undefined): boolean {
 const hashLength = 10;
 const nameCharactersMax = 200;
 
-/** In the workload's namespace, on both sides. */
+/** The name of the Secret in the workload's namespace, upstream and downstream. */
 export function apiAccessSecretName({ kind, name, target }: ApiAccessOf): string {
   const digits = hashDigits([kind, name, target].join("/"), hashLength);
   const start = name.slice(0, nameCharactersMax).replace(/[^a-z0-9]+$/, "");

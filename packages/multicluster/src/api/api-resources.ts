@@ -1,10 +1,13 @@
-/** APIs as objects: what one cluster serves (APIResourceImport), and what all of them have in common (NegotiatedAPIResource). */
+/**
+ * APIs as objects: the APIs that one cluster serves (APIResourceImport), and the APIs that all
+ * clusters have in common (NegotiatedAPIResource).
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 
 export interface ApiResourceSpec {
   readonly groupVersion: {
-    /** Left out or `core`: the core group. */
+    /** The core group if omitted or `core`. */
     readonly group?: string;
     readonly version: string;
   };
@@ -30,8 +33,8 @@ export interface ColumnDefinition {
 }
 
 /**
- * Whether an import may narrow what was negotiated. UpdateUnpublished, the default: until it is published. UpdatePublished: at any
- * time. UpdateNever: it is only compared.
+ * Whether an import may narrow the negotiated schema. UpdateUnpublished, the default: until the
+ * schema is published. UpdatePublished: at any time. UpdateNever: the import is only compared.
  */
 export type SchemaUpdateStrategy = "UpdateNever" | "UpdateUnpublished" | "UpdatePublished";
 

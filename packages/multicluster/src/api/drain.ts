@@ -1,15 +1,24 @@
-/** Draining a cluster: what is asked for in `spec.drain` of its SyncTarget, and what is said in `status.drain`. */
+/**
+ * Draining a cluster: the request in `spec.drain` of its SyncTarget, and the progress in
+ * `status.drain`.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { arrayType, objectType, stringType } from "./notation.ts";
+import { arrayType, objectType, stringType } from "./schema-builders.ts";
 
-/** While it is there, what is in the cluster leaves it and nothing new comes. Taken away, the cluster is used again. */
+/**
+ * While `spec.drain` is set, the workloads in the cluster leave it, and no new ones are assigned.
+ * The cluster is used again when `spec.drain` is removed.
+ */
 export interface DrainSpec {
-  /** What may be under way at a time; everything if left out. */
+  /** The limits on workloads in flight at a time; unlimited if omitted. */
   readonly budget?: DrainBudget;
-  /** So long it may take. Then it is said that it is late; nothing is forced. */
+  /**
+   * The expected duration of the drain. A drain that takes longer is reported as late, and not
+   * forced.
+   */
   readonly deadlineSeconds?: number;
-  /** When the cluster is empty, its SyncTarget is deleted. */
-  readonly decommission?: boolean;
+  /** Deletes the SyncTarget when the cluster is empty. */
+  readonly deleteAfterDrain?: boolean;
 }
 
 export interface DrainBudget {
@@ -19,14 +28,14 @@ export interface DrainBudget {
 
 export interface DrainStatus {
   readonly startedAt: string;
-  /** Workloads, as many as there were at most. */
+  /** The largest number of workloads that the cluster had during the drain. */
   readonly total: number;
   readonly moved: number;
   readonly remaining: number;
   readonly remainingReplicas: number;
-  /** Those that cannot leave by themselves, and why. */
+  /** The workloads that cannot leave by themselves, with the reasons. */
   readonly blocked?: readonly DrainBlocker[];
-  /** If it goes on like this. */
+  /** The estimated end if the drain continues at its current rate. */
   readonly estimatedEnd?: string;
 }
 
@@ -38,11 +47,14 @@ export interface DrainBlocker {
   readonly message: string;
 }
 
-/** Of a SyncTarget with `spec.drain`: whether the cluster is empty. */
+/** The condition of a SyncTarget with `spec.drain`: whether the cluster is empty. */
 export const drainedCondition = "Drained";
 
-/** On a part, "true": its turn to leave a cluster that is drained on a budget. */
-export const evictAnnotation = "workloads.kcp.io/evict";
+/**
+ * On a per-cluster object, "true": the object may now leave a cluster that is drained with a
+ * budget.
+ */
+export const evictAnnotation = "workload.kcp.io/evict";
 
 const count = (description: string): JsonObject => ({
   type: "integer",
@@ -60,17 +72,17 @@ export const drainSpecSchema: JsonObject = objectType(
           "Replicas that may be on the move at a time; one workload may be, however large.",
         ),
       },
-      { description: "What may be under way at a time; everything if left out." },
+      { description: "The most that may be in flight at a time; unlimited if left out." },
     ),
     deadlineSeconds: positive("So long it may take before it is called late. Nothing is forced."),
-    decommission: {
+    deleteAfterDrain: {
       type: "boolean",
       description: "Delete the SyncTarget when the cluster is empty.",
     },
   },
   {
     description:
-      "While it is there, nothing new is assigned to the cluster, and what is there leaves it as it is replaced elsewhere. Remove it to take it back.",
+      "Drains the cluster: the scheduler assigns nothing new to it, and workloads leave it as they are replaced elsewhere. Remove this field to cancel the drain.",
   },
 );
 
@@ -93,11 +105,11 @@ export const drainStatusSchema: JsonObject = objectType(
         { required: ["kind", "name", "reason", "message"] },
       ),
       {
-        description: "Those that cannot leave by themselves, and why.",
+        description: "The objects that cannot move, and the reasons.",
         "x-kubernetes-list-type": "atomic",
       },
     ),
     estimatedEnd: stringType("If it goes on like this.", { format: "date-time" }),
   },
-  { description: "How far the drain is." },
+  { description: "The progress of the drain." },
 );

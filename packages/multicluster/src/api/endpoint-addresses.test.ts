@@ -7,18 +7,18 @@ import {
   sharedStatus,
 } from "./endpoint-addresses.ts";
 
-describe("the addresses of a cluster's endpoints", () => {
+describe("addresses of a cluster's endpoints", () => {
   const isShared = (addressType: string, ...addresses: unknown[]) =>
     sharedAddresses(addressType, { addresses } as never) !== undefined;
 
-  it("are passed on when they are ordinary ones of their type", () => {
+  it("ordinary addresses of their type are published", () => {
     assert.ok(isShared("IPv4", "10.1.2.3"));
     assert.ok(isShared("IPv4", "10.1.2.3", "192.0.2.7"));
     assert.ok(isShared("IPv6", "2001:db8::7"));
     assert.ok(isShared("FQDN", "db.example.com"));
   });
 
-  it("are not passed on when they mean this machine, its link or nothing, however they are written", () => {
+  it("loopback, link-local and unspecified addresses are not published, in any spelling", () => {
     for (const address of ["127.0.0.1", "0.0.0.0", "169.254.169.254", "224.0.0.5", "localhost"])
       assert.equal(isShared("IPv4", address), false, address);
     for (const address of [
@@ -35,13 +35,13 @@ describe("the addresses of a cluster's endpoints", () => {
     assert.equal(isShared("IPv4"), false);
   });
 
-  it("are as many as kube-apiserver takes, and no more", () => {
+  it("as many addresses are published as kube-apiserver permits, and no more", () => {
     const many = Array.from({ length: addressesMax + 1 }, (_, index) => `10.0.0.${index}`);
     assert.ok(isShared("IPv4", ...many.slice(0, -1)));
     assert.equal(isShared("IPv4", ...many), false);
   });
 
-  it("of load balancers are passed on by the same rule", () => {
+  it("addresses of load balancers follow the same rule", () => {
     assert.ok(isSharedIngress({ ip: "192.0.2.1" }));
     assert.ok(isSharedIngress({ hostname: "lb.example.com" }));
     for (const ip of ["127.0.0.1", "169.254.169.254", "nonsense", "::1"])
@@ -49,18 +49,18 @@ describe("the addresses of a cluster's endpoints", () => {
   });
 });
 
-describe("the load balancers in a status that a cluster gives", () => {
+describe("load balancers in a status from a cluster", () => {
   const services = { group: "", resource: "services" };
   const statusOf = (...ingress: object[]) => ({ loadBalancer: { ingress }, a: 1 }) as never;
 
-  it("are kept when others may be sent to them, in the very status", () => {
+  it("a status whose addresses may all be published is returned as the identical object", () => {
     const status = statusOf({ ip: "203.0.113.7" }, { hostname: "lb.example.com" });
     assert.equal(sharedStatus(services, status), status);
     const none = { loadBalancer: {} };
     assert.equal(sharedStatus(services, none), none);
   });
 
-  it("are left out of Services and Ingresses when they mean a machine's own, however they are written", () => {
+  it("loopback, link-local and unspecified addresses are removed from Services and Ingresses, in any spelling", () => {
     const hidden = [
       ...[{ ip: "169.254.169.254" }, { ip: "127.0.0.1" }, { ip: "::ffff:169.254.169.254" }],
       ...[{ hostname: "169.254.169.254" }, { hostname: "localhost" }, { ip: "x" }, { ip: 1 }],
@@ -72,7 +72,7 @@ describe("the load balancers in a status that a cluster gives", () => {
     }
   });
 
-  it("are nobody's business in the status of other kinds", () => {
+  it("the status of other kinds is not filtered", () => {
     const status = statusOf({ ip: "127.0.0.1" });
     assert.equal(sharedStatus({ group: "example.com", resource: "services" }, status), status);
   });

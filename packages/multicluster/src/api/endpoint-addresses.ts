@@ -1,16 +1,21 @@
 /**
- * Which addresses of a cluster's endpoints are passed on to others: what kube-apiserver takes in an EndpointSlice, and no more. Clusters say what they like, and who uses the
- * Service elsewhere would talk to its own node, or to what gives machines their credentials, under an address that stands for "here".
+ * Which addresses of a cluster's endpoints are published to other clusters: those that
+ * kube-apiserver permits in an EndpointSlice, and no others. A cluster may report any address, and
+ * with a loopback or link-local address, clients of the Service in other clusters would connect to
+ * their own node, or to the metadata service that hands out the machine's credentials.
  */
 import { BlockList, isIP } from "node:net";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
-/** As in kube-apiserver's validation. */
+/** The limit in kube-apiserver's validation. */
 export const endpointsMax = 1000;
 export const addressesMax = 100;
 export const portsMax = 100;
 
-/** Unspecified, loopback, link-local unicast and link-local multicast: kube-apiserver's `ValidateNonSpecialIP`. */
+/**
+ * Unspecified, loopback, link-local unicast and link-local multicast: kube-apiserver's
+ * `ValidateNonSpecialIP`.
+ */
 const special = new BlockList();
 special.addAddress("0.0.0.0");
 special.addSubnet("127.0.0.0", 8);
@@ -25,7 +30,7 @@ const families: Readonly<Record<string, 4 | 6>> = { IPv4: 4, IPv6: 6 };
 const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
 const nameCharactersMax = 253;
 
-/** Of one endpoint; undefined when one of its addresses is none that others may be sent to. */
+/** The addresses of one endpoint; undefined when one of them must not be published. */
 export function sharedAddresses(
   addressType: string,
   endpoint: JsonObject,
@@ -38,7 +43,7 @@ export function sharedAddresses(
     : undefined;
 }
 
-/** Where a load balancer is, by what a cluster says of one. */
+/** Whether a load balancer address that a cluster reports may be published. */
 export function isSharedIngress(ingress: JsonObject): boolean {
   if (!isJsonObject(ingress)) return false;
   const { ip, hostname } = ingress;
@@ -46,10 +51,13 @@ export function isSharedIngress(ingress: JsonObject): boolean {
   return (ip === undefined || isIpShared) && (hostname === undefined || isSharedName(hostname));
 }
 
-/** Kinds whose status says where a load balancer is. */
+/** Kinds whose status contains load balancer addresses. */
 const balanced: ReadonlySet<string> = new Set(["services", "ingresses.networking.k8s.io"]);
 
-/** The status that a cluster gives an object, less load balancers that others are not to be sent to; the very status when there are none. */
+/**
+ * The status that a cluster reports, without load balancer addresses that must not be published;
+ * the identical object when there are none.
+ */
 export function sharedStatus(
   { group, resource }: { readonly group: string; readonly resource: string },
   status: JsonValue,
@@ -78,6 +86,7 @@ function isSharedName(name: JsonValue): boolean {
 }
 
 function isSpecial(address: string): boolean {
-  // A zone means something on one machine only, and would hide the address from the list. IPv4 addresses that are written as IPv6 are found as what they are.
+  // A zone is valid on one machine only, and would hide the address from the list. BlockList finds
+  // IPv4 addresses in IPv6 notation as IPv4 addresses.
   return address.includes("%") || special.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
 }

@@ -1,20 +1,23 @@
-/** Endpoints and the Services that they are of. */
+/** Endpoints and the Services that they belong to. */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { importedServiceLabel, sourceClusterLabel } from "./multicluster-services.ts";
 import { isKcpKey } from "./names.ts";
 
-/** On EndpointSlices in a cluster: the Service that they are of. */
+/** On EndpointSlices in a cluster: the Service that they belong to. */
 export const serviceNameLabel = "kubernetes.io/service-name";
 
 /**
- * Whether what is born in a cluster may carry the label upstream: not one by which the control plane speaks, and not one by which it tells the endpoints that it has put together
- * from those of a cluster.
+ * Whether an object that was created in a cluster may have the label upstream: neither a label of
+ * the control plane, nor a label that marks the EndpointSlices that the control plane has merged.
  */
 export function isCopyLabel(label: string): boolean {
   return !isKcpKey(label) && label !== importedServiceLabel && label !== sourceClusterLabel;
 }
 
-/** The Service that an object says it has the endpoints of; undefined for other kinds, and for what is of none. */
+/**
+ * The Service that the object contains endpoints of; undefined for other kinds, and for endpoints
+ * without a Service.
+ */
 export function serviceNameOf(
   { group, resource }: { readonly group: string; readonly resource: string },
   { name, labels }: { readonly name: string; readonly labels?: StringMap | undefined },

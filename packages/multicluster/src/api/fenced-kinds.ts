@@ -1,4 +1,7 @@
-/** What an agent can stop when its lease is gone, by what every cluster knows of it: `replicas: 0`, `suspend: true`, or deleting it. Other kinds have no such thing. */
+/**
+ * The kinds that an agent can stop when its lease has expired, with fields that every cluster
+ * supports: `replicas: 0`, `suspend: true`, or deletion. Other kinds have no such field.
+ */
 export const fencedKinds = [
   { group: "apps", resource: "deployments", kind: "Deployment" },
   { group: "apps", resource: "statefulsets", kind: "StatefulSet" },
@@ -8,7 +11,10 @@ export const fencedKinds = [
   { group: "", resource: "pods", kind: "Pod" },
 ] as const;
 
-/** Whether somebody in a lost cluster stops it. What nobody stops may run for as long as its cluster does. */
+/**
+ * Whether the agent of an Unreachable cluster stops the kind. Other kinds may run as long as their
+ * cluster runs.
+ */
 export function isFenceable(of: { readonly group: string; readonly resource: string }): boolean {
   return fencedKinds.some(({ group, resource }) => group === of.group && resource === of.resource);
 }

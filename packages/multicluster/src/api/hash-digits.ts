@@ -1,4 +1,4 @@
-/** Hashes as parts of names: SHA-224 in base 36, as many digits as are asked for. */
+/** Hashes for use in names: SHA-224 in base 36, shortened to the requested number of digits. */
 import { hash } from "node:crypto";
 
 export function hashDigits(text: string, digits: number): string {

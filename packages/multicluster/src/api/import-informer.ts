@@ -1,7 +1,9 @@
 /**
- * How APIResourceImports are cached: a schema that many clusters have is held once, however many imports repeat it.
+ * The cache of APIResourceImports: a schema that many clusters have is stored once, however many
+ * imports repeat it.
  *
- * Whoever watches imports through shared sources uses these options, because what is kept of an object is decided once.
+ * All watches of imports through shared sources use these options, because the source decides once
+ * which parts of an object it caches.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -9,9 +11,9 @@ import { crdName } from "@kcp-ts/machinery/schema";
 import type { Indexers, SharedInformerOptions } from "@kcp-ts/sdk";
 import type { APIResourceImport, ApiResourceSpec } from "./api-resources.ts";
 
-/** Of the location that an import is from. */
+/** The index by the location of an import. */
 export const byLocation = "by-location";
-/** Of `crdName`: all versions of a resource. */
+/** The index by `crdName`: all versions of a resource. */
 export const byDefinition = "by-definition";
 
 export const importInformer: SharedInformerOptions<APIResourceImport, APIResourceImport> = {
@@ -22,7 +24,10 @@ export const importInformer: SharedInformerOptions<APIResourceImport, APIResourc
   } satisfies Indexers<APIResourceImport>,
 };
 
-/** The name of the CustomResourceDefinition that the API would have: `deployments.apps`, `services.core`. */
+/**
+ * The name of the CustomResourceDefinition that the API would have: `deployments.apps`,
+ * `services.core`.
+ */
 export function definitionName({ plural, groupVersion }: ApiResourceSpec): string {
   return crdName(plural, groupOf(groupVersion));
 }
@@ -31,7 +36,7 @@ export function groupOf({ group = "" }: ApiResourceSpec["groupVersion"]): string
   return group === "core" ? "" : group;
 }
 
-/** Equal for equal schemas of one server. */
+/** A digest that is equal for equal schemas of one server. */
 export function schemaDigest(schema: JsonObject): string {
   let digest = digests.get(schema);
   if (digest === undefined) {
@@ -58,7 +63,10 @@ function shared(object: APIResourceImport): APIResourceImport {
   return { ...object, metadata, spec };
 }
 
-/** Entries of schemas that nobody holds any more; now and then, so that it costs little for each. */
+/**
+ * Removes entries of schemas that no import references any more; runs seldom, so that its amortized
+ * cost is small.
+ */
 function sweep(): void {
   if (schemas.size < sweepAtSize) return;
   for (const [digest, reference] of schemas) {

@@ -1,4 +1,7 @@
-/** JSON that anybody may have written, in annotations and tokens: what is no object is read as nothing. */
+/**
+ * JSON from annotations and tokens, which any user may have written: a text that is not a JSON
+ * object is read as undefined.
+ */
 import { isJsonObject, type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 
 export function jsonObjectOf(

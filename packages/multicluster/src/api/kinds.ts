@@ -1,8 +1,12 @@
-/** The kinds of physical clusters as definitions: every logical cluster serves them without a CustomResourceDefinition of its own. */
+/**
+ * The kinds of physical clusters as definitions: every logical cluster serves them without a
+ * CustomResourceDefinition of its own.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { drainSpecSchema, drainStatusSchema } from "./drain.ts";
 import { serviceExportKind, serviceImportKind } from "./multicluster-services.ts";
 import { apiVersionAnnotation } from "./names.ts";
+import { locationKind, placementKind, resourceLimits, taints } from "./scheduling-kinds.ts";
 import {
   ageColumn,
   arrayType,
@@ -12,8 +16,7 @@ import {
   objectType,
   resourceSchema,
   stringType,
-} from "./notation.ts";
-import { locationKind, placementKind, resourceLimits, taints } from "./scheduling-kinds.ts";
+} from "./schema-builders.ts";
 import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
@@ -21,13 +24,13 @@ export interface KindDefinition {
   readonly version: string;
   readonly kind: string;
   readonly resource: string;
-  /** False if left out. */
+  /** Whether the kind is namespaced; false if omitted. */
   readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories: readonly string[];
   readonly columns: readonly JsonObject[];
   readonly hasStatus: boolean;
-  /** Of the whole object. */
+  /** The schema of the complete object. */
   readonly schema: JsonObject;
 }
 
@@ -89,22 +92,23 @@ export const syncTargetKind: KindDefinition = {
         unschedulable: {
           type: "boolean",
           default: false,
-          description: "Nothing new is assigned to the cluster; what is there stays.",
+          description:
+            "Cordoned: the scheduler assigns nothing new to the cluster; running workloads stay.",
         },
         evictAfter: stringType("From then on, what is assigned to the cluster has to leave it.", {
           format: "date-time",
         }),
         resources: arrayType(stringType("", { minLength: 1, maxLength: 317 }), {
           description:
-            'What is synced, as in "deployments.apps"; "*" is everything that can be. By default what the control plane is told to sync.',
+            'What is synced, as in "deployments.apps"; "*" is everything that can be. The default is the list of the control plane.',
           maxItems: 500,
           "x-kubernetes-list-type": "set",
         }),
         taints,
-        bounds: {
+        resourceLimits: {
           ...resourceLimits,
           description:
-            "What may be used of the cluster at most, by all workspaces together. What is named here takes the place of what the cluster reports.",
+            "The most that all workspaces together may use of the cluster. A resource named here replaces the capacity that the cluster reports.",
         },
         drain: drainSpecSchema,
       },
@@ -121,30 +125,36 @@ export const syncTargetKind: KindDefinition = {
     objectType({
       conditions,
       version: stringType("The cluster's version of Kubernetes."),
-      capacity: { ...quantities, description: "What all nodes together have." },
-      allocatable: { ...quantities, description: "What of it workloads may use." },
-      reserved: { ...quantities, description: "What is asked for by what is placed here." },
+      capacity: { ...quantities, description: "The capacity of all nodes together." },
+      allocatable: {
+        ...quantities,
+        description: "The part of the capacity that workloads may use.",
+      },
+      reserved: {
+        ...quantities,
+        description: "The resource requests of the workloads that are assigned to the cluster.",
+      },
       syncedResources: arrayType(stringType(), {
-        description: "What is synced, by resource.group.",
+        description: "The synced resources, as resource.group.",
       }),
       lastHeartbeatTime: stringType("When the syncer was last heard of.", { format: "date-time" }),
       nextHeartbeatTime: stringType(
-        "When the agent will have written its next heartbeat, by its own clock. Without a tunnel, one that stays away makes the agent count as silent.",
+        "The time by which the agent writes its next heartbeat, by the agent's clock. Without a tunnel, an agent that misses it counts as lost.",
         { format: "date-time" },
       ),
       leaseDurationSeconds: {
         type: "integer",
         format: "int32",
         description:
-          "So long after its last heartbeat that counted, the agent stops what may run once at most.",
+          "The time after its last valid heartbeat at which the agent stops workloads whose failover strategy is StopBeforeStart.",
       },
       tunnel: objectType({
         id: stringType("Of the newest tunnel that the agent has dialled."),
         server: stringType(
-          "The server process that has it. Once that is gone, the agent has to dial or to write a heartbeat within seconds, or counts as silent.",
+          "The server process that holds the tunnel. When that process ends, the agent connects again or writes a heartbeat within seconds, or it counts as lost.",
         ),
-        brokenAfter: stringType(
-          "It broke off, and this was the last heartbeat then. The agent counts as silent until the next one comes.",
+        disconnectedAt: stringType(
+          "The newest heartbeat when the tunnel broke. The agent counts as lost until the next heartbeat.",
         ),
       }),
       drain: drainStatusSchema,
@@ -253,7 +263,7 @@ export const negotiatedApiResourceKind: KindDefinition = {
         publish: {
           type: "boolean",
           default: false,
-          description: "Whether the API is served here, by a CustomResourceDefinition.",
+          description: "Whether a CustomResourceDefinition of the workspace serves the API.",
         },
         ...apiResourceProperties,
       },
@@ -264,7 +274,7 @@ export const negotiatedApiResourceKind: KindDefinition = {
   ),
 };
 
-/** In the order in which they are registered. */
+/** The kinds in the order of their registration. */
 export const multiclusterKinds: readonly KindDefinition[] = [
   syncTargetKind,
   apiResourceImportKind,

@@ -1,6 +1,6 @@
 /**
- * The Multi-Cluster Services API (KEP-1645): a Service is exported by a ServiceExport of its name, and can be used in all clusters by a
- * ServiceImport of that name.
+ * The Multi-Cluster Services API (KEP-1645): a ServiceExport exports the Service of its name, and a
+ * ServiceImport of that name makes it available in all clusters.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
@@ -14,7 +14,7 @@ import {
   objectType,
   resourceSchema,
   stringType,
-} from "./notation.ts";
+} from "./schema-builders.ts";
 
 export interface ServiceExport extends KubernetesObject {
   readonly spec?: {
@@ -48,7 +48,7 @@ export interface ImportedPort {
 }
 
 export interface ServiceImportStatus {
-  /** The clusters whose endpoints count now. */
+  /** The clusters whose endpoints are currently published. */
   readonly clusters?: readonly { readonly cluster: string }[];
   readonly conditions?: readonly Condition[];
 }
@@ -74,9 +74,9 @@ export const serviceImports = defineResource<ServiceImport>({
   namespaced: true,
 });
 
-/** On EndpointSlices of an import: its name. */
+/** On EndpointSlices of a ServiceImport: its name. */
 export const importedServiceLabel = "multicluster.kubernetes.io/service-name";
-/** On EndpointSlices of an import: the cluster that all of its endpoints are in. */
+/** On EndpointSlices of a ServiceImport: the cluster of all endpoints in the slice. */
 export const sourceClusterLabel = "multicluster.kubernetes.io/source-cluster";
 
 const texts: JsonObject = { type: "object", additionalProperties: { type: "string" } };

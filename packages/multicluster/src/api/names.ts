@@ -1,30 +1,31 @@
 /**
- * Labels, annotations and finalizers by which the parts of the multi-cluster half talk to each other, and what their values mean.
+ * Labels, annotations and finalizers of multi-cluster, and the meaning of their values.
  *
- * Names that history has left behind are aliases: they are read everywhere, and never written.
+ * Keys of this project have the prefix `workload.kcp.io/`. Keys for one SyncTarget have kcp's form
+ * `<what>.workload.kcp.io/<SyncTarget>`: the name part of a key has 63 characters, and the name of
+ * a SyncTarget may need 56 of them. Other spellings that are read as input: `input-spellings.ts`.
  */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
+import { spellingsOf } from "./input-spellings.ts";
 
-/** Whether a label or an annotation is one of the control plane's, by its domain. */
+/** Whether a label or an annotation belongs to the control plane, by its domain. */
 export function isKcpKey(key: string): boolean {
   const slash = key.indexOf("/");
   const domain = slash < 0 ? "" : key.slice(0, slash);
   return ["kcp.io", "kcp.dev"].some((own) => domain === own || domain.endsWith(`.${own}`));
 }
 
-/** Of annotations for simulated clusters, which speak of nothing in the control plane. */
+/** The prefix of annotations for simulated clusters, which have no meaning in the control plane. */
 export const simulatorPrefix = "sim.kcp.io/";
 
-/** On an object or a namespace: the SyncTarget that it is assigned to; empty while it is assigned to none. */
-export const clusterLabel = "workloads.kcp.io/cluster";
-/** All spellings of `clusterLabel`, the one that counts first. */
-export const clusterLabels: readonly string[] = [
-  clusterLabel,
-  "workloads.kcp.dev/cluster",
-  "kcp.dev/cluster",
-];
+/**
+ * On an object or a namespace: the SyncTarget that it is assigned to; empty while it is unassigned.
+ */
+export const clusterLabel = "workload.kcp.io/cluster";
+/** All spellings of `clusterLabel`, in order of precedence. */
+export const clusterLabels = spellingsOf(clusterLabel);
 
-/** The SyncTarget that labels assign to; undefined when none of the spellings is there or all are empty. */
+/** The SyncTarget that the labels assign to; undefined when every spelling is absent or empty. */
 export function assignedCluster(labels: StringMap | undefined): string | undefined {
   for (const label of clusterLabels) {
     const value = stringMember(labels, label);
@@ -33,30 +34,49 @@ export function assignedCluster(labels: StringMap | undefined): string | undefin
   return undefined;
 }
 
-/** On a part of a split object: the name of the whole. */
-export const ownedByLabel = "kcp.io/owned-by";
-export const ownedByLabels: readonly string[] = [ownedByLabel, "kcp.dev/owned-by"];
+/** On a per-cluster object: the name of its workload. */
+export const ownedByLabel = "workload.kcp.io/owned-by";
+export const ownedByLabels = spellingsOf(ownedByLabel);
 
-/** On objects and namespaces, `<prefix><SyncTarget>`: empty while it is pending, `Sync`, or `Upsync`. */
+/**
+ * On objects and namespaces, `<prefix><SyncTarget>`: empty while the assignment is pending, `Sync`,
+ * or `Upsync`.
+ */
 export const stateLabelPrefix = "state.workload.kcp.io/";
 export const stateSync = "Sync";
 export const stateUpsync = "Upsync";
 
-/** The time since which an object is to leave a SyncTarget. */
+/** The time since which an object is to be removed from a SyncTarget. */
 export const deletionAnnotationPrefix = "deletion.internal.workload.kcp.io/";
-/** A list with commas: who still needs the object in a SyncTarget. It is not deleted there while the list has members. */
+/**
+ * A comma-separated list of the controllers that still need the object in a SyncTarget. The syncer
+ * does not delete the object there while the list has members.
+ */
 export const softFinalizersAnnotationPrefix = "finalizers.workload.kcp.io/";
-/** On parts and on their copies, "true": an agent whose lease is gone stops it, because another one is started elsewhere then. */
-export const stopBeforeStartLabel = "workloads.kcp.io/at-most-one";
-/** A real finalizer: held by the syncer from before it creates downstream until what it made there is gone. */
+/**
+ * On per-cluster objects and their downstream copies, "true": an agent stops the object when its
+ * lease has expired, because another cluster then starts a replacement.
+ */
+export const stopBeforeStartLabel = "workload.kcp.io/stop-before-start";
+/**
+ * A real finalizer: the syncer sets it before it creates the downstream object, and removes it when
+ * the downstream object is deleted.
+ */
 export const syncerFinalizerPrefix = "workload.kcp.io/syncer-";
 /** A JSON patch of `.spec` for one SyncTarget. */
 export const specDiffAnnotationPrefix = "experimental.spec-diff.workload.kcp.io/";
 /** The status that one SyncTarget reports, as JSON. */
 export const statusAnnotationPrefix = "experimental.status.workload.kcp.io/";
-/** What the syncer's view of an object differs in, as JSON. */
-export const diffAnnotationPrefix = "diff.syncer.internal.kcp.io/";
-export const summarizingAnnotation = "experimental.summarizing.workload.kcp.io";
+
+/**
+ * On upstream objects, `<prefix><SyncTarget>`: why the syncer cannot sync the object, as JSON.
+ * Absent when the object is in sync.
+ */
+export const syncErrorAnnotationPrefix = "sync-error.workload.kcp.io/";
+
+export function syncErrorAnnotation(target: string): string {
+  return syncErrorAnnotationPrefix + target;
+}
 
 export function stateLabel(target: string): string {
   return stateLabelPrefix + target;
@@ -70,7 +90,7 @@ export function softFinalizersAnnotation(target: string): string {
   return softFinalizersAnnotationPrefix + target;
 }
 
-/** Who still needs the object in a SyncTarget. */
+/** The controllers that still need the object in a SyncTarget. */
 export function softFinalizersOf(
   annotations: StringMap | undefined,
   target: string,
@@ -94,10 +114,13 @@ export function statusAnnotation(target: string): string {
   return statusAnnotationPrefix + target;
 }
 
-/** `syncer-<name>` is the longest of the names above that hold a SyncTarget's: 63 characters are allowed for it. */
+/**
+ * `syncer-<name>` is the longest key above that contains the name of a SyncTarget; the name part of
+ * a key may have 63 characters.
+ */
 export const syncTargetNameCharactersMax = 56;
 
-/** The SyncTargets that the labels of an object speak of, with their states. */
+/** The SyncTargets in an object's state labels, with the states. */
 export function statesOf(labels: StringMap | undefined): ReadonlyMap<string, string> {
   const states = new Map<string, string>();
   for (const [label, state] of Object.entries(labels ?? {})) {
@@ -107,8 +130,10 @@ export function statesOf(labels: StringMap | undefined): ReadonlyMap<string, str
 }
 
 /**
- * Whether the object was copied up from a cluster. The control plane lets only syncers make such an object, and lets nobody put the label on or take it off afterwards
- * (`CopiesOfClusters` in admission): what says so was written by a cluster, and what does not was not.
+ * Whether the object was synced up from a cluster. The control plane permits only syncers to create
+ * such an object, and permits no client to add or remove the label afterwards (`CopiesOfClusters`
+ * in admission): an object with the label was written by a cluster, and an object without the label
+ * was not.
  */
 export function isUpsynced(labels: StringMap | undefined): boolean {
   for (const [label, state] of Object.entries(labels ?? {}))
@@ -116,7 +141,10 @@ export function isUpsynced(labels: StringMap | undefined): boolean {
   return false;
 }
 
-/** The SyncTargets that an object with such labels is synced down to. What a cluster wrote goes to no cluster, whatever else is on it. */
+/**
+ * The SyncTargets that an object with such labels is synced down to. An object that was synced up
+ * from a cluster is synced to no cluster, whatever its other labels are.
+ */
 export function assignedTargets(labels: StringMap | undefined): ReadonlySet<string> {
   const targets = new Set<string>();
   if (isUpsynced(labels)) return targets;
@@ -126,24 +154,29 @@ export function assignedTargets(labels: StringMap | undefined): ReadonlySet<stri
   return targets;
 }
 
-/** On downstream namespaces and objects without one: where they come from, as JSON. */
+/**
+ * On downstream namespaces and cluster-scoped objects: the upstream object that they are a copy of,
+ * as JSON.
+ */
 export const namespaceLocatorAnnotation = "kcp.io/namespace-locator";
-export const namespaceLocatorAnnotations: readonly string[] = [
-  namespaceLocatorAnnotation,
-  "kcp.dev/namespace-locator",
-];
-/** On downstream namespaces: that the syncer made it, by a key that nobody in the cluster has. */
-export const namespaceProofAnnotation = "internal.workload.kcp.io/namespace-proof";
-/** On downstream namespaces: those of one tenant have the same. */
+export const namespaceLocatorAnnotations = spellingsOf(namespaceLocatorAnnotation);
+/**
+ * On downstream namespaces: a signature of the syncer, by a key that no client in the cluster has.
+ */
+export const namespaceSignatureAnnotation = "workload.kcp.io/namespace-signature";
+/** On downstream namespaces: an id that all namespaces of one tenant share. */
 export const tenantLabel = "kcp.io/tenant-id";
-/** On everything that a syncer made downstream: the key of its SyncTarget. */
+/** On every downstream object of a syncer: the key of its SyncTarget. */
 export const downstreamLabel = "internal.workload.kcp.io/cluster";
-/** On a part: since when its cluster is lost. */
-export const unreachableSinceAnnotation = "workloads.kcp.io/lost-since";
-/** On parts of custom kinds: what they need beside them, with commas, as in `configmaps/a,persistentvolumeclaims/data`. */
-export const dependenciesAnnotation = "workloads.kcp.io/refers-to";
+/** On a per-cluster object: the time since which its cluster is Unreachable. */
+export const unreachableSinceAnnotation = "workload.kcp.io/unreachable-since";
+/**
+ * On per-cluster objects of custom kinds: their dependencies, comma-separated, such as
+ * `configmaps/a,persistentvolumeclaims/data`.
+ */
+export const dependenciesAnnotation = "workload.kcp.io/dependencies";
 
-/** Names of one resource among them. */
+/** The names of the dependencies of one resource. */
 export function dependenciesOn(
   annotations: StringMap | undefined,
   resource: string,
@@ -158,112 +191,150 @@ export function dependenciesOn(
 
 /** On SyncTargets: their key, unique among all logical clusters. */
 export const syncTargetKeyLabel = "internal.workload.kcp.io/key";
-/** On Placements: the key of the chosen SyncTarget. */
-export const selectedTargetAnnotation = "internal.workload.kcp.io/synctarget";
-export const workspaceUrlAnnotation = "internal.workload.kcp.io/workspace-url";
-/** On upsynced objects: the downstream resourceVersion they were copied at. */
-export const upsyncedVersionAnnotation = "workload.kcp.io/rv";
-/** On upsynced objects: the uids of what they are copies of and of the SyncTarget it is in, as JSON. */
-export const upsyncedFromAnnotation = "workload.kcp.io/copy-of";
-/** `status.reason` of upsynced Pods whose cluster cannot be seen. */
-export const clusterUnreachableReason = "ClusterLost";
-export const upsyncDiffAnnotationPrefix = "internal.workload.kcp.io/upsyncdiff";
-/** On Services: what belongs to it downstream and is copied up, `endpoints` for one. */
+/** On upsynced objects: the uids of the downstream object and of its SyncTarget, as JSON. */
+export const upsyncedFromAnnotation = "workload.kcp.io/upsynced-from";
+/** `status.reason` of upsynced Pods whose cluster is not observed. */
+export const clusterUnreachableReason = "ClusterUnreachable";
+/** On Services: the derived downstream resources that are synced up, such as `endpoints`. */
 export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
 
-/** On namespaces: they are assigned by Placements. */
+/** On namespaces: Placements assign the namespace. */
 export const placementAnnotation = "scheduling.kcp.io/placement";
-/** On Locations: their labels, for a column. */
+/** On Locations: their labels, for a table column. */
 export const locationLabelsAnnotation = "scheduling.kcp.io/labels";
-/** On parts: what they take of their cluster, as in \`cpu=2,memory=4Gi,pods=4,workloads=1\`. */
-export const reservedAnnotation = "workloads.kcp.io/reserved";
-export const advancedSchedulingAnnotation =
-  "featuregates.experimental.workload.kcp.io/advancedscheduling";
+/**
+ * On per-cluster objects: the resources that they reserve in their cluster, such as
+ * \`cpu=2,memory=4Gi,pods=4,workloads=1\`.
+ */
+export const reservedAnnotation = "workload.kcp.io/reserved";
 export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
-export const skipDefaultObjectsAnnotation = "workload.kcp.io/skip-default-object-creation";
 
-/** On Services, "false": it is not exported though the workload behind it is in several clusters. */
-export const exportAnnotation = "workloads.kcp.io/export";
-/** On Services, "true": in clusters, a Service `<name>-clusterset` has the endpoints of all of them behind it. */
-export const clustersetAnnotation = "workloads.kcp.io/clusterset";
-/** On what follows others (Services their Pods, ConfigMaps what refers to them): the SyncTargets that it was assigned to for that. Assignments that are not in it are people's. */
-export const propagatedToAnnotation = "workloads.kcp.io/follows";
+/**
+ * On Services, "false": the Service is not exported although its workload is in several clusters.
+ */
+export const exportAnnotation = "workload.kcp.io/export";
+/**
+ * On Services, "true": each cluster gets a Service `<name>-clusterset` with the endpoints of all
+ * clusters.
+ */
+export const clustersetAnnotation = "workload.kcp.io/clusterset";
+/**
+ * On objects that follow others (Services their Pods, ConfigMaps the workloads that refer to them):
+ * the SyncTargets that the object was assigned to for this reason. All other assignments are the
+ * users'.
+ */
+export const propagatedToAnnotation = "workload.kcp.io/propagated-to";
 
-/** Where an object is because it follows others. */
+/** The SyncTargets that an object was assigned to because it follows others. */
 export function propagatedTargets(annotations: StringMap | undefined): ReadonlySet<string> {
   const text = stringMember(annotations, propagatedToAnnotation) ?? "";
   return new Set(text.split(",").filter((target) => target !== ""));
 }
 
-/** On ServiceImports: since when each cluster exports, as JSON. The one that has done so for longest decides what they disagree on. */
-export const exportedSinceAnnotation = "workloads.kcp.io/exported-since";
-/** Among soft finalizers of workloads, followed by the name of a Service: its endpoints have not shifted yet. */
+/**
+ * On ServiceImports: the time since which each cluster exports the Service, as JSON. The oldest
+ * export decides conflicts.
+ */
+export const exportedSinceAnnotation = "workload.kcp.io/exported-since";
+/**
+ * The prefix of soft finalizers of workloads, followed by the name of a Service: the Service's
+ * endpoints have not moved yet.
+ */
 export const trafficFinalizerPrefix = "traffic/";
 
-/** On claims, and on parts of workloads that use claims, `<prefix><SyncTarget>`: volumes are in place there. Before that, nothing of it is created there. */
-export const volumeGateAnnotationPrefix = "opened.workload.kcp.io/";
-/** Its value on what cannot be stopped otherwise: nothing of it may be there until its volumes are where it is to be. */
+/**
+ * On claims, and on per-cluster objects of workloads that use claims, `<prefix><SyncTarget>`: the
+ * volumes are in this cluster. The syncer creates nothing of the object there before.
+ */
+export const volumeGateAnnotationPrefix = "volume-gate.workload.kcp.io/";
+/**
+ * The annotation's value on objects that cannot be scaled to zero: the object must not exist in the
+ * cluster until its volumes are in the destination.
+ */
 export const stoppedForVolumes = "stopped";
-/** On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the data. */
-export const volumeClusterAnnotation = "workloads.kcp.io/volumes-in";
-/** On a StatefulSet with claim templates: the numbers that SyncTargets are to have, with their claims, as JSON. */
-export const requestedOrdinalsAnnotation = "workloads.kcp.io/volumes-for";
-/** On claims of numbers in use: the uid of the set that wants them deleted when their number is scaled away. */
-export const deleteWhenScaledAnnotation = "workloads.kcp.io/delete-when-scaled";
-/** On a part: the SyncTarget that it is to take over from, volumes included. */
-export const migrationSourceAnnotation = "workloads.kcp.io/takes-over-from";
-/** On claims: how the volume may get into another cluster, `detach`, `snapshot` or `never`. */
-export const volumeMoveAnnotation = "workloads.kcp.io/volume-move";
-/** On claims: who copies the volume to another cluster. */
-export const volumeHookAnnotation = "workloads.kcp.io/volume-hook";
-/** On claims: the copy that is asked for, and what a hook says when it is made, as JSON. */
-export const volumeCopyAnnotation = "workloads.kcp.io/volume-copy";
-export const volumeCopiedAnnotation = "workloads.kcp.io/volume-copied";
-/** On a SyncTarget: by driver, the name of what its snapshots are valid in, as in `csi.example.com=lab`, with commas. */
-export const snapshotDomainsAnnotation = "workloads.kcp.io/snapshot-domains";
-/** On VolumeSnapshots and their contents that were made for a copy: the uid of the claim. */
-export const snapshotOfLabel = "workloads.kcp.io/snapshot-of";
-/** On the same: the id of the copy that was asked for. */
-export const snapshotForAnnotation = "workloads.kcp.io/snapshot-for";
-/** On claims and workloads: how their volumes are, by SyncTarget, as JSON. */
-export const volumesAnnotation = "workloads.kcp.io/volumes";
-/** On PersistentVolumes: who holds them in the cluster, with commas. */
-export const attachedInClusterAnnotation = "workload.kcp.io/held-in-cluster";
-/** Among soft finalizers of claims: the data is there, or may be. */
+/**
+ * On claims, and on workloads whose volumes can be in one cluster only: the SyncTarget that has the
+ * data.
+ */
+export const volumeClusterAnnotation = "workload.kcp.io/volume-cluster";
+/**
+ * On a StatefulSet with volumeClaimTemplates: the ordinals that SyncTargets are to have, with their
+ * claims, as JSON.
+ */
+export const requestedOrdinalsAnnotation = "workload.kcp.io/requested-ordinals";
+/**
+ * On claims of ordinals in use: the uid of the StatefulSet that deletes the claims when their
+ * ordinal is scaled down.
+ */
+export const deleteWhenScaledAnnotation = "workload.kcp.io/delete-when-scaled";
+/** On a per-cluster object: the SyncTarget that it migrates from, with its volumes. */
+export const migrationSourceAnnotation = "workload.kcp.io/migration-source";
+/** On claims: how the volume may be moved to another cluster, `detach`, `snapshot` or `never`. */
+export const volumeMigrationAnnotation = "workload.kcp.io/volume-migration";
+/** On claims: the controller that copies the volume to another cluster. */
+export const volumeCopierAnnotation = "workload.kcp.io/volume-copier";
+/** On claims: the requested copy, and the result that a hook reports, as JSON. */
+export const volumeCopyRequestAnnotation = "workload.kcp.io/volume-copy-request";
+export const volumeCopyResultAnnotation = "workload.kcp.io/volume-copy-result";
+/**
+ * On a SyncTarget: for each driver, the domain in which its snapshots are valid, such as
+ * `csi.example.com=lab`, comma-separated.
+ */
+export const snapshotDomainsAnnotation = "workload.kcp.io/snapshot-domains";
+/** On VolumeSnapshots and VolumeSnapshotContents of a volume copy: the uid of the claim. */
+export const snapshotOfLabel = "workload.kcp.io/snapshot-of";
+/** On VolumeSnapshots and VolumeSnapshotContents of a volume copy: the id of the copy request. */
+export const snapshotRequestAnnotation = "workload.kcp.io/snapshot-request";
+/** On claims and workloads: the state of their volumes for each SyncTarget, as JSON. */
+export const volumesAnnotation = "workload.kcp.io/volumes";
+/**
+ * On PersistentVolumes: the finalizers of the volume in its cluster, comma-separated;
+ * `external-attacher/…` while it is attached.
+ */
+export const attachedInClusterAnnotation = "workload.kcp.io/attached-in-cluster";
+/** A soft finalizer of claims: the data is, or may be, in the cluster. */
 export const volumesFinalizer = "volumes";
 
 export function volumeGateAnnotation(target: string): string {
   return volumeGateAnnotationPrefix + target;
 }
 
-/** On workloads and namespaces, "true": Pods talk to their logical cluster. On Secrets, "true": by these they do. */
-export const apiAccessLabel = "workloads.kcp.io/api-access";
-/** On workloads and namespaces with that label, an IPv4 address: there `kubernetes.default.svc` is found in their Pods. */
-export const apiAddressLabel = "workloads.kcp.io/api-address";
+/**
+ * On workloads and namespaces, "true": their Pods have access to their logical cluster. On Secrets,
+ * "true": the Secret provides this access.
+ */
+export const apiAccessLabel = "workload.kcp.io/api-access";
+/**
+ * On workloads and namespaces with the label `api-access`, an IPv4 address: the address of
+ * `kubernetes.default.svc` in their Pods.
+ */
+export const apiAddressLabel = "workload.kcp.io/api-address";
 
-/** On leaf ingresses: the coordinates of their root. */
-export const ingressOwnedByClusterLabel = "ingress.kcp.dev/owned-by-cluster";
-export const ingressOwnedByIngressLabel = "ingress.kcp.dev/owned-by-ingress";
-export const ingressOwnedByNamespaceLabel = "ingress.kcp.dev/owned-by-namespace";
-export const ingressEnvoyLabel = "ingress.kcp.dev/envoy";
+/** On leaf ingresses: the coordinates of their root ingress. */
+export const ingressRootClusterLabel = "workload.kcp.io/ingress-root-cluster";
+export const ingressRootNameLabel = "workload.kcp.io/ingress-root-name";
+export const ingressRootNamespaceLabel = "workload.kcp.io/ingress-root-namespace";
 
-/** On a SyncTarget: holds it until nothing of ours is in the cluster any more. */
+/**
+ * On a SyncTarget: a finalizer that blocks its deletion until all synced objects are deleted in the
+ * cluster.
+ */
 export const syncTargetFinalizer = "workload.kcp.io/synctarget";
-/** On a SyncTarget that is being deleted, "true": what is in the cluster may stay there. */
+/** On a SyncTarget that is being deleted, "true": synced objects may stay in the cluster. */
 export const orphanAnnotation = "workload.kcp.io/orphan";
 
-/** On what is installed in a cluster for an agent: the SyncTarget that it is for, as JSON. */
+/** On the objects of an agent in its cluster: the SyncTarget of the agent, as JSON. */
 export const agentAnnotation = "workload.kcp.io/agent";
 
-/** On imports and negotiated resources: `group/version`, for a column. */
+/** On imports and negotiated resources: `group/version`, for a table column. */
 export const apiVersionAnnotation = "apiresource.kcp.io/apiVersion";
 
-/** Who writes: the owners of fields in server-side apply. */
+/** The syncer's field manager in server-side apply. */
 export const syncerFieldManager = "kcp-syncer";
 export const registrationFieldManager = "kcp-cluster-controller";
-/** Of how far drains are. */
+/** The field manager of the drain controller, which writes `status.drain`. */
 export const drainFieldManager = "kcp-drain";
-/** An agent, of what it says about its cluster. */
+/** The field manager of an agent that reports the state of its cluster. */
 export const agentFieldManager = "kcp-agent";
 export const importerFieldManager = "kcp-api-importer";
 export const negotiationFieldManager = "kcp-api-negotiation";

@@ -1,6 +1,6 @@
-/** Where the Pod template of a kind is. */
+/** The path of the Pod template in each kind. */
 
-/** By kind; all others have theirs in `spec.template`. */
+/** Paths by kind; the path of all other kinds is `spec.template`. */
 const paths: Readonly<Record<string, readonly string[]>> = {
   CronJob: ["spec", "jobTemplate", "spec", "template"],
   ClusterDaemonSet: ["spec", "template", "spec", "template"],
@@ -8,7 +8,7 @@ const paths: Readonly<Record<string, readonly string[]>> = {
 };
 const usual: readonly string[] = ["spec", "template"];
 
-/** Members from the object to what has metadata and spec of Pods. */
+/** The path from the object to the Pod template, which has metadata and spec. */
 export function podTemplatePath(kind: string): readonly string[] {
   return (Object.hasOwn(paths, kind) ? paths[kind] : undefined) ?? usual;
 }

@@ -1,4 +1,7 @@
-/** Quantities as numbers that can be added up, and back: in the smallest unit that there is, printed in the largest one that is exact. */
+/**
+ * Quantities as numbers that can be added, and back: in nanos, printed in the largest unit that is
+ * exact.
+ */
 import { parseQuantity } from "@kcp-ts/machinery/shape";
 
 export interface Nanos {
@@ -26,7 +29,10 @@ const factors: Readonly<Record<string, bigint>> = {
   Ei: nano << 60n,
 };
 
-/** Of a quantity as people and nodes write it; undefined for what is none, or is below zero. */
+/**
+ * The value of a quantity as users and nodes write it; undefined if the quantity is invalid or
+ * negative.
+ */
 export function nanosOf(text: string): Nanos | undefined {
   const parsed = parseQuantity(text);
   if ("error" in parsed) return undefined;
@@ -39,7 +45,7 @@ export function nanosOf(text: string): Nanos | undefined {
 export function formatNanos({ nanos, isBinary }: Nanos): string {
   const whole = nanos % nano === 0n;
   const text = whole ? String(nanos / nano) : `${nanos}n`;
-  // A sum of binary amounts is a binary amount.
+  // A sum of binary amounts is printed as a binary amount.
   const parsed = parseQuantity(isBinary && whole ? binary(nanos / nano) : text);
   return "canonical" in parsed ? parsed.canonical : text;
 }

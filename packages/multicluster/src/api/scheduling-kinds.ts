@@ -1,4 +1,4 @@
-/** Location and Placement as definitions, and what SyncTargets say for the scheduler. */
+/** The definitions of Location and Placement, and the scheduling fields of SyncTargets. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { KindDefinition } from "./kinds.ts";
 import {
@@ -10,7 +10,7 @@ import {
   objectType,
   resourceSchema,
   stringType,
-} from "./notation.ts";
+} from "./schema-builders.ts";
 
 const group = "scheduling.kcp.io";
 const version = "v1alpha1";
@@ -21,7 +21,7 @@ const intOrString: JsonObject = {
   "x-kubernetes-int-or-string": true,
 };
 
-/** Of bounds: names of resources, and quantities that are not below zero. */
+/** A map from resource names to quantities that are not negative. */
 export const resourceLimits: JsonObject = {
   type: "object",
   maxProperties: 64,
@@ -49,7 +49,7 @@ export const taints: JsonObject = arrayType(
     { required: ["key", "effect"] },
   ),
   {
-    description: "What workloads have to tolerate to be here.",
+    description: "The taints that workloads must tolerate to be scheduled to the cluster.",
     maxItems: 64,
     "x-kubernetes-list-type": "map",
     "x-kubernetes-list-map-keys": ["key", "effect"],
@@ -63,7 +63,7 @@ const labelValue = stringType("", {
   maxLength: 63,
 });
 
-/** Only such as can be read: what a selector selects is never a matter of opinion. */
+/** The schema of a label selector that admits only valid selectors. */
 function selector(description: string): JsonObject {
   return objectType(
     {
@@ -132,7 +132,7 @@ export const locationKind: KindDefinition = {
     objectType(
       {
         resource: instances("What its instances are."),
-        description: stringType("For people who choose a Location.", { maxLength: 4096 }),
+        description: stringType("A text for users who choose a Location.", { maxLength: 4096 }),
         availableSelectorLabels: arrayType(
           objectType(
             {
@@ -146,15 +146,16 @@ export const locationKind: KindDefinition = {
             { required: ["key", "values"] },
           ),
           {
-            description: "Labels that people may choose by; it selects nothing.",
+            description: "Labels for users to choose by; they select nothing.",
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["key"],
           },
         ),
         instanceSelector: selector("The SyncTargets that belong to it; left out or empty, all."),
-        bounds: {
+        resourceLimits: {
           ...resourceLimits,
-          description: "What one workspace may use in all of its clusters together.",
+          description:
+            "The most that one workspace may use in all clusters of the Location together.",
         },
         podSecurity: objectType(
           {
@@ -163,7 +164,10 @@ export const locationKind: KindDefinition = {
               { enum: ["privileged", "baseline", "restricted"] },
             ),
           },
-          { description: "What Pods of workspaces that use its clusters may do there." },
+          {
+            description:
+              "The Pod Security Standards for Pods of the workspaces that use the clusters of the Location.",
+          },
         ),
       },
       { default: {} },
@@ -172,12 +176,12 @@ export const locationKind: KindDefinition = {
       instances: {
         type: "integer",
         format: "int32",
-        description: "SyncTargets that belong to it.",
+        description: "The number of SyncTargets that the Location selects.",
       },
       availableInstances: {
         type: "integer",
         format: "int32",
-        description: "Those that are Ready and not cordoned.",
+        description: "The number of selected SyncTargets that are Ready and not cordoned.",
       },
     }),
   ),
@@ -195,7 +199,8 @@ const affinity = (description: string): JsonObject =>
         required: {
           type: "boolean",
           default: false,
-          description: "Nothing new goes elsewhere; what is there stays.",
+          description:
+            "The scheduler assigns nothing new to other clusters; running workloads stay.",
         },
       },
       { required: ["workloadSelector"] },
@@ -210,14 +215,14 @@ const seconds = (description: string): JsonObject => ({
   description,
 });
 
-/** How workloads are treated where they are placed. */
+/** The fields of a Placement that configure scheduled workloads. */
 const placementRules: Readonly<Record<string, JsonObject>> = {
   weights: {
     type: "object",
     maxProperties: 1000,
     additionalProperties: { type: "integer", format: "int32", minimum: 0, maximum: 1000 },
     description:
-      "SyncTarget to its share, relative to the others: 1 where it is left out, 0 is none.",
+      "The weight of each SyncTarget relative to the others: 1 if left out, 0 for no replicas.",
   },
   spread: arrayType(
     objectType(
@@ -231,13 +236,13 @@ const placementRules: Readonly<Record<string, JsonObject>> = {
           format: "int32",
           minimum: 1,
           default: 1,
-          description: "How uneven it may become before something is moved.",
+          description: "The imbalance between clusters above which replicas move.",
         },
       },
       { required: ["topologyKey"] },
     ),
     {
-      description: "Evenly over these domains, the widest first.",
+      description: "The topology domains over which replicas are spread evenly, the widest first.",
       maxItems: 4,
       "x-kubernetes-list-type": "map",
       "x-kubernetes-list-map-keys": ["topologyKey"],
@@ -263,7 +268,7 @@ const placementRules: Readonly<Record<string, JsonObject>> = {
       },
     ),
     {
-      description: "Taints of SyncTargets that do not keep it away.",
+      description: "The taints of SyncTargets that the workloads tolerate.",
       maxItems: 64,
       "x-kubernetes-list-type": "atomic",
     },
@@ -272,22 +277,28 @@ const placementRules: Readonly<Record<string, JsonObject>> = {
     {
       maxSurge: { ...intOrString, description: "In all clusters together." },
       maxUnavailable: { ...intOrString, description: "In all clusters together." },
-      paused: { type: "boolean", description: "No cluster gets anything newer." },
-      progressDeadlineSeconds: seconds("Without progress for so long it has failed."),
-      rollback: { type: "boolean", description: "A rollout that has failed is undone." },
+      paused: {
+        type: "boolean",
+        description: "The rollout is paused: no cluster gets a newer template.",
+      },
+      progressDeadlineSeconds: seconds(
+        "The time without progress after which the rollout has failed.",
+      ),
+      rollback: { type: "boolean", description: "A failed rollout is rolled back." },
     },
     { description: "A budget for all clusters together." },
   ),
   failover: objectType(
     {
-      tolerationSeconds: seconds("So long a lost cluster is waited for."),
-      atMostOne: {
-        type: "boolean",
-        description:
-          "Nothing is started elsewhere before the lost cluster has surely stopped its own.",
-      },
+      tolerationSeconds: seconds(
+        "How long to wait for an unreachable cluster before its replicas are rescheduled.",
+      ),
+      strategy: stringType(
+        "StopBeforeStart: nothing is started in another cluster before an unreachable cluster has surely stopped its own.",
+        { enum: ["StopBeforeStart", "StartBeforeStop"] },
+      ),
     },
-    { description: "What happens when a cluster is lost." },
+    { description: "The behaviour when a cluster is unreachable." },
   ),
   overrides: arrayType(
     objectType(
@@ -311,7 +322,7 @@ const placementRules: Readonly<Record<string, JsonObject>> = {
       { required: ["clusterSelector", "patches"] },
     ),
     {
-      description: "JSON patches for what goes to some of the clusters, in this order.",
+      description: "JSON patches for the copies in some of the clusters, applied in this order.",
       maxItems: 64,
       "x-kubernetes-list-type": "atomic",
     },
@@ -339,7 +350,7 @@ export const placementKind: KindDefinition = {
         locationResource: instances("What Locations are of."),
         locationSelectors: arrayType(selector("By the labels of Locations."), {
           description:
-            "Any of them selects a Location. An empty list selects none; left out, a less specific Placement says where.",
+            "Each selector may select a Location. An empty list selects none; if left out, a less specific Placement decides.",
           maxItems: 64,
           "x-kubernetes-list-type": "atomic",
         }),

@@ -1,7 +1,9 @@
 /**
- * Policy: a Location groups the physical clusters of a workspace, a Placement says which Locations the workloads of some namespaces go to, and how.
+ * Scheduling policy: a Location groups the physical clusters of a workspace; a Placement selects
+ * the Locations for the workloads of some namespaces, and configures their scheduling.
  *
- * What of a Placement is left out is said by a less specific one: docs/guides/placement.md has the levels.
+ * Fields that a Placement omits are taken from a less specific Placement: docs/guides/placement.md
+ * lists the levels.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
@@ -19,20 +21,20 @@ export interface Location extends KubernetesObject {
 }
 
 export interface LocationSpec {
-  /** SyncTargets: nothing else can be an instance. */
+  /** Always SyncTargets: no other resource can be an instance. */
   readonly resource: GroupVersionResourceName;
   readonly description?: string;
-  /** For people who choose; it selects nothing. */
+  /** Information for users who choose labels; the field selects nothing. */
   readonly availableSelectorLabels?: readonly AvailableSelectorLabel[];
-  /** The SyncTargets of the same workspace that belong to it; left out or empty, all. */
+  /** The SyncTargets of the same workspace that belong to the Location; all if omitted or empty. */
   readonly instanceSelector?: LabelSelectorObject;
-  /** What one workspace may use in all of its clusters together. */
-  readonly bounds?: ResourceLimits;
-  /** What Pods of workspaces that use its clusters may do there. */
+  /** The limits of each workspace over all clusters of the Location together. */
+  readonly resourceLimits?: ResourceLimits;
+  /** The Pod security level for Pods of workspaces that use the Location's clusters. */
   readonly podSecurity?: { readonly enforce?: PodSecurityLevel };
 }
 
-/** Of the Pod Security Standards. */
+/** The levels of the Pod Security Standards. */
 export type PodSecurityLevel = "privileged" | "baseline" | "restricted";
 
 export interface AvailableSelectorLabel {
@@ -43,14 +45,14 @@ export interface AvailableSelectorLabel {
 
 export interface LocationStatus {
   readonly instances?: number;
-  /** Ready, and not cordoned. */
+  /** The number of SyncTargets that are Ready and not Cordoned. */
   readonly availableInstances?: number;
 }
 
-/** Resource to quantity; `pods` and `workloads` are counted. */
+/** Quantities by resource; `pods` and `workloads` are counts. */
 export type ResourceLimits = Readonly<Record<string, string | number>>;
 
-/** In bounds and reservations: objects that are placed, whatever they need. */
+/** The resource name, in limits and reservations, of the number of scheduled workloads. */
 export const workloadsResource = "workloads";
 export const podsResource = "pods";
 
@@ -61,17 +63,22 @@ export interface Placement extends KubernetesObject {
 
 export interface PlacementSpec {
   readonly locationResource: GroupVersionResourceName;
-  /** Any of them, by the labels of Locations. An empty list selects none; left out, less specific Placements say where. */
+  /**
+   * A Location matches if any selector matches its labels. An empty list selects none; if omitted,
+   * less specific Placements decide.
+   */
   readonly locationSelectors?: readonly LabelSelectorObject[];
-  /** The path of the workspace that has the Locations; its own if left out. */
+  /** The path of the workspace of the Locations; the Placement's own workspace if omitted. */
   readonly locationWorkspace?: string;
-  /** Left out: no namespace. Empty: every namespace, which makes it the Placement of the workspace. */
+  /**
+   * Omitted: no namespace. Empty: every namespace, which makes it the Placement of the workspace.
+   */
   readonly namespaceSelector?: LabelSelectorObject;
-  /** By the labels of workloads; all if left out. */
+  /** Selects workloads by their labels; all if omitted. */
   readonly workloadSelector?: LabelSelectorObject;
-  /** SyncTarget to its share relative to the others: 1 if left out, 0 is none. */
+  /** The weight of each SyncTarget relative to the others: 1 if omitted; 0 means no replicas. */
   readonly weights?: Readonly<Record<string, number>>;
-  /** The widest domain first. */
+  /** The spread constraints, the widest domain first. */
   readonly spread?: readonly SpreadConstraint[];
   readonly affinity?: readonly WorkloadAffinity[];
   readonly antiAffinity?: readonly WorkloadAffinity[];
@@ -84,16 +91,21 @@ export interface PlacementSpec {
 export interface SpreadConstraint {
   /** A label of SyncTargets. */
   readonly topologyKey: string;
-  /** So uneven domains may be before something is moved; 1 if left out. */
+  /** The largest permitted skew between domains before replicas move; 1 if omitted. */
   readonly maxSkew?: number;
 }
 
-/** Being where, or where not, other workloads of the namespace are. */
+/** Affinity and anti-affinity to other workloads of the namespace. */
 export interface WorkloadAffinity {
   readonly workloadSelector: LabelSelectorObject;
-  /** A label of SyncTargets: those with the same value are one place. Left out, each cluster is one. */
+  /**
+   * A label of SyncTargets: SyncTargets with the same value are one domain. If omitted, each
+   * cluster is a domain.
+   */
   readonly topologyKey?: string;
-  /** Nothing new goes elsewhere. Otherwise it is a preference. */
+  /**
+   * New replicas are scheduled only to clusters that match; otherwise the affinity is a preference.
+   */
   readonly required?: boolean;
 }
 
@@ -106,15 +118,15 @@ export interface Taint {
 }
 
 export interface Toleration {
-  /** Left out with the operator Exists: every taint. */
+  /** Omitted with the operator Exists: matches every taint. */
   readonly key?: string;
   readonly operator?: "Equal" | "Exists";
   readonly value?: string;
-  /** Every effect if left out. */
+  /** Matches every effect if omitted. */
   readonly effect?: TaintEffect;
 }
 
-/** A budget for all clusters together. */
+/** The rolling update limits over all clusters together. */
 export interface RolloutPolicy {
   readonly maxSurge?: number | string;
   readonly maxUnavailable?: number | string;
@@ -123,20 +135,26 @@ export interface RolloutPolicy {
   readonly rollback?: boolean;
 }
 
+/** Whether a replacement is started after its predecessor has certainly stopped, or before. */
+export type FailoverStrategy = "StopBeforeStart" | "StartBeforeStop";
+
 export interface FailoverPolicy {
-  /** So long a lost cluster is waited for. */
+  /** How long an Unreachable cluster is tolerated before its replicas are replaced. */
   readonly tolerationSeconds?: number;
-  /** Nothing is started elsewhere before the lost cluster has surely stopped its own. */
-  readonly atMostOne?: boolean;
+  /**
+   * `StopBeforeStart`: no other cluster starts a replacement before the Unreachable cluster has
+   * certainly stopped its own replicas.
+   */
+  readonly strategy?: FailoverStrategy;
 }
 
 export interface ClusterOverride {
-  /** By the labels of SyncTargets. */
+  /** Selects SyncTargets by their labels. */
   readonly clusterSelector: LabelSelectorObject;
   readonly patches: readonly OverridePatch[];
 }
 
-/** An operation of a JSON patch, on the whole object. */
+/** An operation of a JSON patch on the complete object. */
 export interface OverridePatch {
   readonly op: "add" | "replace" | "remove";
   readonly path: string;
@@ -157,12 +175,15 @@ export interface LocationReference {
   readonly locationName: string;
 }
 
-/** Ready: it has a Location. Scheduled: clusters in it take workloads. */
+/** Ready: the Placement has a Location. Scheduled: clusters of the Location accept workloads. */
 export const placementConditions = { ready: "Ready", scheduled: "Scheduled" } as const;
-/** Of namespaces. */
+/** A condition of namespaces. */
 export const namespaceScheduledCondition = "NamespaceScheduled";
 
-/** The Location that every workspace with a SyncTarget has, and the Placement that `root` may have for all. */
+/**
+ * The name of the Location that every workspace with a SyncTarget has, and of the Placement that
+ * `root` may have for all workspaces.
+ */
 export const defaultLocationName = "default";
 export const globalPlacement = { cluster: "root", name: "default" } as const;
 

@@ -9,71 +9,86 @@ export interface SyncTarget extends KubernetesObject {
   readonly status?: SyncTargetStatus;
 }
 
-/** Push: our process connects to the cluster. Pull: an agent in the cluster connects to us. None: somebody runs a syncer by hand. */
+/**
+ * Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the
+ * control plane. None: a user runs a syncer by hand.
+ */
 export type SyncMode = "Push" | "Pull" | "None";
 
 export interface SyncTargetSpec {
-  /** YAML or JSON; only its current context counts. */
+  /** YAML or JSON; only the current context is used. */
   readonly kubeconfig?: string;
   readonly kubeconfigSecretRef?: SecretKeyReference;
   readonly mode?: SyncMode;
-  /** Nothing new is assigned. */
+  /** No new workloads are assigned to the cluster. */
   readonly unschedulable?: boolean;
-  /** From then on also what is there has to leave. */
+  /** From this time on, assigned workloads are evicted, too. */
   readonly evictAfter?: string;
-  /** `deployments.apps`; "*" stands for everything that can be synced. Left out: what the control plane is told to sync. */
+  /**
+   * Resources such as `deployments.apps`; "*" means all resources that can be synced. If omitted,
+   * the resources that the control plane syncs by default.
+   */
   readonly resources?: readonly string[];
   readonly taints?: readonly Taint[];
-  /** What may be used at most; instead of what the cluster reports. */
-  readonly bounds?: ResourceLimits;
-  /** Everything is to leave, on a budget. */
+  /** Upper limits for scheduling, which replace the capacity that the cluster reports. */
+  readonly resourceLimits?: ResourceLimits;
+  /** All workloads are to leave the cluster, within a budget. */
   readonly drain?: DrainSpec;
 }
 
 export interface SecretKeyReference {
   readonly namespace: string;
   readonly name: string;
-  /** Defaults to `kubeconfig`. */
+  /** The key in the Secret; `kubeconfig` if omitted. */
   readonly key?: string;
 }
 
 export interface SyncTargetStatus {
   readonly conditions?: readonly SeverityCondition[];
-  /** The cluster's version of Kubernetes. */
+  /** The cluster's Kubernetes version. */
   readonly version?: string;
   readonly capacity?: StringMap;
   readonly allocatable?: StringMap;
-  /** What is asked for by what is placed here. */
+  /** The resources that the assigned workloads reserve. */
   readonly reserved?: StringMap;
-  /** `resource.group`, sorted. */
+  /** Resources as `resource.group`, sorted. */
   readonly syncedResources?: readonly string[];
-  /** Of the syncer. */
+  /** The time of the syncer's last heartbeat. */
   readonly lastHeartbeatTime?: string;
-  /** What the agent promises with its last heartbeat, by its own clock: the next one comes by then. Who does not say so promises nothing. */
+  /**
+   * The time, by the agent's own clock, at which the agent promises its next heartbeat. An agent
+   * that omits the field promises none.
+   */
   readonly nextHeartbeatTime?: string;
-  /** What the agent promises: so long after a heartbeat that counted it stops what may run once at most. */
+  /**
+   * The agent promises to stop StopBeforeStart workloads this long after its last accepted
+   * heartbeat.
+   */
   readonly leaseDurationSeconds?: number;
-  /** Of the agent, the newest. */
+  /** The newest tunnel of the agent. */
   readonly tunnel?: TunnelStatus;
   readonly drain?: DrainStatus;
 }
 
 export interface TunnelStatus {
   readonly id: string;
-  /** The server process that has it; left out where others could not tell whether that is still there. */
+  /**
+   * The server process that holds the tunnel; omitted where other processes cannot check whether it
+   * is alive.
+   */
   readonly server?: string;
-  /** It broke off, and this was the last heartbeat then; empty if there was none. */
-  readonly brokenAfter?: string;
+  /** The time of the last heartbeat before the tunnel broke; empty if there was none. */
+  readonly disconnectedAt?: string;
 }
 
 export type Severity = "Error" | "Warning" | "Info";
 
-/** With a severity when it is not True. */
+/** A condition with a severity when it is not True. */
 export interface SeverityCondition extends Condition {
   readonly severity?: Severity;
 }
 
-/** Ready is the summary of the others. */
+/** The condition types; Ready summarizes the others. */
 export const targetConditions = {
   ready: "Ready",
   syncerReady: "SyncerReady",
@@ -81,11 +96,17 @@ export const targetConditions = {
   heartbeatHealthy: "HeartbeatHealthy",
 } as const;
 
-/** An agent's lease. Shorter, and a request that is slow for once costs it; longer, and nobody knows for too long that it is gone. */
+/**
+ * The minimal lease of an agent. With a shorter lease, a single slow request would let it expire; a
+ * longer lease delays the detection of a lost agent.
+ */
 export const leaseMsMin = 3000;
 export const leaseMsMax = 600_000;
 
-/** How long after the last heartbeat the next one is due; undefined when the last one does not say so, as those of agents from before do not. */
+/**
+ * How long after the last heartbeat the next one is due; undefined when the last one does not say
+ * so, as with older agents.
+ */
 export function heartbeatIntervalMsOf(
   status: Pick<SyncTargetStatus, "lastHeartbeatTime" | "nextHeartbeatTime">,
 ): number | undefined {
@@ -94,7 +115,9 @@ export function heartbeatIntervalMsOf(
   return promisedMs > 0 ? promisedMs : undefined;
 }
 
-/** Whether nothing has changed but that the agent was heard of, which concerns those who listen for it and nobody else. */
+/**
+ * Whether the update contains only a heartbeat of the agent, which only the agent's observers need.
+ */
 export function isOnlyHeartbeat(now: SyncTarget, before: SyncTarget): boolean {
   return jsonEqual(withoutHeartbeat(now), withoutHeartbeat(before));
 }
@@ -105,11 +128,11 @@ function withoutHeartbeat({ metadata, spec, status = {} }: SyncTarget): JsonValu
   return { about, spec: spec ?? {}, found } as unknown as JsonValue;
 }
 
-/** An agent without a tunnel writes a heartbeat this often, or more often where its lease is short. */
+/** The interval of heartbeats of an agent without a tunnel; shorter where its lease is short. */
 export const tunnellessHeartbeatMs = 2000;
 
 export const defaultSecretKey = "kubeconfig";
-/** In `spec.resources`: all of them. */
+/** The value in `spec.resources` for all resources. */
 export const allResources = "*";
 
 export const syncTargets = defineResource<SyncTarget>({

@@ -1,6 +1,7 @@
 /**
- * Of what the control plane serves by itself, what workloads take along. It is synced to a SyncTarget whose resources name it, and never as a part of
- * "all": who wants Secrets in a cluster says so.
+ * The resources that the control plane serves natively and that workloads depend on. They are
+ * synced to a SyncTarget whose resources name them, and are not included in "*": a user who wants
+ * Secrets in a cluster names them.
  */
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
@@ -10,12 +11,12 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ["serviceaccounts", "ServiceAccount"],
 ]);
 
-/** By `resource.group`, as in `spec.resources`. */
+/** Whether the resource, as `resource.group` in `spec.resources`, is one of them. */
 export function isSyncedNative(name: string): boolean {
   return kinds.has(name);
 }
 
-/** Throws for what is none. */
+/** The resource by its name; throws for any other name. */
 export function syncedNative(name: string): Resource {
   const kind = kinds.get(name);
   if (kind === undefined) throw new Error(`${name} is not synced by itself`);

@@ -1,4 +1,4 @@
-/** Kinds of ours about workloads: ClusterDaemonSet, and WorkloadStrategy for kinds that people define themselves. */
+/** The kinds for workloads: ClusterDaemonSet, and WorkloadStrategy for custom kinds. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { KindDefinition } from "./kinds.ts";
@@ -10,7 +10,7 @@ import {
   objectType,
   resourceSchema,
   stringType,
-} from "./notation.ts";
+} from "./schema-builders.ts";
 
 export interface ClusterDaemonSet extends KubernetesObject {
   readonly spec: JsonObject;
@@ -52,7 +52,7 @@ export const clusterDaemonSetKind: KindDefinition = {
             spec: {
               ...anyObject,
               description:
-                "The spec of the Deployments. Its replicas are those of each cluster; one if left out, and never less.",
+                "The spec of the Deployments. Its replicas are those of each cluster; one if left out, and at least one.",
             },
           },
           { required: ["spec"] },
@@ -62,8 +62,11 @@ export const clusterDaemonSetKind: KindDefinition = {
     ),
     objectType({
       observedGeneration: { type: "integer", format: "int64" },
-      desiredClusters: { ...count, description: "The clusters that have it." },
-      readyClusters: { ...count, description: "Those where all replicas are available." },
+      desiredClusters: { ...count, description: "The number of clusters that have a copy." },
+      readyClusters: {
+        ...count,
+        description: "The number of clusters in which all replicas are available.",
+      },
       replicas: count,
       readyReplicas: count,
       conditions,
@@ -78,23 +81,32 @@ export interface WorkloadStrategy extends KubernetesObject {
 }
 
 export interface WorkloadStrategySpec {
-  /** Empty or left out: the core group. */
+  /** The core group if empty or omitted. */
   readonly group?: string;
   readonly version: string;
   readonly resource: string;
   readonly kind: string;
   readonly strategy: "Divide" | "Duplicate" | "Single";
-  /** With dots, as in `spec.size`. Needed to divide. */
+  /** A path such as `spec.size`. Required to divide replicas over clusters. */
   readonly replicasPath?: string;
-  /** An expression over `self`, a part: how many of its replicas are available. */
+  /** An expression over `self`, a per-cluster object: its number of available replicas. */
   readonly available?: string;
-  /** An expression over `self`: whether its status is about its newest spec. */
+  /** An expression over `self`: whether its status reports its newest spec. */
   readonly observed?: string;
-  /** Where the template of its Pods is, as in `spec.template`: what that refers to and Services that select its labels follow the object, and its claims are cared for. */
+  /**
+   * The path of the Pod template, such as `spec.template`. Objects that the template refers to and
+   * Services that select its labels follow the workload, and its claims are managed.
+   */
   readonly podTemplatePath?: string;
-  /** An expression over `self`, the whole: a list of what else it refers to, as in `["secrets/" + self.spec.secretName]`. */
+  /**
+   * An expression over `self`, the workload: a list of further dependencies, such as `["secrets/" +
+   * self.spec.secretName]`.
+   */
   readonly references?: string;
-  /** By field of `.status`: an expression over `parts`, the statuses of the parts by cluster, and `self`, the whole. */
+  /**
+   * By field of `.status`: an expression over `copies`, the statuses of the per-cluster objects by
+   * cluster, and `self`, the workload.
+   */
   readonly status?: Readonly<Record<string, string>>;
 }
 
@@ -162,7 +174,7 @@ export const workloadStrategyKind: KindDefinition = {
           maxProperties: 32,
           additionalProperties: stringType("", expression),
           description:
-            "By field of .status: CEL over parts, a list of {cluster, spec, status}, and self, the whole.",
+            "By field of .status: a CEL expression over copies, a list of {cluster, spec, status}, and self, the workload.",
         },
       },
       {

@@ -1,6 +1,8 @@
 /**
- * The offer of a compute workspace: an APIExport named `kubernetes` with the annotation `extra.apis.kcp.io/compute.workload.kcp.io: "true"`. Whoever may make
- * that object in a workspace decides that others may use its clusters; whoever may `bind` it is one of them.
+ * The compute export of a compute workspace: an APIExport named `kubernetes` with the annotation
+ * `extra.apis.kcp.io/compute.workload.kcp.io: "true"`. A user who may create that object in a
+ * workspace decides that tenants may use its clusters; a user who may `bind` it makes a workspace
+ * its tenant.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
@@ -14,7 +16,7 @@ import { computeExportAnnotation } from "../api/index.ts";
 export interface ExportedResource {
   readonly name: string;
   readonly group?: string;
-  /** Of an APIResourceSchema. */
+  /** The name of an APIResourceSchema. */
   readonly schema: string;
 }
 
@@ -54,7 +56,7 @@ export const apiResourceSchemas = defineResource<APIResourceSchema>({
   namespaced: false,
 });
 
-/** As upstream calls it: `root:compute:kubernetes`. */
+/** The name as in kcp: `root:compute:kubernetes`. */
 export const computeExportName = "kubernetes";
 
 export function isComputeExport({ metadata }: KubernetesObject): boolean {
@@ -64,38 +66,41 @@ export function isComputeExport({ metadata }: KubernetesObject): boolean {
   );
 }
 
-/** Below it are all who are bound to the offer of this logical cluster, for those who may see all of them. */
+/**
+ * The path of the virtual workspace with all workspaces that are bound to the compute export of
+ * this logical cluster, for privileged clients.
+ */
 export function consumersPath(cluster: string): string {
   return `/services/apiexport/${cluster}/${computeExportName}`;
 }
 
-/** As much of an APIExport as is remembered. */
+/** The cached properties of an APIExport. */
 export interface ComputeExport {
-  /** Of an APIExport that is one, and can be bound to. */
-  readonly isOpen: boolean;
-  /** What it brings, as in `deployments.apps`. */
+  /** The APIExport is a compute export, and can be bound. */
+  readonly isShared: boolean;
+  /** The exported resources, such as `deployments.apps`. */
   readonly resources: ReadonlySet<string>;
-  /** What it asks to see of what the control plane serves by itself. */
+  /** The built-in resources that the export claims. */
   readonly claims: ReadonlySet<string>;
 }
 
-/** Whoever watches APIExports through shared sources uses these options. */
+/** The informer options that all watchers of APIExports through shared sources use. */
 export const computeExportInformer: SharedInformerOptions<APIExport, ComputeExport> = {
   transform: (object) => computeExportOf(object),
 };
 
 export function computeExportOf(object: APIExport): ComputeExport {
   const { resources = [], permissionClaims = [] } = object.spec ?? {};
-  const isOpen = isComputeExport(object) && (object.status?.identityHash ?? "") !== "";
-  if (!isOpen) return closed;
+  const isShared = isComputeExport(object) && (object.status?.identityHash ?? "") !== "";
+  if (!isShared) return closed;
   return {
-    isOpen,
+    isShared,
     resources: new Set(resources.map(({ name, group = "" }) => nameOf(name, group))),
     claims: new Set(permissionClaims.map(({ resource, group = "" }) => nameOf(resource, group))),
   };
 }
 
-/** Of an APIBinding, what says who is bound to whom. */
+/** The fields of an APIBinding that name the export and the workspace. */
 export interface APIBinding extends KubernetesObject {
   readonly spec?: {
     readonly reference?: { readonly export?: { readonly path?: string; readonly name?: string } };
@@ -111,7 +116,7 @@ export const apiBindings = defineResource<APIBinding>({
   namespaced: false,
 });
 
-const closed: ComputeExport = { isOpen: false, resources: new Set(), claims: new Set() };
+const closed: ComputeExport = { isShared: false, resources: new Set(), claims: new Set() };
 
 function nameOf(resource: string, group: string): string {
   return group === "" ? resource : `${resource}.${group}`;

@@ -1,4 +1,7 @@
-/** The label that the control plane puts on objects which their owner lets the compute workspace see (a permission claim), and takes off when that is over. Nobody else can set it. */
+/**
+ * The label that the control plane sets on objects whose owner accepted the compute workspace's
+ * permission claim, and removes when the claim is no longer accepted. No client can set it.
+ */
 import { createHash } from "node:crypto";
 import { computeExportName } from "./compute-export.ts";
 

@@ -1,8 +1,11 @@
-/** From what tenants call a SyncTarget to the SyncTarget, by looking at its own logical cluster. */
+/** Finds the SyncTarget of a shared name, by reading its compute workspace. */
 import type { Client } from "@kcp-ts/sdk";
 import { ownTargetName, type SyncTarget, sharedTargetName, syncTargets } from "../api/index.ts";
 
-/** `home` is the logical cluster that the name is from, and `client` speaks to it. Undefined when it is not there, or not any more. */
+/**
+ * `home` is the compute workspace of the name, and `client` reads it. Undefined when the SyncTarget
+ * does not exist (any more).
+ */
 export async function findSharedTarget(
   client: Client,
   home: string,

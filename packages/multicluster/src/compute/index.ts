@@ -1,5 +1,8 @@
-/** Compute workspaces: what was negotiated among their clusters is offered to others, who use the clusters without seeing them. */
-export { sharedTargetOf } from "./as-shared.ts";
+/**
+ * Compute workspaces: their negotiated APIs are exported, and tenants use their clusters without
+ * access to them.
+ */
+
 export {
   type APIBinding,
   type APIExport,
@@ -13,13 +16,14 @@ export {
   consumersPath,
   isComputeExport,
 } from "./compute-export.ts";
-export { consentLabel } from "./consent-label.ts";
-export { findSharedTarget } from "./find-shared-target.ts";
 export {
   ComputeExportController,
   type ComputeExportControllerOptions,
   computeExportRecheckMs,
-} from "./offer-controller.ts";
-export { type PlannedComputeExport, planComputeExport } from "./plan-offer.ts";
-export { SharedTargetIndex } from "./shared-places.ts";
+} from "./compute-export-controller.ts";
+export { consentLabel } from "./consent-label.ts";
+export { findSharedTarget } from "./find-shared-target.ts";
+export { type PlannedComputeExport, planComputeExport } from "./plan-compute-export.ts";
+export { sharedTargetOf } from "./shared-target.ts";
+export { SharedTargetIndex } from "./shared-target-index.ts";
 export { TenantTargets } from "./tenant-targets.ts";

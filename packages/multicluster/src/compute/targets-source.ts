@@ -1,4 +1,7 @@
-/** The SyncTargets of all logical clusters and of their tenants, as one source: a store that is made up when it is asked, and handlers that hear of both. */
+/**
+ * The SyncTargets of all logical clusters, including the shared ones of tenants, as one source: a
+ * store that derives shared SyncTargets on demand, and handlers that receive events of both.
+ */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type {
   HandlerRegistration,
@@ -8,15 +11,15 @@ import type {
   ObjectStore,
 } from "@kcp-ts/sdk";
 import type { SyncTarget } from "../api/index.ts";
-import { sharedTargetOf } from "./as-shared.ts";
 import type { ComputeExport } from "./compute-export.ts";
+import { sharedTargetOf } from "./shared-target.ts";
 
 export interface TargetsSourceOptions<Cached> {
   readonly transform: (target: SyncTarget) => Cached;
   readonly targets: ObjectStore<SyncTarget>;
-  readonly offerOf: (home: ClusterName) => ComputeExport | undefined;
-  readonly homesOf: (tenant: ClusterName) => Iterable<ClusterName>;
-  readonly tenantsOf: (home: ClusterName) => Iterable<ClusterName>;
+  readonly computeExportOf: (computeWorkspace: ClusterName) => ComputeExport | undefined;
+  readonly computeWorkspacesOf: (tenant: ClusterName) => Iterable<ClusterName>;
+  readonly tenantsOf: (computeWorkspace: ClusterName) => Iterable<ClusterName>;
   readonly tenants: () => Iterable<ClusterName>;
   readonly onError: (error: unknown) => void;
 }
@@ -56,68 +59,79 @@ export class TargetsSource<Cached> implements ObjectSource<Cached> {
       this.#tell((handler) => handler.deleted?.(object, { key: at, finalStateUnknown: false }));
   }
 
-  tenantAdded(tenant: ClusterName, home: ClusterName): void {
-    for (const [key, object] of this.#sharedWith(tenant, home))
+  tenantAdded(tenant: ClusterName, computeWorkspace: ClusterName): void {
+    for (const [key, object] of this.#sharedWith(tenant, computeWorkspace))
       this.#tell((handler) => handler.added?.(object, { key, initial: false }));
   }
 
-  tenantDeleted(tenant: ClusterName, home: ClusterName): void {
-    for (const [key, object] of this.#sharedWith(tenant, home))
+  tenantDeleted(tenant: ClusterName, computeWorkspace: ClusterName): void {
+    for (const [key, object] of this.#sharedWith(tenant, computeWorkspace))
       this.#tell((handler) => handler.deleted?.(object, { key, finalStateUnknown: false }));
   }
 
-  /** What is shared of each target is another thing now. */
-  offerChanged(home: ClusterName): void {
-    for (const tenant of this.#options.tenantsOf(home)) this.tenantAdded(tenant, home);
+  /** The shared form of each SyncTarget changes with the compute export. */
+  computeExportChanged(computeWorkspace: ClusterName): void {
+    for (const tenant of this.#options.tenantsOf(computeWorkspace))
+      this.tenantAdded(tenant, computeWorkspace);
   }
 
-  /** As its own logical cluster sees it, and then as each tenant does. */
+  /** The SyncTarget in its own logical cluster, and then in that of each tenant. */
   *#seen(target: SyncTarget, key: ObjectKey): Generator<[ObjectKey, Cached]> {
     const { tenantsOf } = this.#options;
     yield [key, this.#own(target, key.cluster)];
     for (const tenant of tenantsOf(key.cluster)) yield this.#shared(target, key.cluster, tenant);
   }
 
-  /** Who has clusters from several sides must know what each takes: one of its own that has not said so yet takes nothing. */
+  /**
+   * A workspace with clusters from several workspaces needs the synced resources of each: an own
+   * SyncTarget that does not list them yet gets nothing.
+   */
   #own(target: SyncTarget, cluster: ClusterName): Cached {
-    const { transform, homesOf } = this.#options;
+    const { transform, computeWorkspacesOf } = this.#options;
     const { status } = target;
-    const [home] = homesOf(cluster);
-    if (home === undefined || status?.syncedResources !== undefined) return transform(target);
+    const [computeWorkspace] = computeWorkspacesOf(cluster);
+    if (computeWorkspace === undefined || status?.syncedResources !== undefined)
+      return transform(target);
     return transform({ ...target, status: { ...status, syncedResources: [] } });
   }
 
-  *#sharedWith(tenant: ClusterName, home: ClusterName): Generator<[ObjectKey, Cached]> {
-    for (const target of this.#options.targets.list({ cluster: home }))
-      yield this.#shared(target, home, tenant);
+  *#sharedWith(tenant: ClusterName, computeWorkspace: ClusterName): Generator<[ObjectKey, Cached]> {
+    for (const target of this.#options.targets.list({ cluster: computeWorkspace }))
+      yield this.#shared(target, computeWorkspace, tenant);
   }
 
-  #shared(target: SyncTarget, home: ClusterName, tenant: ClusterName): [ObjectKey, Cached] {
-    const { transform, offerOf } = this.#options;
-    const object = sharedTargetOf(target, home, offerOf(home));
+  #shared(
+    target: SyncTarget,
+    computeWorkspace: ClusterName,
+    tenant: ClusterName,
+  ): [ObjectKey, Cached] {
+    const { transform, computeExportOf } = this.#options;
+    const object = sharedTargetOf(target, computeWorkspace, computeExportOf(computeWorkspace));
     const key = { cluster: tenant, namespace: "", name: object.metadata.name };
     return [key, transform(object)];
   }
 
   *#in(cluster: ClusterName): Generator<[ObjectKey, Cached]> {
-    const { targets, homesOf } = this.#options;
+    const { targets, computeWorkspacesOf } = this.#options;
     for (const target of targets.list({ cluster }))
       yield [{ cluster, namespace: "", name: target.metadata.name }, this.#own(target, cluster)];
-    for (const home of homesOf(cluster)) yield* this.#sharedWith(cluster, home);
+    for (const computeWorkspace of computeWorkspacesOf(cluster))
+      yield* this.#sharedWith(cluster, computeWorkspace);
   }
 
   *#entries(): Generator<[ObjectKey, Cached]> {
-    const { targets, tenants, homesOf } = this.#options;
+    const { targets, tenants, computeWorkspacesOf } = this.#options;
     for (const [key, target] of targets.entries()) yield [key, this.#own(target, key.cluster)];
     for (const tenant of tenants())
-      for (const home of homesOf(tenant)) yield* this.#sharedWith(tenant, home);
+      for (const computeWorkspace of computeWorkspacesOf(tenant))
+        yield* this.#sharedWith(tenant, computeWorkspace);
   }
 
   #get(key: ObjectKey): Cached | undefined {
     const own = this.#options.targets.get(key);
     if (own !== undefined) return this.#own(own, key.cluster);
-    for (const home of this.#options.homesOf(key.cluster))
-      for (const [{ name }, object] of this.#sharedWith(key.cluster, home))
+    for (const computeWorkspace of this.#options.computeWorkspacesOf(key.cluster))
+      for (const [{ name }, object] of this.#sharedWith(key.cluster, computeWorkspace))
         if (name === key.name) return object;
     return undefined;
   }

@@ -1,8 +1,10 @@
 /**
- * Which SyncTargets a logical cluster has, for those who place things: its own, and those that it uses of compute workspaces, by the names that they have there. Told like the
- * SyncTargets themselves, so that who coordinates workloads need not know that there is a difference.
+ * The SyncTargets of a logical cluster for scheduling: its own, and the shared ones of compute
+ * workspaces, by their shared names. They are delivered like the SyncTargets themselves, so that
+ * coordinators need not distinguish them.
  *
- * One watch of bindings for each offer, which shows those who are bound to it and nobody else.
+ * One watch of APIBindings for each compute export delivers the workspaces that are bound to it and
+ * no others.
  */
 import { type Clock, onAbort, type Random, sleep, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -30,27 +32,30 @@ import {
 import { TargetsSource } from "./targets-source.ts";
 
 export interface TenantTargetsOptions {
-  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  /** The client of the server, not of one logical cluster. It must be allowed everything. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random?: Random | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** As much of one as is remembered. */
+/** The cached properties of an APIBinding. */
 interface Binding {
   readonly isBound: boolean;
-  /** Of the offer's workspace, as the tenant calls it. */
+  /** The path of the compute workspace in the tenant's binding. */
   readonly path: string;
 }
 
-/** An offer whose consumers cannot be listed holds nobody else up for longer. */
+/**
+ * The longest wait for the list of one export's consumers: other workspaces do not wait longer for
+ * it.
+ */
 const bindingsWaitMs = 10_000;
 
 interface FollowedBindings {
   readonly informer: Informer<APIBinding, Binding>;
   readonly stop: AbortController;
-  /** Names of bindings, by the logical cluster that they are in. */
+  /** Names of bindings, by their logical cluster. */
   readonly bound: Map<ClusterName, Set<string>>;
 }
 
@@ -59,9 +64,9 @@ export class TenantTargets implements Clusters {
   readonly #whole: Clusters;
   readonly #targets: ObjectSource<SyncTarget>;
   readonly #offers: ObjectSource<ComputeExport>;
-  /** By the logical cluster of the offer. */
+  /** The watched bindings, by the logical cluster of the compute export. */
   readonly #followed = new Map<ClusterName, FollowedBindings>();
-  /** By tenant: whose clusters it uses. */
+  /** The compute workspaces of each tenant. */
   readonly #homes = new Map<ClusterName, Set<ClusterName>>();
   readonly #sources = new Set<TargetsSource<unknown>>();
   #running: TaskGroup | undefined;
@@ -75,7 +80,8 @@ export class TenantTargets implements Clusters {
     this.#targets.addHandler({
       added: (target, { key }) => this.#tell((source) => source.added(target, key)),
       updated: (target, { key, previous }) => {
-        // Every two seconds from some agents, and for every tenant: nobody here asks for it.
+        // Some agents send a heartbeat every two seconds, and each would be delivered for every
+        // tenant: no consumer of this source needs heartbeats.
         if (!isOnlyHeartbeat(target, previous))
           this.#tell((source) => source.updated(target, key, previous));
       },
@@ -100,9 +106,9 @@ export class TenantTargets implements Clusters {
     const source = new TargetsSource<Cached>({
       transform,
       targets: this.#targets.store,
-      offerOf: (home) => this.#offers.store.get(offerKey(home)),
-      homesOf: (tenant) => this.#homes.get(tenant) ?? [],
-      tenantsOf: (home) => this.#followed.get(home)?.bound.keys() ?? [],
+      computeExportOf: (computeWorkspace) => this.#offers.store.get(offerKey(computeWorkspace)),
+      computeWorkspacesOf: (tenant) => this.#homes.get(tenant) ?? [],
+      tenantsOf: (computeWorkspace) => this.#followed.get(computeWorkspace)?.bound.keys() ?? [],
       tenants: () => this.#homes.keys(),
       onError: this.#options.onError,
     });
@@ -117,7 +123,7 @@ export class TenantTargets implements Clusters {
     );
   }
 
-  /** Before bindings are known, a tenant looks like somebody without clusters. */
+  /** Before bindings are known, a tenant looks like a workspace without clusters. */
   ready(cluster: ClusterName): Promise<void> | undefined {
     return this.hasSynced ? undefined : this.#becomeReady(cluster);
   }
@@ -136,26 +142,29 @@ export class TenantTargets implements Clusters {
     }
   }
 
-  /** Workspaces whose clusters this one uses, by their names and by the paths that its bindings have for them. */
-  homesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName> {
-    const homes = new Map<string, ClusterName>();
-    for (const home of this.#homes.get(tenant) ?? []) {
-      homes.set(home, home);
-      const following = this.#followed.get(home);
+  /**
+   * The compute workspaces whose clusters a workspace uses, by their names and by the paths in its
+   * bindings.
+   */
+  computeWorkspacesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName> {
+    const computeWorkspaces = new Map<string, ClusterName>();
+    for (const computeWorkspace of this.#homes.get(tenant) ?? []) {
+      computeWorkspaces.set(computeWorkspace, computeWorkspace);
+      const following = this.#followed.get(computeWorkspace);
       for (const name of following?.bound.get(tenant) ?? []) {
         const binding = following?.informer.store.get({ cluster: tenant, namespace: "", name });
-        if (binding !== undefined) homes.set(binding.path, home);
+        if (binding !== undefined) computeWorkspaces.set(binding.path, computeWorkspace);
       }
     }
-    return homes;
+    return computeWorkspaces;
   }
 
-  /** Workspaces that use the clusters of this one. */
-  tenantsOf(home: ClusterName): readonly ClusterName[] {
-    return [...(this.#followed.get(home)?.bound.keys() ?? [])];
+  /** The workspaces that use the clusters of a compute workspace. */
+  tenantsOf(computeWorkspace: ClusterName): readonly ClusterName[] {
+    return [...(this.#followed.get(computeWorkspace)?.bound.keys() ?? [])];
   }
 
-  /** Whoever comes first runs it; others wait until they are to end. */
+  /** The first caller runs the watches; other callers wait until their signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#running !== undefined) {
       await new Promise<void>((resolve) => void onAbort(signal, resolve));
@@ -175,18 +184,22 @@ export class TenantTargets implements Clusters {
     this.#running?.start(() => informer.run(signal));
   }
 
-  /** An offer that is closed again is followed on: what its tenants have is frozen, not given up. */
-  #look({ cluster: home, name }: ObjectKey): void {
+  /**
+   * The bindings of an export that is no longer shared stay watched: the tenants' workloads are
+   * frozen, not removed.
+   */
+  #look({ cluster: computeWorkspace, name }: ObjectKey): void {
     if (name !== computeExportName) return;
-    if (this.#offers.store.get(offerKey(home))?.isOpen !== true) return;
-    if (this.#followed.has(home)) this.#tell((source) => source.offerChanged(home));
-    else this.#follow(home);
+    if (this.#offers.store.get(offerKey(computeWorkspace))?.isShared !== true) return;
+    if (this.#followed.has(computeWorkspace))
+      this.#tell((source) => source.computeExportChanged(computeWorkspace));
+    else this.#follow(computeWorkspace);
   }
 
-  #follow(home: ClusterName): void {
+  #follow(computeWorkspace: ClusterName): void {
     const { client, clock, random, onError } = this.#options;
     const informer = new Informer<APIBinding, Binding>({
-      client: client.withBasePath(consumersPath(home)),
+      client: client.withBasePath(consumersPath(computeWorkspace)),
       resource: apiBindings,
       scope: "all-clusters",
       transform: ({ spec, status }) => ({
@@ -198,36 +211,40 @@ export class TenantTargets implements Clusters {
       onError,
     });
     const following = { informer, stop: new AbortController(), bound: new Map() };
-    this.#followed.set(home, following);
+    this.#followed.set(computeWorkspace, following);
     informer.addHandler({
-      added: ({ isBound }, { key }) => this.#bound(home, key, isBound),
-      updated: ({ isBound }, { key }) => this.#bound(home, key, isBound),
-      deleted: (_binding, { key }) => this.#bound(home, key, false),
+      added: ({ isBound }, { key }) => this.#bound(computeWorkspace, key, isBound),
+      updated: ({ isBound }, { key }) => this.#bound(computeWorkspace, key, isBound),
+      deleted: (_binding, { key }) => this.#bound(computeWorkspace, key, false),
     });
     if (this.#running?.signal.aborted === false) this.#start(informer, following.stop.signal);
   }
 
-  #bound(home: ClusterName, { cluster: tenant, name }: ObjectKey, isBound: boolean): void {
-    const bound = this.#followed.get(home)?.bound;
-    // Its own SyncTargets it has anyway.
-    if (bound === undefined || tenant === home) return;
-    const names = bound.get(tenant) ?? new Set();
+  #bound(
+    computeWorkspace: ClusterName,
+    { cluster: tenant, name }: ObjectKey,
+    isBound: boolean,
+  ): void {
+    const limit = this.#followed.get(computeWorkspace)?.bound;
+    // A workspace has its own SyncTargets regardless of bindings.
+    if (limit === undefined || tenant === computeWorkspace) return;
+    const names = limit.get(tenant) ?? new Set();
     const wasTenant = names.size > 0;
     if (isBound) names.add(name);
     else names.delete(name);
     const isTenant = names.size > 0;
     if (wasTenant === isTenant) return;
-    const homes = this.#homes.get(tenant) ?? new Set();
+    const computeWorkspaces = this.#homes.get(tenant) ?? new Set();
     if (isTenant) {
-      bound.set(tenant, names);
-      this.#homes.set(tenant, homes.add(home));
-      this.#tell((source) => source.tenantAdded(tenant, home));
+      limit.set(tenant, names);
+      this.#homes.set(tenant, computeWorkspaces.add(computeWorkspace));
+      this.#tell((source) => source.tenantAdded(tenant, computeWorkspace));
       return;
     }
-    bound.delete(tenant);
-    homes.delete(home);
-    if (homes.size === 0) this.#homes.delete(tenant);
-    this.#tell((source) => source.tenantDeleted(tenant, home));
+    limit.delete(tenant);
+    computeWorkspaces.delete(computeWorkspace);
+    if (computeWorkspaces.size === 0) this.#homes.delete(tenant);
+    this.#tell((source) => source.tenantDeleted(tenant, computeWorkspace));
   }
 
   #tell(what: (source: TargetsSource<unknown>) => void): void {

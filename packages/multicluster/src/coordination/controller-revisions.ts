@@ -1,11 +1,12 @@
 /**
- * What a StatefulSet or a DaemonSet has been, for `kubectl rollout history` and `undo`: one ControllerRevision for each Pod template it has had. Those by which Pods are
- * made are in the clusters, and none of these. Pure.
+ * The revisions of a StatefulSet or a DaemonSet, for `kubectl rollout history` and `undo`: one
+ * ControllerRevision for each Pod template that the set has had. The clusters have
+ * ControllerRevisions of their own for running Pods; these are separate objects. Pure.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
-import { ownerLabelValue, ownerReference } from "./part.ts";
+import { ownerLabelValue, ownerReference } from "./cluster-copy.ts";
 import { annotationsOf, type RevisionKind, templateLabels } from "./revisions.ts";
 import type { Workload } from "./workload.ts";
 
@@ -28,24 +29,24 @@ export function controllerRevisionHistory(
   return {
     resource: controllerRevisions,
     numberOf: ({ revision }) => (Number.isSafeInteger(revision) && revision > 0 ? revision : 0),
-    make(parent, template, { hash, name, number }) {
+    newRevision(parent, template, { hash, name, number }) {
       const { namespace } = parent.metadata;
-      const whole = { [ownedByLabel]: ownerLabelValue(parent.metadata.name) };
+      const workload = { [ownedByLabel]: ownerLabelValue(parent.metadata.name) };
       return {
         metadata: {
           name,
           ...(namespace === undefined ? {} : { namespace }),
-          // kubectl finds them by the selector of the whole.
-          labels: { ...templateLabels(template), "controller-revision-hash": hash, ...whole },
+          // kubectl finds revisions by the selector of the set.
+          labels: { ...templateLabels(template), "controller-revision-hash": hash, ...workload },
           annotations: annotationsOf(parent),
           ownerReferences: [ownerReference(owner, parent)],
         },
-        // It is sent as it is when somebody goes back to it.
+        // kubectl sends this patch unchanged when a user rolls back to the revision.
         data: { spec: { template: { ...template, $patch: "replace" } } },
         revision: number,
       };
     },
-    renumbered: (kept, parent, number) => ({
+    withRevision: (kept, parent, number) => ({
       ...kept,
       metadata: { ...kept.metadata, annotations: annotationsOf(parent) },
       revision: number,

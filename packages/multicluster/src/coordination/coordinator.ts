@@ -1,8 +1,10 @@
 /**
- * The coordinator of one kind: one for all logical clusters. It watches the kind and SyncTargets, and does what the kind's strategy decides.
+ * The coordinator of one kind, for all logical clusters. It watches the kind and SyncTargets, and
+ * carries out the decisions of the kind's strategy.
  *
- * Nothing is decided from a cache. Watches, of metadata only, tell where to look; the whole and its parts are read when they are looked at.
- * So a cache that is empty or behind can cause a needless look, never a deletion.
+ * The coordinator decides nothing from a cache. Watches of metadata only requeue workloads; the
+ * reconcile reads the workload and its per-cluster objects from the server. So an empty or stale
+ * cache can cause a needless reconcile, never a deletion.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
@@ -16,6 +18,7 @@ import {
   isBeingDeleted,
   type KubernetesObject,
   Manager,
+  type ObjectInput,
   type ObjectKey,
   type ObjectStore,
   type ReconcileResult,
@@ -25,55 +28,71 @@ import {
 } from "@kcp-ts/sdk";
 import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
+import {
+  clusterCopyName,
+  isCopyOf,
+  isUnassigned,
+  ownerLabelOf,
+  ownerLabelValue,
+} from "./cluster-copy.ts";
+import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./cluster-state.ts";
 import { type Decision, isStopBeforeStart } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { FencedClusters, type FencingScope } from "./fencing.ts";
-import { readRevisions, writeRevisionHistory } from "./keep-history.ts";
 import { decideWithOverrides } from "./overrides.ts";
-import { clusterCopyName, isCopyOf, isUnassigned, ownerLabelOf, ownerLabelValue } from "./part.ts";
 import { placementHistoryAnnotation } from "./placement-history.ts";
 import { Reservations } from "./reservations.ts";
-import { StatusWriteGuard } from "./settled-statuses.ts";
-import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./standing.ts";
+import { readRevisions, writeRevisionHistory } from "./revision-writer.ts";
+import { StatusWriteGuard } from "./status-write-guard.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
 import type { Workload } from "./workload.ts";
 
 export interface CoordinatorOptions {
   readonly strategy: Strategy;
-  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  /** Client of the server, not of one logical cluster. It must be allowed everything. */
   readonly client: Client;
-  /** Where SyncTargets are watched, for all coordinators; run by the caller. */
+  /** The watch of SyncTargets that all coordinators share; the caller runs it. */
   readonly targets: Clusters;
-  /** Other logical clusters whose clusters one may use, as far as `targets` has those; none if left out. */
-  readonly homesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
-  /** Policy and capacity, for all coordinators; without it, every cluster takes everything. */
+  /**
+   * Compute workspaces whose clusters a tenant may use, as far as `targets` contains these
+   * clusters; none if omitted.
+   */
+  readonly computeWorkspacesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
+  /**
+   * The scheduler that all coordinators share (policy and capacity); without it, every cluster
+   * accepts every workload.
+   */
   readonly scheduler?: Scheduler | undefined;
-  readonly patience: GracePeriods;
+  readonly gracePeriods: GracePeriods;
   readonly clock: Clock;
-  /** Wholes at a time. */
+  /** Workloads that are reconciled concurrently. */
   readonly concurrency: number;
-  /** What went wrong and is tried again. */
+  /** Receives errors that the coordinator retries. */
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
-/** A clock that is a little behind another's must not make this a busy loop. */
+/**
+ * Lower bound of requeue delays: a clock that is slightly behind another clock must not cause a
+ * busy loop.
+ */
 const wakeMsMin = 100;
 
-/** Works until the signal aborts, and resolves when what was under way is finished. */
+/** Runs until the signal aborts, and resolves when the reconciles in flight have finished. */
 export async function coordinate(options: CoordinatorOptions, signal: AbortSignal): Promise<void> {
-  const { strategy, client, clock, onError, concurrency, patience } = options;
-  const { wholes, parts, relations } = strategy;
+  const { strategy, client, clock, onError, concurrency, gracePeriods } = options;
+  const { workloads, copies, relatedObjects } = strategy;
   const clusters = metadataAndTargets(options);
-  const wholeSource = clusters.source(wholes, { indexers });
-  const seen = wholeSource.store;
-  const seenParts = parts === wholes ? seen : clusters.source(parts, { indexers }).store;
+  const wholeSource = clusters.source(workloads, { indexers });
+  const observed = wholeSource.store;
+  const copyInformer =
+    copies === workloads ? observed : clusters.source(copies, { indexers }).store;
   const targets = clusters.source<SyncTarget, ClusterInfo>(syncTargets, {
     transform: clusterInfoOf,
   }).store;
   const name = `coordinator-${strategy.name}`;
   const events = new Recorder({
-    component: wholes.resource === "deployments" ? "deployment-splitter" : name,
+    component: workloads.resource === "deployments" ? "deployment-splitter" : name,
     client: (cluster) => client.inCluster(cluster),
     clock,
     onError,
@@ -82,13 +101,19 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
   const fencedIn = (cluster: ClusterName) => ({
     client: (home: ClusterName) => client.inCluster(home),
     cluster,
-    homes: options.homesOf?.(cluster),
+    computeWorkspaces: options.computeWorkspacesOf?.(cluster),
   });
   const fenced = new FencedClusters(clock);
-  const seeing = { strategy, client, clock, seenParts, targets, fenced, fencedIn };
-  const work = { ...seeing, events, patience, reservations, settled: new StatusWriteGuard() };
+  const seeing = { strategy, client, clock, copyInformer, targets, fenced, fencedIn };
+  const work = {
+    ...seeing,
+    events,
+    gracePeriods,
+    reservations,
+    statusWriteGuard: new StatusWriteGuard(),
+  };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
-    seen.keysByIndex("wholes", { cluster: key.cluster, value: "" });
+    observed.keysByIndex("wholes", { cluster: key.cluster, value: "" });
   const controller = new Controller({
     name,
     clusters,
@@ -97,16 +122,16 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
     reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
   })
-    .watch(wholes, { indexers, map: (object, key) => workloadKeyOf(object, key, wholes) })
+    .watch(workloads, { indexers, map: (object, key) => workloadKeyOf(object, key, workloads) })
     .watch<SyncTarget, ClusterInfo>(syncTargets, {
       transform: clusterInfoOf,
       predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
       map: (_target, key) => wholesIn(key),
     });
-  if (parts !== wholes) {
-    controller.watch(parts, { indexers, map: (part, key) => ownersOf(part, key, wholes) });
+  if (copies !== workloads) {
+    controller.watch(copies, { indexers, map: (copy, key) => ownersOf(copy, key, workloads) });
   }
-  for (const related of relations?.kinds ?? []) {
+  for (const related of relatedObjects?.kinds ?? []) {
     controller.watch(related, {
       indexers,
       map: (_object, key) => wholesIn(key).filter(({ namespace }) => namespace === key.namespace),
@@ -116,7 +141,7 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     for (const key of wholesIn({ cluster: cluster as ObjectKey["cluster"] }))
       controller.enqueue(key);
   });
-  const partSource = clusters.source(parts, { indexers });
+  const partSource = clusters.source(copies, { indexers });
   reservations?.follow(partSource, wholeSource, (key) => controller.enqueue(key));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   await events.flush();
@@ -128,23 +153,26 @@ const indexers = {
   "all-wholes": { values: unassignedOnly, acrossClusters: true },
 };
 
-/** A whole is looked at itself; for a part, the whole that it belongs to or once belonged to. */
+/**
+ * The workload that a change requeues: the changed object itself, or the workload that a
+ * per-cluster object belongs to or once belonged to.
+ */
 function workloadKeyOf(
   object: KubernetesObject,
   key: ObjectKey,
-  wholes: Resource<Workload>,
+  workloads: Resource<Workload>,
 ): readonly ObjectKey[] {
-  return isUnassigned(object) ? [key] : ownersOf(object, key, wholes);
+  return isUnassigned(object) ? [key] : ownersOf(object, key, workloads);
 }
 
 function ownersOf(
   { metadata }: KubernetesObject,
   key: ObjectKey,
-  wholes: Resource<Workload>,
+  workloads: Resource<Workload>,
 ): readonly ObjectKey[] {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const name = owner === undefined ? ownerLabelOf(metadata.labels) : owner.name;
-  if (name === undefined || (owner !== undefined && owner.kind !== wholes.kind)) return [];
+  if (name === undefined || (owner !== undefined && owner.kind !== workloads.kind)) return [];
   return [{ ...key, name }];
 }
 
@@ -152,14 +180,14 @@ interface CoordinatorWork {
   readonly strategy: Strategy;
   readonly client: Client;
   readonly clock: Clock;
-  readonly seenParts: ObjectStore<KubernetesObject>;
+  readonly copyInformer: ObjectStore<KubernetesObject>;
   readonly targets: ObjectStore<ClusterInfo>;
   readonly fenced: FencedClusters;
   readonly fencedIn: (cluster: ClusterName) => FencingScope;
   readonly events: EventRecorder;
-  readonly patience: GracePeriods;
+  readonly gracePeriods: GracePeriods;
   readonly reservations: Reservations | undefined;
-  readonly settled: StatusWriteGuard;
+  readonly statusWriteGuard: StatusWriteGuard;
 }
 
 async function coordinateOne(
@@ -175,55 +203,57 @@ async function coordinateOne(
     return;
   }
   const client = work.client.inCluster(cluster);
-  const found = await client.resource(strategy.wholes).find({ namespace, name }, { signal });
+  const found = await client.resource(strategy.workloads).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
-  // What is being deleted takes its parts along by itself.
+  // The garbage collector deletes the per-cluster objects of a workload that is being deleted.
   if (parent === undefined || !isUnassigned(parent) || isBeingDeleted(parent)) {
     work.reservations?.release(key);
-    work.settled.forget(key);
+    work.statusWriteGuard.forget(key);
     return;
   }
-  const resource = client.resource(strategy.parts);
+  const resource = client.resource(strategy.copies);
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [items, history, related] = await Promise.all([
     listServed(resource, { namespace, labelSelector, signal }),
-    strategy.history && readRevisions(client, key, strategy.history, signal),
-    strategy.relations?.read(client, parent, signal),
+    strategy.revisions && readRevisions(client, key, strategy.revisions, signal),
+    strategy.relatedObjects?.read(client, parent, signal),
   ]);
-  // Parts of another kind are served when the first cluster has brought it.
+  // The server serves the kind of the per-cluster objects only after the first cluster has imported
+  // it.
   if (items === undefined) return { requeueAfterMs: unservedMs };
-  const parts = items.flatMap((one) => {
-    const part = isCopyOf(one, parent) ? strategy.acceptPart(one) : undefined;
-    return part === undefined ? [] : [part];
+  const copies = items.flatMap((one) => {
+    const copy = isCopyOf(one, parent) ? strategy.acceptCopy(one) : undefined;
+    return copy === undefined ? [] : [copy];
   });
   await work.reservations?.ready(key);
   const known = work.targets.list({ cluster });
-  const targets = isStopBeforeStart(parent, work.reservations?.facts(key, parent).policy)
+  const targets = isStopBeforeStart(parent, work.reservations?.snapshot(key, parent).policy)
     ? await work.fenced.read(work.fencedIn(cluster), known, signal)
     : known;
-  // From here on until what is decided is held, nothing is waited for: others decide by what this one takes, or this one by what they took.
-  const surroundings = work.reservations?.facts(key, parent);
+  // No await between this snapshot and the reservation of the decision: concurrent reconciles see
+  // the reservation of this workload, or this reconcile sees theirs.
+  const scheduling = work.reservations?.snapshot(key, parent);
   const nowMs = work.clock.now();
   const decision = decideWithOverrides({
     strategy,
     parent,
-    parts,
+    copies,
     ...(related === undefined ? {} : { related }),
-    takenNames: takenNames(key, targets, parts, work.seenParts),
+    takenNames: takenNames(key, targets, copies, work.copyInformer),
     targets,
-    patience: work.patience,
+    gracePeriods: work.gracePeriods,
     nowMs,
-    surroundings,
+    scheduling,
   });
-  work.reservations?.hold(key, parent, decision);
+  work.reservations?.reserve(key, parent, decision);
   await applyDecision({ key, work, strategy, parent, decision, history }, signal);
-  const { wakeAtMs, isExpired } = decision;
-  if (wakeAtMs === undefined || isAnnotating(decision) || isExpired === true) return;
-  return { requeueAfterMs: Math.max(wakeMsMin, wakeAtMs - nowMs) };
+  const { requeueAtMs, isExpired } = decision;
+  if (requeueAtMs === undefined || isAnnotating(decision) || isExpired === true) return;
+  return { requeueAfterMs: Math.max(wakeMsMin, requeueAtMs - nowMs) };
 }
 
-function isAnnotating({ annotations, obsolete }: Decision): boolean {
-  return annotations !== undefined || obsolete !== undefined;
+function isAnnotating({ annotations, removedAnnotations }: Decision): boolean {
+  return annotations !== undefined || removedAnnotations !== undefined;
 }
 
 interface DecidedWorkload {
@@ -239,37 +269,43 @@ async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Pro
   const { key, work, strategy, parent, decision, history } = decided;
   const { cluster } = key;
   const client = work.client.inCluster(cluster);
-  const whole = client.resource(strategy.wholes);
-  if (decision.isExpired === true) return deleteExpired(whole, parent, signal);
-  for (const happening of decision.happenings) work.events.record(cluster, parent, happening);
+  const workload = client.resource(strategy.workloads);
+  if (decision.isExpired === true) return deleteExpired(workload, parent, signal);
   if (isAnnotating(decision)) {
-    // What depends on it is done by the look that this write leads to.
-    const obsolete = Object.fromEntries((decision.obsolete ?? []).map((name) => [name, null]));
-    await annotate(whole, parent, { ...decision.annotations, ...obsolete }, signal);
+    // The reconcile that this write triggers does the work that depends on the annotations.
+    const obsolete = Object.fromEntries(
+      (decision.removedAnnotations ?? []).map((name) => [name, null]),
+    );
+    await annotate(workload, parent, { ...decision.annotations, ...obsolete }, signal);
     return;
   }
-  await writeCopies(client.resource(strategy.parts), parent, decision, signal);
+  const onWritten = (name: string) => {
+    const event = decision.scalingEvents?.get(name);
+    if (event !== undefined) work.events.record(cluster, parent, event);
+  };
+  await writeCopies(client.resource(strategy.copies), parent, { decision, onWritten }, signal);
+  for (const event of decision.events) work.events.record(cluster, parent, event);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const { placementHistory: record } = decision;
   const recorded =
     record === undefined
       ? parent
-      : await annotate(whole, parent, { [placementHistoryAnnotation]: record }, signal);
-  const kept = strategy.history
-    ? await writeRevisionHistory(client, recorded, history, strategy.history, signal)
-    : { parent: recorded, happenings: [] };
-  for (const happening of kept.happenings) work.events.record(cluster, parent, happening);
-  // What is said comes last: who has waited for a rollout finds it in the history.
-  if (!work.settled.isSettled(key, decision.status, parent.status)) {
+      : await annotate(workload, parent, { [placementHistoryAnnotation]: record }, signal);
+  const kept = strategy.revisions
+    ? await writeRevisionHistory(client, recorded, history, strategy.revisions, signal)
+    : { parent: recorded, events: [] };
+  for (const event of kept.events) work.events.record(cluster, parent, event);
+  // The status is written last: a client that waits for a rollout then finds it in the history.
+  if (!work.statusWriteGuard.isRedundant(key, decision.status, parent.status)) {
     const said = { ...kept.parent, status: decision.status };
-    const written = await writeStatus(whole, said, signal);
-    work.settled.wrote(key, decision.status, written?.status);
+    const written = await writeStatus(workload, said, signal);
+    work.statusWriteGuard.recordWrite(key, decision.status, written?.status);
   }
 }
 
 const unservedMs = 2000;
 
-/** Undefined when the kind is not served. */
+/** Lists a resource; undefined when the server does not serve the kind. */
 async function listServed(
   resource: ResourceClient<Workload>,
   options: Parameters<ResourceClient<Workload>["list"]>[0],
@@ -282,29 +318,39 @@ async function listServed(
   }
 }
 
-/** More first, less afterwards. */
+interface CopyWrites {
+  readonly decision: Decision;
+  /** With the name of a copy whose write has succeeded. */
+  readonly onWritten: (name: string) => void;
+}
+
+/** Writes creations and scale-ups first, scale-downs and removals last. */
 async function writeCopies(
   resource: ResourceClient<Workload>,
   parent: Workload,
-  decision: Decision,
+  { decision, onWritten }: CopyWrites,
   signal: AbortSignal,
 ): Promise<void> {
-  const { creations, updates, cuts, removals } = decision;
+  const { creations, updates, scaleDowns, removals } = decision;
   const { namespace } = parent.metadata;
-  await Promise.all([
-    ...creations.map((part) => resource.create(part, { signal })),
-    ...updates.map((part) => resource.update(part, { signal })),
-  ]);
-  await Promise.all([
-    ...cuts.map((part) => resource.update(part, { signal })),
-    ...removals.map(({ metadata: { name, uid, resourceVersion } }) => {
-      const preconditions = {
-        ...(uid === undefined ? {} : { uid }),
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      };
-      return resource.delete({ namespace, name }, { preconditions, signal });
-    }),
-  ]);
+  const create = async (copy: ObjectInput<Workload>) => {
+    await resource.create(copy, { signal });
+    onWritten(copy.metadata.name ?? "");
+  };
+  const update = async (copy: Workload) => {
+    await resource.update(copy, { signal });
+    onWritten(copy.metadata.name);
+  };
+  const remove = async ({ metadata: { name, uid, resourceVersion } }: Workload) => {
+    const preconditions = {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    await resource.delete({ namespace, name }, { preconditions, signal });
+    onWritten(name);
+  };
+  await Promise.all([...creations.map(create), ...updates.map(update)]);
+  await Promise.all([...scaleDowns.map(update), ...removals.map(remove)]);
 }
 
 async function annotate(
@@ -317,7 +363,10 @@ async function annotate(
   return await resource.patch({ namespace, name }, { type: "merge", patch }, { signal });
 }
 
-/** As an autoscaler does it in a cluster. */
+/**
+ * Sets the scale of the workload's target, as the HorizontalPodAutoscaler controller does in a
+ * cluster.
+ */
 async function writeScale(
   client: Client,
   { metadata: { namespace } }: Workload,
@@ -349,7 +398,8 @@ async function writeStatus(
   try {
     return await resource.updateStatus(parent, { signal });
   } catch (error) {
-    // Gone meanwhile; or a type of that name without a status, which is nobody's to split.
+    // The object was deleted meanwhile, or a custom resource of that name has no status subresource
+    // and is not scheduled.
     if (!isStatusError(error, "NotFound")) throw error;
     return undefined;
   }
@@ -358,14 +408,14 @@ async function writeStatus(
 function takenNames(
   { cluster, namespace, name }: ObjectKey,
   targets: readonly ClusterInfo[],
-  parts: readonly Workload[],
-  seen: ObjectStore<KubernetesObject>,
+  copies: readonly Workload[],
+  observed: ObjectStore<KubernetesObject>,
 ): ReadonlySet<string> {
-  const own = new Set(parts.map(({ metadata }) => metadata.name));
+  const own = new Set(copies.map(({ metadata }) => metadata.name));
   const taken = new Set<string>();
   for (const target of targets) {
     const wanted = clusterCopyName(name, target.name);
-    if (!own.has(wanted) && seen.has({ cluster, namespace, name: wanted })) taken.add(wanted);
+    if (!own.has(wanted) && observed.has({ cluster, namespace, name: wanted })) taken.add(wanted);
   }
   return taken;
 }

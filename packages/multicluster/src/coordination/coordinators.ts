@@ -1,5 +1,6 @@
 /**
- * The coordinators of all kinds, each started when a cluster that is ready syncs its kind. What nobody syncs costs nothing.
+ * The coordinators of all kinds. Each coordinator starts when a ready cluster syncs its kind; a
+ * kind that no cluster syncs costs nothing.
  */
 import { type Clock, systemClock, type Task, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -7,10 +8,11 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
+import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./cluster-state.ts";
 import { coordinate } from "./coordinator.ts";
 import { CustomStrategies } from "./custom-strategies.ts";
+import { propagateDependencies } from "./dependencies/dependency-propagator.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
-import { propagateDependencies } from "./follow/follower.ts";
 import { autoscalerStrategy } from "./kinds/autoscaler.ts";
 import { clusterDaemonSetStrategy } from "./kinds/cluster-daemon-set.ts";
 import { cronJobStrategy } from "./kinds/cron-job.ts";
@@ -18,38 +20,47 @@ import { daemonSetStrategy } from "./kinds/daemon-set.ts";
 import { jobStrategy } from "./kinds/job.ts";
 import { podStrategy } from "./kinds/pod.ts";
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
-import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./standing.ts";
 import type { Strategy } from "./strategy.ts";
 
 export interface CoordinatorsOptions extends Partial<GracePeriods> {
-  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  /** Client of the server, not of one logical cluster. It must be allowed everything. */
   readonly client: Client;
-  /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
+  /**
+   * The SyncTargets that each logical cluster may use; its own if omitted. The coordinators run it.
+   */
   readonly targets?: Clusters | undefined;
-  /** Other logical clusters whose clusters one may use, as far as `targets` has those; none if left out. */
-  readonly homesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
-  /** Policy and capacity; without it, every cluster takes everything. */
+  /**
+   * Compute workspaces whose clusters a tenant may use, as far as `targets` contains these
+   * clusters; none if omitted.
+   */
+  readonly computeWorkspacesOf?: ((tenant: ClusterName) => Iterable<ClusterName>) | undefined;
+  /** Policy and capacity; without a scheduler, every cluster accepts every workload. */
   readonly scheduler?: Scheduler | undefined;
   readonly clock?: Clock;
-  /** Wholes of a kind at a time. */
+  /** Workloads of a kind that are reconciled concurrently. */
   readonly concurrency?: number;
-  /** All that there are if left out. */
+  /** The kinds to coordinate; every known kind if omitted. */
   readonly strategies?: readonly Strategy[];
-  /** What went wrong and is tried again. */
+  /** Receives errors that the coordinators retry. */
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
 export interface Coordinators {
-  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  /**
+   * Runs until the signal aborts, and resolves when the reconciles in flight have finished. To be
+   * called once.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** As long as Kubernetes waits for a node, and a little more: a cluster is harder to lose. */
+/**
+ * Slightly longer than Kubernetes waits for a node: a cluster is less likely to fail than a node.
+ */
 export const unreachableAfterMsDefault = 60_000;
 export const recoveryMsDefault = 10_000;
 const concurrencyDefault = 4;
 
-/** In the order in which they are started. */
+/** The kinds, in the order in which their coordinators start. */
 export const strategiesDefault: readonly Strategy[] = [
   deploymentStrategy,
   statefulSetStrategy,
@@ -64,14 +75,24 @@ export const strategiesDefault: readonly Strategy[] = [
 export function workloadCoordinators(options: CoordinatorsOptions): Coordinators {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { strategies = strategiesDefault } = options;
-  const { graceMs = unreachableAfterMsDefault, settleMs = recoveryMsDefault } = options;
+  const { unreachableAfterMs = unreachableAfterMsDefault, recoveryMs = recoveryMsDefault } =
+    options;
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
-  const { scheduler, homesOf } = options;
-  const patience = { graceMs, settleMs };
-  const shared = { client, clock, onError, concurrency, targets, homesOf, scheduler, patience };
+  const { scheduler, computeWorkspacesOf } = options;
+  const gracePeriods = { unreachableAfterMs, recoveryMs };
+  const shared = {
+    client,
+    clock,
+    onError,
+    concurrency,
+    targets,
+    computeWorkspacesOf,
+    scheduler,
+    gracePeriods,
+  };
   const known = targets.source<SyncTarget, ClusterInfo>(syncTargets, { transform: clusterInfoOf });
-  const referrers = [...new Set(strategies.map(({ parts }) => parts))].filter(
-    (kind) => kind !== autoscalerStrategy.parts,
+  const referrers = [...new Set(strategies.map(({ copies }) => copies))].filter(
+    (kind) => kind !== autoscalerStrategy.copies,
   );
   return {
     async run(signal) {
@@ -93,12 +114,19 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
         if (options.strategies === undefined && target.isReady) startFollower();
       };
       if (options.strategies === undefined) {
-        const taken = new Set(strategies.map(({ name }) => name));
+        const kindsWithStrategy = new Set(strategies.map(({ name }) => name));
         const onKind = (strategy: Strategy) => {
           all.add(strategy);
           for (const target of known.store.list()) look(target);
         };
-        custom = new CustomStrategies({ client, clusters: targets, taken, clock, onKind, onError });
+        custom = new CustomStrategies({
+          client,
+          clusters: targets,
+          kindsWithStrategy,
+          clock,
+          onKind,
+          onError,
+        });
       }
       known.addHandler({ added: look, updated: look });
       running.start((stop) => targets.run(stop));
@@ -107,9 +135,9 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
   };
 }
 
-/** Where nobody says what is synced, everything may be. */
-function isSynced({ parts }: Strategy, { synced, isReady }: ClusterInfo): boolean {
-  return synced?.includes(formatGroupResource(parts)) ?? isReady;
+/** A SyncTarget that does not list its synced resources may sync every resource. */
+function isSynced({ copies }: Strategy, { synced, isReady }: ClusterInfo): boolean {
+  return synced?.includes(formatGroupResource(copies)) ?? isReady;
 }
 
 /** The coordinator of Deployments alone. */

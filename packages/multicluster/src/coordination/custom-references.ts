@@ -1,19 +1,21 @@
 /**
- * What objects of a custom kind refer to, as their WorkloadStrategy finds it: a Pod template at a path, an expression, or both. It stands on their parts, so that whoever
- * has to know (what follows, who moves volumes, the syncer in a cluster) reads it there and needs to know nothing of the kind. Pure.
+ * The dependencies of a custom resource, as its WorkloadStrategy finds them: a Pod template at a
+ * path, an expression, or both. The per-cluster objects carry them in an annotation, so that the
+ * dependency controller, the volume migration and the syncer read them without knowing the kind.
+ * Pure.
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isJsonObject } from "@kcp-ts/machinery/json";
-import { podReferences } from "./follow/references.ts";
+import { podReferences } from "./dependencies/references.ts";
 import type { Workload } from "./workload.ts";
 
-/** As many as fit an annotation that is read at every look. */
+/** The most dependencies of an object: the annotation is read at every reconcile. */
 export const referencesMax = 100;
 
 const form =
   /^(configmaps|secrets|serviceaccounts|persistentvolumeclaims)\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-/** `path` leads to what has metadata and spec of Pods. */
+/** The dependencies of the Pod template at `path`, which has metadata and spec of Pods. */
 export function podTemplateReferences(object: Workload, path: string): readonly string[] {
   let found: JsonValue | undefined = object as unknown as JsonObject;
   for (const field of path.split(".")) found = at(found, field);
@@ -34,7 +36,10 @@ function at(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** Sorted, each once. A sentence for what is no list of them. */
+/**
+ * The sorted dependencies without duplicates; an error message when the value is no list of
+ * dependencies.
+ */
 export function checkedReferences(value: JsonValue): readonly string[] | string {
   if (!Array.isArray(value)) return "it is no list";
   const names = [...new Set(value as readonly JsonValue[])];

@@ -1,6 +1,6 @@
 /**
- * The WorkloadStrategies of all logical clusters, and what has become of them. Each counts in its own logical cluster only: tenants may treat the same
- * kind in different ways.
+ * The WorkloadStrategies of all logical clusters, and their compilation results. Each applies in
+ * its own logical cluster only: tenants may coordinate the same kind in different ways.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
@@ -19,19 +19,19 @@ import type { Strategy } from "./strategy.ts";
 
 export interface CustomStrategiesOptions {
   readonly client: Client;
-  /** Run by the caller. */
+  /** The watch of WorkloadStrategies; the caller runs it. */
   readonly clusters: Clusters;
-  /** Kinds that have a strategy already, by `resource.group`. */
-  readonly taken: ReadonlySet<string>;
+  /** Kinds that have a built-in strategy, as `resource.group`. */
+  readonly kindsWithStrategy: ReadonlySet<string>;
   readonly clock: Clock;
-  /** A kind is coordinated from now on. */
+  /** Called when a kind is to be coordinated. */
   readonly onKind: (strategy: Strategy) => void;
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
 export interface CustomKind {
-  readonly resource: Strategy["parts"];
-  /** Members from an object to the template of its Pods, where it is said. */
+  readonly resource: Strategy["copies"];
+  /** The path from an object to its Pod template, where the WorkloadStrategy has one. */
   readonly templatePath: readonly string[] | undefined;
 }
 
@@ -40,12 +40,12 @@ const fieldManager = "kcp-coordinator";
 export class CustomStrategies {
   readonly #options: CustomStrategiesOptions;
   readonly #store: ObjectStore<WorkloadStrategy>;
-  /** By kind and version: what coordinates it, in all logical clusters. */
+  /** The strategy of a kind and version for all logical clusters, by kind and version. */
   readonly #kinds = new Map<
     string,
     { readonly strategy: Strategy; readonly listeners: Set<Listener> }
   >();
-  /** By uid, for the generation that was compiled. */
+  /** The compiled strategy of a generation, by uid. */
   readonly #compiled = new Map<
     string,
     { readonly generation: number; readonly result: Strategy | string }
@@ -68,30 +68,37 @@ export class CustomStrategies {
     });
   }
 
-  /** Kinds that have parts in a logical cluster; those of a strategy that somebody got wrong stay as they are, and need what they needed. */
+  /**
+   * The custom kinds with per-cluster objects in a logical cluster; the objects of an invalid
+   * WorkloadStrategy stay unchanged, and keep their dependencies.
+   */
   in(cluster: string): readonly CustomKind[] {
     const kinds = new Map<string, CustomKind>();
     for (const one of this.#listed(cluster)) {
       const resource = resourceOf(one.spec);
-      if (kinds.has(idOf(one)) || this.#options.taken.has(formatGroupResource(resource))) continue;
+      if (
+        kinds.has(idOf(one)) ||
+        this.#options.kindsWithStrategy.has(formatGroupResource(resource))
+      )
+        continue;
       kinds.set(idOf(one), { resource, templatePath: one.spec.podTemplatePath?.split(".") });
     }
     return [...kinds.values()];
   }
 
-  /** Told of each kind, once, also of those that are known. */
-  onKind(listener: (kind: Strategy["parts"]) => void): void {
+  /** Calls the listener once for each kind, including the kinds that are already known. */
+  onKind(listener: (kind: Strategy["copies"]) => void): void {
     this.#kindListeners.push(listener);
-    for (const { strategy } of this.#told) listener(strategy.parts);
+    for (const { strategy } of this.#told) listener(strategy.copies);
   }
 
-  readonly #kindListeners: ((kind: Strategy["parts"]) => void)[] = [];
+  readonly #kindListeners: ((kind: Strategy["copies"]) => void)[] = [];
   readonly #told = new Set<{ readonly strategy: Strategy }>();
 
   #tellKind(kind: { readonly strategy: Strategy }): void {
     if (this.#told.has(kind)) return;
     this.#told.add(kind);
-    for (const listener of this.#kindListeners) listener(kind.strategy.parts);
+    for (const listener of this.#kindListeners) listener(kind.strategy.copies);
   }
 
   #changed(object: WorkloadStrategy, key: ObjectKey): void {
@@ -108,7 +115,10 @@ export class CustomStrategies {
     for (const listener of this.#kindOf(object).listeners) listener(cluster);
   }
 
-  /** The same for all logical clusters; what it does in one of them, it asks for. */
+  /**
+   * One strategy for all logical clusters; it looks up the WorkloadStrategy of the object's logical
+   * cluster.
+   */
   #kindOf(object: WorkloadStrategy) {
     const id = idOf(object);
     const known = this.#kinds.get(id);
@@ -128,8 +138,8 @@ export class CustomStrategies {
     if (typeof plain === "string") throw new Error(plain);
     const strategy: Strategy = {
       ...plain,
-      wholes: resource,
-      parts: resource,
+      workloads: resource,
+      copies: resource,
       inCluster: (cluster) => this.#inCluster(cluster, id),
       onChange: (listener) => listeners.add(listener),
     };
@@ -138,7 +148,7 @@ export class CustomStrategies {
     return made;
   }
 
-  /** The first by name that can be used. */
+  /** The first valid WorkloadStrategy by name. */
   #inCluster(cluster: string, id: string): Strategy | undefined {
     for (const one of this.#listed(cluster)) {
       if (idOf(one) !== id || one.metadata.deletionTimestamp !== undefined) continue;
@@ -158,7 +168,7 @@ export class CustomStrategies {
     const known = this.#compiled.get(uid);
     if (known?.generation === generation) return known.result;
     const name = formatGroupResource(resourceOf(object.spec));
-    const result = this.#options.taken.has(name)
+    const result = this.#options.kindsWithStrategy.has(name)
       ? `${name} has a strategy of its own, which cannot be replaced`
       : customStrategy(object);
     this.#compiled.set(uid, { generation, result });

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { findCondition } from "@kcp-ts/sdk";
+import { syncErrorAnnotation } from "../api/index.ts";
+import { clusterCopyName, newClusterCopy, ownerLabelValue } from "./cluster-copy.ts";
+import type { ClusterInfo } from "./cluster-state.ts";
 import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment, DeploymentStatus } from "./deployment.ts";
 import { asDeployment, replicasOf } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
-import { clusterCopyName, newClusterCopy, ownerLabelValue } from "./part.ts";
 import { PlacementError, placementOf, placementTextMax, weightsAnnotation } from "./placement.ts";
-import type { ClusterInfo } from "./standing.ts";
-import { syncedAnnotation } from "./synced.ts";
 
 const strategy = deploymentStrategy;
 const nowMs = Date.UTC(2026, 0, 1);
-const patience = { graceMs: 60_000, settleMs: 0 };
+const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
 
 const target = (name: string, more: Partial<ClusterInfo> = {}): ClusterInfo => ({
   name,
@@ -25,7 +25,7 @@ const target = (name: string, more: Partial<ClusterInfo> = {}): ClusterInfo => (
   ...more,
 });
 
-function whole(replicas: number, metadata: object = {}): Deployment {
+function workload(replicas: number, metadata: object = {}): Deployment {
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -34,7 +34,7 @@ function whole(replicas: number, metadata: object = {}): Deployment {
   };
 }
 
-function part(
+function copy(
   parent: Deployment,
   cluster: string,
   replicas: number,
@@ -46,7 +46,7 @@ function part(
     parent,
     cluster,
     share: { replicas },
-    askedReplicas: replicasOf(parent),
+    desiredReplicas: replicasOf(parent),
   });
   return {
     apiVersion: "apps/v1",
@@ -65,10 +65,10 @@ function part(
 const decided = (input: Pick<DecideInput, "parent"> & Partial<DecideInput>) => {
   const decision = decide({
     strategy,
-    parts: [],
+    copies: [],
     takenNames: new Set(),
     targets: [],
-    patience,
+    gracePeriods,
     nowMs,
     ...input,
   });
@@ -83,105 +83,111 @@ const progressing = (reason: string, status: "True" | "False" = "True") => ({
   ],
 });
 
-describe("the status of a whole", () => {
-  it("says what to do when there are no clusters", () => {
-    const found = said({ parent: whole(3) }, "Progressing");
+describe("status of a workload", () => {
+  it("the status says what to do when no clusters exist", () => {
+    const found = said({ parent: workload(3) }, "Progressing");
     assert.equal(found?.status, "False");
-    assert.equal(found?.reason, "NoRegisteredClusters");
-    assert.match(found?.message ?? "", /SyncTarget/);
-    const { status } = decided({ parent: whole(3) });
+    assert.equal(found?.reason, "Unschedulable");
+    assert.match(
+      found?.message ?? "",
+      /no clusters are registered; register one with a SyncTarget/,
+    );
+    const { status } = decided({ parent: workload(3) });
     assert.equal(status.unavailableReplicas, 3);
     assert.equal(status.observedGeneration, 1);
   });
 
-  it("names the cluster that fails, with the reason that the cluster gives", () => {
-    const parent = whole(4);
-    const parts = [
-      part(parent, "east", 2, progressing("NewReplicaSetAvailable")),
-      part(parent, "west", 2, progressing("ProgressDeadlineExceeded", "False")),
+  it("the status names the cluster that fails, with the reason that the cluster reports", () => {
+    const parent = workload(4);
+    const copies = [
+      copy(parent, "east", 2, progressing("NewReplicaSetAvailable")),
+      copy(parent, "west", 2, progressing("ProgressDeadlineExceeded", "False")),
     ];
-    const found = said({ parent, parts, targets: [target("east"), target("west")] }, "Progressing");
+    const found = said(
+      { parent, copies, targets: [target("east"), target("west")] },
+      "Progressing",
+    );
     assert.equal(found?.status, "False");
     assert.equal(found?.reason, "ProgressDeadlineExceeded");
     assert.match(found?.message ?? "", /^west: so it is/);
   });
 
-  it("says what the syncer could not do", () => {
-    const parent = whole(2);
+  it("the status reports sync errors", () => {
+    const parent = workload(2);
     const trouble = JSON.stringify({ reason: "Forbidden", message: "may not create" });
-    const notes = { [syncedAnnotation("east")]: trouble };
-    const parts = [part(parent, "east", 2, {}, notes)];
-    const found = said({ parent, parts, targets: [target("east")] }, "Progressing");
+    const notes = { [syncErrorAnnotation("east")]: trouble };
+    const copies = [copy(parent, "east", 2, {}, notes)];
+    const found = said({ parent, copies, targets: [target("east")] }, "Progressing");
     assert.equal(found?.reason, "Forbidden");
     assert.equal(found?.message, "east: may not create");
   });
 
-  it("is available while a part only starts, if enough is available elsewhere", () => {
-    const parent = whole(4);
-    const parts = [part(parent, "east", 4, { availableReplicas: 4 }), part(parent, "west", 2)];
-    const input = { parent, parts, targets: [target("east"), target("west")] };
+  it("a workload is available while one copy is starting, if enough replicas are available elsewhere", () => {
+    const parent = workload(4);
+    const copies = [copy(parent, "east", 4, { availableReplicas: 4 }), copy(parent, "west", 2)];
+    const input = { parent, copies, targets: [target("east"), target("west")] };
     assert.equal(said(input, "Available")?.status, "True");
-    assert.equal(said(input, "Placed")?.reason, "Moving");
+    assert.equal(said(input, "Scheduled")?.reason, "Migrating");
   });
 
-  it("observes a generation when all parts have it and their clusters have observed it", () => {
-    const parent = { ...whole(4, { generation: 7 }), status: { observedGeneration: 6 } };
+  it("a generation is observed when all copies have it and their clusters have observed it", () => {
+    const parent = { ...workload(4, { generation: 7 }), status: { observedGeneration: 6 } };
     const targets = [target("east"), target("west")];
-    const [east, west] = [part(parent, "east", 2), part(parent, "west", 2)];
-    const observed = (...parts: Deployment[]) =>
-      decided({ parent, parts, targets }).status.observedGeneration;
+    const [east, west] = [copy(parent, "east", 2), copy(parent, "west", 2)];
+    const observed = (...copies: Deployment[]) =>
+      decided({ parent, copies, targets }).status.observedGeneration;
     assert.equal(observed(east, west), 7);
     assert.equal(observed(east, { ...west, status: { observedGeneration: 0 } }), 6);
     assert.equal(observed(east, { ...west, spec: { ...west.spec, template: {} } }), 6);
     assert.equal(observed(east), 6);
   });
 
-  it("counts nothing of a lost cluster, and is the same object when nothing changes", () => {
-    const parent = whole(2);
-    const parts = [
-      part(parent, "east", 2, { readyReplicas: 2, replicas: 2, availableReplicas: 2 }),
-      part(parent, "west", 1, { readyReplicas: 1, replicas: 1, availableReplicas: 1 }),
+  it("replicas of an Unreachable cluster count as 0, and an unchanged status is the identical object", () => {
+    const parent = workload(2);
+    const copies = [
+      copy(parent, "east", 2, { readyReplicas: 2, replicas: 2, availableReplicas: 2 }),
+      copy(parent, "west", 1, { readyReplicas: 1, replicas: 1, availableReplicas: 1 }),
     ];
     const targets = [target("east"), target("west", { isReady: false })];
-    const { status, happenings } = decided({ parent, parts, targets });
+    const { status, events } = decided({ parent, copies, targets });
     assert.equal(status.readyReplicas, 2);
-    assert.ok(happenings.some(({ reason }) => reason === "ClusterLost"));
-    const again = decided({ parent: { ...parent, status }, parts, targets });
+    assert.ok(events.some(({ reason }) => reason === "ClusterUnreachable"));
+    const again = decided({ parent: { ...parent, status }, copies, targets });
     assert.equal(again.status, status);
   });
 });
 
-describe("parts", () => {
-  it("have the parent's labels and annotations, but for those of the machinery", () => {
+describe("per-cluster objects", () => {
+  it("per-cluster objects have the parent's labels and annotations, except internal keys", () => {
     const annotations = {
       "example.io/team": "blue",
       "kubectl.kubernetes.io/last-applied-configuration": "{}",
       "deployment.kubernetes.io/revision": "3",
       "kcp.io/cluster": "root",
     };
-    const parent = whole(2, { labels: { app: "web" }, annotations });
+    const parent = workload(2, { labels: { app: "web" }, annotations });
     const [made] = decided({ parent, targets: [target("east")] }).creations;
     assert.deepEqual(made?.metadata.annotations, {
       "example.io/team": "blue",
-      "workloads.kcp.io/asked-replicas": "2",
+      "workload.kcp.io/desired-replicas": "2",
     });
     assert.deepEqual(made?.metadata.labels, {
       app: "web",
-      "workloads.kcp.io/cluster": "east",
-      "kcp.io/owned-by": "web",
+      "workload.kcp.io/cluster": "east",
+      "workload.kcp.io/owned-by": "web",
     });
   });
 
-  it("keep what the syncer wrote on them, and lose what the parent no longer has", () => {
-    const parent = whole(2);
-    const notes = { "synced.workload.kcp.io/east": "{}", "example.io/old": "yes" };
-    const parts = [part(parent, "east", 2, {}, notes)];
-    const [updated] = decided({ parent, parts, targets: [target("east")] }).updates;
-    assert.equal(updated?.metadata.annotations?.["synced.workload.kcp.io/east"], "{}");
+  it("per-cluster objects keep the syncer's annotations, and lose those that the parent no longer has", () => {
+    const parent = workload(2);
+    const notes = { "sync-error.workload.kcp.io/east": "{}", "example.io/old": "yes" };
+    const copies = [copy(parent, "east", 2, {}, notes)];
+    const [updated] = decided({ parent, copies, targets: [target("east")] }).updates;
+    assert.equal(updated?.metadata.annotations?.["sync-error.workload.kcp.io/east"], "{}");
     assert.equal(updated?.metadata.annotations?.["example.io/old"], undefined);
   });
 
-  it("have names and labels that fit, however long the parent's name is", () => {
+  it("names and labels of per-cluster objects fit their limits, for any length of the parent's name", () => {
     const fits = "a".repeat(253 - "--east".length);
     assert.equal(clusterCopyName(fits, "east"), `${fits}--east`);
     assert.equal(clusterCopyName(`${fits}b`, "east").length, 253);
@@ -190,8 +196,8 @@ describe("parts", () => {
     assert.equal(ownerLabelValue("a".repeat(64)).length, 63);
   });
 
-  it("are made of nothing that does not look like a Deployment", () => {
-    const { apiVersion, kind, metadata } = whole(1);
+  it("an object without the shape of a Deployment gets no per-cluster objects", () => {
+    const { apiVersion, kind, metadata } = workload(1);
     for (const spec of [
       undefined,
       "text",
@@ -208,10 +214,10 @@ describe("parts", () => {
   });
 });
 
-describe("placement", () => {
+describe("placement annotations", () => {
   const weights = (text: string) => placementOf({ [weightsAnnotation]: text }).weights;
 
-  it("reads weights up to the limit, and refuses what lies beyond", () => {
+  it("weights are parsed up to the limit, and rejected beyond it", () => {
     assert.deepEqual(
       [...weights(" east = 3, west=0,")],
       [
@@ -227,9 +233,9 @@ describe("placement", () => {
     assert.throws(() => weights(" ".repeat(placementTextMax + 1)), PlacementError);
   });
 
-  it("selects clusters by their labels", () => {
-    const parent = whole(4, {
-      annotations: { "workloads.kcp.io/cluster-selector": "region in (us)" },
+  it("a cluster selector selects clusters by their labels", () => {
+    const parent = workload(4, {
+      annotations: { "workload.kcp.io/cluster-selector": "region in (us)" },
     });
     const targets = [target("east", { labels: { region: "us" } }), target("paris")];
     const { creations } = decided({ parent, targets });

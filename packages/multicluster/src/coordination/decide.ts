@@ -1,7 +1,8 @@
 /**
- * What to do about one whole, from all there is to know about it: its parts, the clusters, and the time. Pure; the coordinator does it.
+ * The decision about one workload, from its per-cluster objects, the clusters and the time. Pure;
+ * the coordinator carries it out.
  *
- * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
+ * Each decision starts from the complete state, so neither missed changes nor their order matter.
  */
 import { createHash } from "node:crypto";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
@@ -17,6 +18,7 @@ import {
   evictAnnotation,
   isFenceable,
   softFinalizersOf,
+  syncErrorAnnotation,
   unreachableSinceAnnotation,
   volumeGateAnnotation,
 } from "../api/index.ts";
@@ -24,6 +26,7 @@ import {
   type ClusterSchedulingResult,
   type ExistingWorkload,
   filterAndScore,
+  inFlightAnnotation,
   type LocationLimits,
   type Policy,
   type ReplicaLimit,
@@ -33,29 +36,13 @@ import {
   schedulableWorkloadOf,
   type Usage,
 } from "../scheduling/index.ts";
-import { fencedAtMs } from "./fencing.ts";
-import type { CopyStatus } from "./fold-parts.ts";
-import { placementEvents, rolloutEvents } from "./happenings.ts";
-import { isSurplus } from "./kept-places.ts";
-import { readMoveRecord } from "./move-record.ts";
-import { nextPlacementHistory } from "./new-history.ts";
-import { placeInSingleCluster, type SingleClusterPlacement } from "./one-cluster.ts";
 import {
   clusterCopyName,
   desiredReplicasAnnotation,
   managedAnnotation,
   newClusterCopy,
   updatedClusterCopy,
-} from "./part.ts";
-import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { readPlacementHistory, shareIn } from "./placement-history.ts";
-import type { ClusterCopy, ClusterShare, Plan, PlanInput } from "./plan-moves.ts";
-import { podTemplateOf } from "./pod-template.ts";
-import { withinSharedLimits } from "./quotas.ts";
-import { rolloutUnavailableOf } from "./rolling/part-view.ts";
-import type { RolloutPlan } from "./rolling/roll-out.ts";
-import { workloadRollout } from "./rolling/whole-roll-out.ts";
-import { budgetOf, failoverStrategyAnnotation } from "./rollout.ts";
+} from "./cluster-copy.ts";
 import {
   type ClusterEvaluation,
   type ClusterInfo,
@@ -63,170 +50,205 @@ import {
   earliest,
   evaluateCluster,
   type GracePeriods,
-} from "./standing.ts";
+} from "./cluster-state.ts";
+import { fencedAtMs } from "./fencing.ts";
+import { inFlightAfter, inFlightAnnotations } from "./in-flight.ts";
+import { readMoveRecord } from "./move-record.ts";
+import { nextPlacementHistory } from "./next-placement-history.ts";
+import { type Placement, PlacementError, placementOf } from "./placement.ts";
+import { placementEvents, rolloutEvents, scalingEvents } from "./placement-events.ts";
+import { placementHistoryAnnotation, readPlacementHistory, shareIn } from "./placement-history.ts";
+import type { ClusterCopy, ClusterShare, Plan, PlanInput } from "./plan-moves.ts";
+import { podTemplateOf } from "./pod-template.ts";
+import { isSurplus } from "./retained-replicas.ts";
+import { rolloutUnavailableOf } from "./rollout/copy-rollout-view.ts";
+import type { RolloutPlan } from "./rollout/plan-rollout.ts";
+import { workloadRollout } from "./rollout/workload-rollout.ts";
+import { budgetOf, failoverStrategyAnnotation } from "./rollout-policy.ts";
+import { scheduledResultOf } from "./scheduled-condition.ts";
+import { withinSharedLimits } from "./shared-limits.ts";
+import { placeInSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
+import type { CopyStatus } from "./status-aggregation.ts";
 import type { Strategy } from "./strategy.ts";
-import { syncedAnnotation } from "./synced.ts";
-import { inFlightAfter, inFlightAnnotations } from "./under-way.ts";
-import { scheduledResultOf } from "./verdict.ts";
 import type { Workload } from "./workload.ts";
 
 export interface DecideInput {
   readonly strategy: Strategy;
   readonly parent: Workload;
-  /** Those that belong to the parent. */
-  readonly parts: readonly Workload[];
-  /** Why what is asked for cannot be done: said, and nothing else. */
+  /** The per-cluster objects that belong to the parent. */
+  readonly copies: readonly Workload[];
+  /**
+   * The reason why the request cannot be carried out: the decision writes it to the status, and
+   * changes nothing else.
+   */
   readonly problem?: string;
-  /** What the strategy's relations brought. */
+  /** The objects that the strategy's relations found. */
   readonly related?: readonly Workload[];
-  /** Names of parts that other objects have. */
+  /** Names of per-cluster objects that are in use by foreign objects. */
   readonly takenNames: ReadonlySet<string>;
   readonly targets: readonly ClusterInfo[];
-  readonly patience: GracePeriods;
+  readonly gracePeriods: GracePeriods;
   readonly nowMs: number;
-  readonly surroundings?: SchedulingContext | undefined;
+  readonly scheduling?: SchedulingContext | undefined;
 }
 
-/** What else decides where it may go; all clusters, evenly, if it is left out. */
+/**
+ * Policies and limits that restrict the clusters; without them, replicas are distributed evenly
+ * over all clusters.
+ */
 export interface SchedulingContext {
   readonly policy?: Policy | undefined;
-  readonly allowances?: readonly LocationLimits[] | undefined;
+  readonly locationLimits?: readonly LocationLimits[] | undefined;
   readonly usage?: Usage | undefined;
-  readonly neighbours?: readonly ExistingWorkload[] | undefined;
+  readonly existingWorkloads?: readonly ExistingWorkload[] | undefined;
 }
 
 export interface Decision {
   readonly creations: readonly ObjectInput<Workload>[];
-  /** More replicas, or anything but replicas. */
+  /** Updates that scale up, or change anything but replicas. */
   readonly updates: readonly Workload[];
-  /** Fewer replicas. Only behind the other writes. */
-  readonly cuts: readonly Workload[];
+  /** Updates that scale down. The coordinator writes them after all other writes. */
+  readonly scaleDowns: readonly Workload[];
   readonly removals: readonly Workload[];
-  /** Clusters that were lost just now. */
-  readonly lost: readonly string[];
-  /** The parent's. The very one that it has when nothing changes. */
+  /** Clusters that became Unreachable in this decision. */
+  readonly unreachableClusters: readonly string[];
+  /** The parent's status; the identical object when nothing changes. */
   readonly status: object;
-  readonly happenings: readonly EventInput[];
-  /** When to look again though nothing has changed. */
-  readonly wakeAtMs: number | undefined;
-  /** To be written on the whole before its parts are touched. */
+  /** To be recorded when all is written. */
+  readonly events: readonly EventInput[];
+  /** By the name of a copy that is written: to be recorded when that write has succeeded. */
+  readonly scalingEvents?: ReadonlyMap<string, EventInput>;
+  /** The time of the next reconcile if nothing changes until then. */
+  readonly requeueAtMs: number | undefined;
+  /** Annotations to write on the workload before its per-cluster objects are written. */
   readonly annotations?: StringMap;
-  /** Annotations to be taken off it, likewise. */
-  readonly obsolete?: readonly string[];
-  /** What the whole scales is to have so many. */
+  /** Annotations to remove from the workload before its per-cluster objects are written. */
+  readonly removedAnnotations?: readonly string[];
+  /** The new replica count of the workload's scale target. */
   readonly scale?: { readonly name: string; readonly replicas: number };
-  /** The whole is to be deleted: it said for how long it wanted to be kept. */
+  /** The workload's time to live after it finished has passed: the coordinator deletes it. */
   readonly isExpired?: boolean;
-  /** Where it leads, and why. */
-  readonly places: readonly EvaluatedCluster[];
+  /** The clusters of this decision, with the reasons. */
+  readonly clusters: readonly EvaluatedCluster[];
   readonly plan: Plan;
-  /** How far what its Pods are made from is brought to the clusters; undefined where that is at once. */
-  readonly rollOut?: RolloutPlan | undefined;
-  readonly assessment: SchedulingResult;
-  /** How many there may be in all clusters together; undefined: as many as are asked for. */
-  readonly total?: ReplicaLimit | undefined;
-  /** What its history of placement is to be; undefined: as it is. */
+  /**
+   * The progress of the Pod template's rollout over the clusters; undefined for a Recreate rollout.
+   */
+  readonly rollout?: RolloutPlan | undefined;
+  readonly schedulingResult: SchedulingResult;
+  /** The limit on replicas over all clusters; undefined without a limit. */
+  readonly totalLimit?: ReplicaLimit | undefined;
+  /** The new value of the placement history; undefined when it stays as it is. */
   readonly placementHistory?: string | undefined;
 }
 
-/** A cluster that has a part, could have one, or both. */
+/** A cluster that has a copy of the workload, or could have one, or both. */
 export interface EvaluatedCluster {
   readonly name: string;
-  readonly judgement: ClusterEvaluation;
-  /** What the scheduler says; nothing about a cluster that is not registered. */
-  readonly prospect: ClusterSchedulingResult | undefined;
+  readonly evaluation: ClusterEvaluation;
+  /** The scheduling result of the cluster; undefined for an Unregistered cluster. */
+  readonly schedulingResult: ClusterSchedulingResult | undefined;
   readonly object: Workload | undefined;
-  readonly member: ClusterShare;
+  readonly share: ClusterShare;
 }
 
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
   const { places: open, assessment, total, problem, placement } = evaluateClusters(input);
   const { annotations } = parent.metadata;
-  const { places, takeover } = placeInSingleCluster(open, annotations, withEviction);
-  const replicas = strategy.asked(parent);
-  const asked = Math.max(...places.map(({ object }) => desiredReplicasOf(object)), replicas);
-  const members = places.map(({ member }) => member);
-  const { maxSkews } = assessment;
-  const scaledDownBy = asked - replicas;
-  const bounds = { placeable: total?.replicas, maxSkews };
-  // A share of what is asked for may be all that may be there.
-  const placeable = Math.min(replicas, total?.replicas ?? replicas);
-  const moving = { ...rolloutBudgetOf(placement, placeable), nowMs, of: requestHashOf(parent) };
-  const wish = { replicas, members, scaledDownBy, takeover };
-  const plan = strategy.plan({ ...wish, ...bounds, ...moving }, parent);
-  const isHeld = problem !== undefined && input.parts.length > 0;
-  const steps = { ...(isHeld ? unchangedPlan(places) : plan), takeover };
+  const { clusters, migration } = placeInSingleCluster(open, annotations, withEviction);
+  const replicas = strategy.desiredReplicas(parent);
+  const requested = Math.max(...clusters.map(({ object }) => desiredReplicasOf(object)), replicas);
+  const shares = clusters.map(({ share }) => share);
+  const scaledDownBy = requested - replicas;
+  const limits = { maxTotal: total?.replicas, maxSkews: assessment.maxSkews };
+  // The shared limits may permit fewer replicas than the workload requests.
+  const maxTotal = Math.min(replicas, total?.replicas ?? replicas);
+  const moving = {
+    ...rolloutBudgetOf(placement, maxTotal),
+    nowMs,
+    requestHash: requestHashOf(parent),
+  };
+  const request = { replicas, clusters: shares, scaledDownBy, migration };
+  const plan = strategy.plan({ ...request, ...limits, ...moving }, parent);
+  const isDisruptionBlocked = problem !== undefined && input.copies.length > 0;
+  const steps = { ...(isDisruptionBlocked ? unchangedPlan(clusters) : plan), migration };
   const { budget } = moving;
-  const { unplaced } = plan;
-  const pacing = { rollout: placement?.rollout, budget, unplaced, isHeld, nowMs };
-  const rollOut = workloadRollout({ strategy, parent, places, steps, ...pacing });
-  const writes = writesOf(input, places, { ...steps, rollOut });
-  const verdict = scheduledResultOf({
+  const { unscheduled } = plan;
+  const pacing = { rollout: placement?.rollout, budget, unscheduled, isDisruptionBlocked, nowMs };
+  const rollOut = workloadRollout({ strategy, parent, clusters, steps, ...pacing });
+  const writes = writesOf(input, clusters, { ...steps, rollOut });
+  const scheduled = scheduledResultOf({
     replicas,
-    places,
+    clusters,
     plan,
-    total,
+    totalLimit: total,
     takenNames,
     problem,
-    rollOut,
+    rollout: rollOut,
   });
-  const { creations, updates, cuts, removals } = writes;
-  const isWriting = creations.length + updates.length + cuts.length + removals.length > 0;
-  const status = strategy.fold({
+  const { creations, updates, scaleDowns, removals } = writes;
+  const isWriting = creations.length + updates.length + scaleDowns.length + removals.length > 0;
+  const status = strategy.aggregateStatus({
     strategy,
     parent,
-    parts: places.flatMap((place) => copyStatusOf(place, rollOut)),
-    rollOut,
-    verdict,
+    copies: clusters.flatMap((evaluated) => copyStatusOf(evaluated, rollOut)),
+    rollout: rollOut,
+    scheduled,
     isWriting,
     nowMs,
   });
-  const said = readInFlight(annotations);
-  const underWay = inFlightAfter({
-    said,
-    places,
+  const recorded = readInFlight(annotations);
+  const inFlight = inFlightAfter({
+    recorded,
+    clusters,
     plan,
-    placeable,
+    maxTotal,
     ...resourceDemandOf(input, assessment),
   });
   return {
     ...writes,
-    ...(isHeld ? {} : inFlightAnnotations(underWay, said, isWriting)),
+    ...(isDisruptionBlocked ? {} : inFlightAnnotations(inFlight, recorded, isWriting)),
     status,
-    happenings: [...placementEvents(input, places, writes), ...rolloutEvents(places, rollOut)],
-    wakeAtMs: earliest(
-      plan.wakeAtMs,
-      rollOut?.wakeAtMs,
-      ...places.map(({ judgement: { untilMs } }) => untilMs),
+    events: [...placementEvents(clusters, writes), ...rolloutEvents(clusters, rollOut)],
+    scalingEvents: scalingEvents(input, clusters, writes),
+    requeueAtMs: earliest(
+      plan.requeueAtMs,
+      rollOut?.requeueAtMs,
+      ...clusters.map(({ evaluation: { untilMs } }) => untilMs),
     ),
-    places,
+    clusters,
     plan,
-    rollOut,
-    assessment,
-    total,
-    // What is there twice while nothing may move is not what was decided.
+    rollout: rollOut,
+    schedulingResult: assessment,
+    totalLimit: total,
+    // Replicas that exist twice while moves are paused are no decision: the history omits them.
     placementHistory:
-      isHeld || (budget?.isPaused === true && exceedsTotal(input, plan, placeable))
+      isDisruptionBlocked || (budget?.isPaused === true && exceedsTotal(input, plan, maxTotal))
         ? undefined
-        : nextPlacementHistory(input, { places, plan, underWay }),
+        : nextPlacementHistory(input, { clusters, plan, inFlight }),
   };
 }
 
-/** What it takes of the clusters it is in, and whether anybody bounds that. */
+/**
+ * The resources that the workload requests in its clusters, and whether any limit applies to them.
+ */
 function resourceDemandOf({ strategy, parent }: DecideInput, { quotas }: SchedulingResult) {
-  const { sharing } = strategy;
+  const { replicaScheduling } = strategy;
   const { requests } = schedulableOf(strategy, parent);
-  const isBounded = quotas.length > 0 && requests.size > 0 && sharing !== "duplicate";
-  return { requests, isBounded, isNumbered: sharing === "ordinal" };
+  const isLimited = quotas.length > 0 && requests.size > 0 && replicaScheduling !== "Duplicated";
+  return { requests, isLimited, isOrdinal: replicaScheduling === "Ordinal" };
 }
 
-/** Copies are in as many clusters as they are. */
-function exceedsTotal({ strategy }: DecideInput, plan: Plan, placeable: number): boolean {
-  return strategy.sharing !== "duplicate" && isSurplus(plan, placeable);
+/** A duplicated workload has a copy in every cluster, so its copies never exceed the total. */
+function exceedsTotal({ strategy }: DecideInput, plan: Plan, maxTotal: number): boolean {
+  return strategy.replicaScheduling !== "Duplicated" && isSurplus(plan, maxTotal);
 }
 
-/** The clusters as they stand for this whole; and why what its author says about them cannot be read. */
+/**
+ * The evaluated clusters for this workload; and the reason why its placement annotations cannot be
+ * parsed.
+ */
 export function evaluateClusters(input: DecideInput): {
   readonly places: readonly EvaluatedCluster[];
   readonly assessment: SchedulingResult;
@@ -234,29 +256,44 @@ export function evaluateClusters(input: DecideInput): {
   readonly problem: string | undefined;
   readonly placement: Placement | undefined;
 } {
-  const placement = readPlacement(input.parent, input.surroundings?.policy);
+  const placement = readPlacement(input.parent, input.scheduling?.policy);
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
   const assessment = schedulingResultOf(input, wish);
   const found = evaluatedClustersOf(input, wish, assessment);
-  const { places, total } = withinSharedLimits(found, assessment, input, wish);
+  const { clusters: places, totalLimit: total } = withinSharedLimits(
+    found,
+    assessment,
+    input,
+    wish,
+  );
   const problem = input.problem ?? (isRead ? undefined : placement.message);
   return { places, assessment, total, problem, placement: wish };
 }
 
 function copyStatusOf(
-  { name, object, judgement, member }: EvaluatedCluster,
-  rollOut: RolloutPlan | undefined,
+  { name, object, evaluation, share }: EvaluatedCluster,
+  rollout: RolloutPlan | undefined,
 ): readonly CopyStatus[] {
   if (object === undefined) return [];
-  const { standing } = judgement;
-  const trouble = stringMember(object.metadata.annotations, syncedAnnotation(name));
-  const isLeftAlone = member.part?.isPinned === true || member.part?.isGoing === true;
-  const isKnown = standing !== "lost" && standing !== "gone";
-  const roll = rollOut?.parts.get(name);
-  const isBehind = roll?.isBehind === true;
-  const isPaced = roll?.isRolling === true;
-  return [{ cluster: name, object, isKnown, isLeftAlone, trouble, isBehind, isPaced }];
+  const { state } = evaluation;
+  const syncError = stringMember(object.metadata.annotations, syncErrorAnnotation(name));
+  const isUnmanaged = share.copy?.isUnmanaged === true || share.copy?.isDeleting === true;
+  const isReachable = state !== "Unreachable" && state !== "Unregistered";
+  const roll = rollout?.copies.get(name);
+  const isOutdated = roll?.isOutdated === true;
+  const isRollingOut = roll?.isRolling === true;
+  return [
+    {
+      cluster: name,
+      object,
+      isReachable,
+      isUnmanaged,
+      syncError,
+      isOutdated,
+      isRollingOut,
+    },
+  ];
 }
 
 function readPlacement(
@@ -279,74 +316,88 @@ function rolloutBudgetOf(
   return { budget: budgetOf(placement.rollout, placement.failover, replicas) };
 }
 
-/** Whether it may run once at most. What cannot be read stays as it was said to be. */
-export function isStopBeforeStart(whole: Workload, policy: Policy | undefined): boolean {
-  const placement = readPlacement(whole, policy);
-  if (!(placement instanceof PlacementError)) return placement.failover.atMostOne === true;
-  return stringMember(whole.metadata.annotations, failoverStrategyAnnotation) === "true";
+/**
+ * Whether the workload has the StopBeforeStart strategy. Annotations that cannot be parsed leave
+ * the strategy as it was.
+ */
+export function isStopBeforeStart(workload: Workload, policy: Policy | undefined): boolean {
+  const placement = readPlacement(workload, policy);
+  if (!(placement instanceof PlacementError))
+    return placement.failover.strategy === "StopBeforeStart";
+  return (
+    stringMember(workload.metadata.annotations, failoverStrategyAnnotation) === "StopBeforeStart"
+  );
 }
 
-/** What is asked for, in short: what was given up is tried again when it changes. */
+/** A hash of the request: a move that was rolled back is retried when the hash changes. */
 function requestHashOf({ metadata: { generation = 0, annotations } }: Workload): string {
   const wishes = Object.entries(annotations ?? {}).filter(([name]) => isPlacementAnnotation(name));
   const text = JSON.stringify([generation, wishes.sort()]);
   return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }
 
+/** Users' annotations; the coordinator's own records of a decision are not part of the request. */
 function isPlacementAnnotation(annotation: string): boolean {
-  return annotation.startsWith("workloads.kcp.io/");
+  return (
+    annotation.startsWith("workload.kcp.io/") &&
+    annotation !== inFlightAnnotation &&
+    annotation !== placementHistoryAnnotation
+  );
 }
 
-function schedulingResultOf(input: DecideInput, wish: Placement | undefined): SchedulingResult {
-  const { strategy, parent, targets, surroundings = {} } = input;
+function schedulingResultOf(
+  input: DecideInput,
+  preferences: Placement | undefined,
+): SchedulingResult {
+  const { strategy, parent, targets, scheduling = {} } = input;
   const byCluster = copiesByCluster(input);
   return filterAndScore({
-    ...surroundings,
+    ...scheduling,
     workload: schedulableOf(strategy, parent),
     candidates: targets,
-    wish,
-    asked: strategy.asked(parent),
-    present: (cluster) => {
-      const part = byCluster.get(cluster);
-      if (part === undefined) return { replicas: 0, available: 0 };
+    preferences,
+    desiredReplicas: strategy.desiredReplicas(parent),
+    currentReplicas: (cluster) => {
+      const copy = byCluster.get(cluster);
+      if (copy === undefined) return { replicas: 0, available: 0 };
       return {
-        replicas: strategy.shareOf(part).replicas,
-        available: strategy.report(part).available,
+        replicas: strategy.shareOf(copy).replicas,
+        available: strategy.statusReportOf(copy).available,
       };
     },
   });
 }
 
-/** A whole as the scheduler sees it. */
-export function schedulableOf(strategy: Strategy, whole: Workload): Schedulable {
-  return schedulableWorkloadOf(whole, {
-    resource: formatGroupResource(strategy.parts),
-    template: podTemplateOf(strategy.wholes, whole),
+/** The workload as the scheduler's input. */
+export function schedulableOf(strategy: Strategy, workload: Workload): Schedulable {
+  return schedulableWorkloadOf(workload, {
+    resource: formatGroupResource(strategy.copies),
+    template: podTemplateOf(strategy.workloads, workload),
   });
 }
 
-function copiesByCluster({ parts }: DecideInput): ReadonlyMap<string, Workload> {
+function copiesByCluster({ copies }: DecideInput): ReadonlyMap<string, Workload> {
   const byCluster = new Map<string, Workload>();
-  for (const part of parts) byCluster.set(assignedCluster(part.metadata.labels) ?? "", part);
+  for (const copy of copies) byCluster.set(assignedCluster(copy.metadata.labels) ?? "", copy);
   return byCluster;
 }
 
 function evaluatedClustersOf(
   input: DecideInput,
   placement: Placement | undefined,
-  { prospects }: SchedulingResult,
+  { clusters }: SchedulingResult,
 ): readonly EvaluatedCluster[] {
-  const { strategy, parent, targets, takenNames, patience, nowMs } = input;
+  const { strategy, parent, targets, takenNames, gracePeriods, nowMs } = input;
   const byCluster = copiesByCluster(input);
   const byName = new Map(targets.map((target) => [target.name, target]));
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
   const places: EvaluatedCluster[] = [];
   const [last] = readPlacementHistory(parent.metadata.annotations);
-  // There may be hundreds of clusters, and thousands of wholes.
-  const resource = formatGroupResource(strategy.parts);
-  const waited = gracePeriodsOf(placement, patience);
-  const isAtMostOne = placement?.failover.atMostOne === true;
-  const isStopped = isAtMostOne && isFenceable(strategy.parts);
+  // Computed once: there may be hundreds of clusters and thousands of workloads.
+  const resource = formatGroupResource(strategy.copies);
+  const waited = gracePeriodsOf(placement, gracePeriods);
+  const isAtMostOne = placement?.failover.strategy === "StopBeforeStart";
+  const isStopped = isAtMostOne && isFenceable(strategy.copies);
   const isTaken = (name: string) =>
     takenNames.size > 0 && takenNames.has(clusterCopyName(parent.metadata.name, name));
   for (const name of [...names].sort()) {
@@ -355,131 +406,145 @@ function evaluatedClustersOf(
     if (object === undefined && isTaken(name)) continue;
     const registered = target && clusterInfoForKind(target, resource);
     const judged = evaluateCluster(drainTurnOf(registered, input), nowMs, waited);
-    const prospect = prospects.get(name);
-    const permission = withSchedulingResult(judged, prospect);
-    const fence = isStopped ? fencedAtMs(target, parent, strategy.wholes) : undefined;
-    const judgement = fence === undefined ? permission : withFenceTime(permission, fence, nowMs);
-    const member: ClusterShare = {
+    const schedulingResult = clusters.get(name);
+    const permission = withSchedulingResult(judged, schedulingResult);
+    const fence = isStopped ? fencedAtMs(target, parent, strategy.workloads) : undefined;
+    const evaluation = fence === undefined ? permission : withFenceTime(permission, fence, nowMs);
+    const share: ClusterShare = {
       name,
-      standing: judgement.standing,
-      isLeaving: judgement.isLeaving,
-      isTrusted: judgement.isTrusted,
-      weight: prospect?.weight,
+      state: evaluation.state,
+      isDraining: evaluation.isDraining,
+      isTrusted: evaluation.isTrusted,
+      weight: schedulingResult?.weight,
       capacity: placement?.capacity.get(name),
-      room: prospect?.room?.replicas,
-      domains: prospect?.domains,
-      kept: shareIn(last?.kept, name),
-      mayReturn: permission !== judged && !judged.isLeaving,
+      maxReplicas: schedulingResult?.maxReplicas?.replicas,
+      domains: schedulingResult?.domains,
+      retained: shareIn(last?.retained, name),
+      mayMoveBack: permission !== judged && !judged.isDraining,
       isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
-      part: object === undefined ? undefined : clusterCopyOf(object, strategy, name),
+      copy: object === undefined ? undefined : clusterCopyOf(object, strategy, name),
     };
-    places.push({ name, judgement, prospect, object, member });
+    places.push({ name, evaluation, schedulingResult, object, share });
   }
   return places;
 }
 
-/** Looked at again when the fence is up. */
+/** Requeues the workload for the time at which fencing is complete. */
 function withFenceTime(
-  judgement: ClusterEvaluation,
+  clusterEvaluation: ClusterEvaluation,
   fenceMs: number,
   nowMs: number,
 ): ClusterEvaluation {
-  if (fenceMs <= nowMs) return judgement;
-  return { ...judgement, untilMs: earliest(judgement.untilMs, fenceMs) };
+  if (fenceMs <= nowMs) return clusterEvaluation;
+  return { ...clusterEvaluation, untilMs: earliest(clusterEvaluation.untilMs, fenceMs) };
 }
 
-/** As if its author had excluded it. */
-export function withEviction(place: EvaluatedCluster): EvaluatedCluster {
-  const judgement = excluded(place.judgement);
-  return { ...place, judgement, member: { ...place.member, ...judgement } };
+/** Evaluates the cluster as if the workload's author had excluded it. */
+export function withEviction(evaluatedCluster: EvaluatedCluster): EvaluatedCluster {
+  const evaluation = excluded(evaluatedCluster.evaluation);
+  return { ...evaluatedCluster, evaluation, share: { ...evaluatedCluster.share, ...evaluation } };
 }
 
-/** What the scheduler says is on top of how the cluster is. */
+/** The scheduler's filters apply in addition to the cluster state. */
 function withSchedulingResult(
-  judgement: ClusterEvaluation,
-  prospect: ClusterSchedulingResult | undefined,
+  clusterEvaluation: ClusterEvaluation,
+  result: ClusterSchedulingResult | undefined,
 ): ClusterEvaluation {
-  if (prospect === undefined) return judgement;
-  if (prospect.expelled.length > 0) return excluded(judgement);
-  const isOpen = judgement.standing === "accepting" || judgement.standing === "settling";
-  return isOpen && prospect.refused.length > 0 ? { ...judgement, standing: "cordoned" } : judgement;
+  if (result === undefined) return clusterEvaluation;
+  if (result.evictionReasons.length > 0) return excluded(clusterEvaluation);
+  const isOpen = clusterEvaluation.state === "Ready" || clusterEvaluation.state === "Recovering";
+  return isOpen && result.filterReasons.length > 0
+    ? { ...clusterEvaluation, state: "Cordoned" }
+    : clusterEvaluation;
 }
 
-/** Who wrote the object says how long a lost cluster is waited for. */
-function gracePeriodsOf(placement: Placement | undefined, patience: GracePeriods): GracePeriods {
+/** The workload's tolerationSeconds override the grace period of an Unreachable cluster. */
+function gracePeriodsOf(
+  placement: Placement | undefined,
+  gracePeriods: GracePeriods,
+): GracePeriods {
   const seconds = placement?.failover.tolerationSeconds;
-  return seconds === undefined ? patience : { ...patience, graceMs: seconds * 1000 };
+  return seconds === undefined
+    ? gracePeriods
+    : { ...gracePeriods, unreachableAfterMs: seconds * 1000 };
 }
 
-/** Of a cluster that is drained on a budget, parts leave when it is their turn. A Job may have several there: it is one workload, and leaves as such. */
+/**
+ * In a cluster that is drained on a budget, a per-cluster object leaves when the drain has selected
+ * it for eviction. A Job may have several objects there; they are one workload and leave together.
+ */
 function drainTurnOf(
   target: ClusterInfo | undefined,
-  { parts }: DecideInput,
+  { copies }: DecideInput,
 ): ClusterInfo | undefined {
-  if (target?.drain !== "inTurn") return target;
-  const isTurn = parts.some(
+  if (target?.drain !== "Budgeted") return target;
+  const isTurn = copies.some(
     ({ metadata: { labels, annotations } }) =>
       stringMember(annotations, evictAnnotation) === "true" &&
       assignedCluster(labels) === target.name,
   );
-  return isTurn ? { ...target, drain: "all" } : target;
+  return isTurn ? { ...target, drain: "All" } : target;
 }
 
-function excluded(judgement: ClusterEvaluation): ClusterEvaluation {
-  const { standing } = judgement;
-  const isSeen = standing !== "lost" && standing !== "wavering";
-  return { ...judgement, standing: isSeen ? "leaving" : standing, isLeaving: true };
+function excluded(clusterEvaluation: ClusterEvaluation): ClusterEvaluation {
+  const { state } = clusterEvaluation;
+  const isSeen = state !== "Unreachable" && state !== "NotReady";
+  return { ...clusterEvaluation, state: isSeen ? "Draining" : state, isDraining: true };
 }
 
 function clusterCopyOf(object: Workload, strategy: Strategy, cluster: string): ClusterCopy {
   const { metadata } = object;
-  const report = strategy.report(object);
+  const report = strategy.statusReportOf(object);
   const { isObserved } = report;
-  const isWhole = strategy.sharing === "duplicate";
+  const isWhole = strategy.replicaScheduling === "Duplicated";
   return {
     ...strategy.shareOf(object),
     ...report,
-    mayLose: rolloutUnavailableOf(strategy.rolling, object, { isObserved, isWhole }),
-    isGoing: metadata.deletionTimestamp !== undefined,
-    wasLost: stringMember(metadata.annotations, unreachableSinceAnnotation) !== undefined,
-    isPinned: stringMember(metadata.annotations, managedAnnotation) === "true",
-    isHeld: softFinalizersOf(metadata.annotations, cluster).length > 0,
+    rolloutUnavailable: rolloutUnavailableOf(strategy.rollout, object, { isObserved, isWhole }),
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    wasUnreachable: stringMember(metadata.annotations, unreachableSinceAnnotation) !== undefined,
+    isUnmanaged: stringMember(metadata.annotations, managedAnnotation) === "false",
+    isDisruptionBlocked: softFinalizersOf(metadata.annotations, cluster).length > 0,
     move: readMoveRecord(metadata.annotations),
-    isOpened: stringMember(metadata.annotations, volumeGateAnnotation(cluster)) !== undefined,
+    isVolumeGateOpen:
+      stringMember(metadata.annotations, volumeGateAnnotation(cluster)) !== undefined,
   };
 }
 
-function desiredReplicasOf(part: Workload | undefined): number {
-  const text = stringMember(part?.metadata.annotations, desiredReplicasAnnotation) ?? "";
+function desiredReplicasOf(copy: Workload | undefined): number {
+  const text = stringMember(copy?.metadata.annotations, desiredReplicasAnnotation) ?? "";
   return /^\d{1,10}$/.test(text) ? Number(text) : 0;
 }
 
-/** Everybody keeps what they have. */
-function unchangedPlan(places: readonly EvaluatedCluster[]): Pick<Plan, "next" | "records"> {
+/** A plan in which every cluster retains the replicas that it has. */
+function unchangedPlan(clusters: readonly EvaluatedCluster[]): Pick<Plan, "next" | "records"> {
   const next = new Map<string, number | "remove">();
-  for (const { name, member } of places) {
-    if (member.part !== undefined) next.set(name, member.part.replicas);
+  for (const { name, share } of clusters) {
+    if (share.copy !== undefined) next.set(name, share.copy.replicas);
   }
   return { next, records: new Map() };
 }
 
-export type Writes = Pick<Decision, "creations" | "updates" | "cuts" | "removals" | "lost">;
+export type Writes = Pick<
+  Decision,
+  "creations" | "updates" | "scaleDowns" | "removals" | "unreachableClusters"
+>;
 
 function writesOf(
-  { strategy, parent, nowMs, surroundings }: DecideInput,
-  places: readonly EvaluatedCluster[],
+  { strategy, parent, nowMs, scheduling }: DecideInput,
+  clusters: readonly EvaluatedCluster[],
   steps: Pick<Plan, "next" | "starts" | "records"> &
-    Pick<SingleClusterPlacement, "takeover"> & { readonly rollOut: RolloutPlan | undefined },
+    Pick<SingleClusterPlacement, "migration"> & { readonly rollOut: RolloutPlan | undefined },
 ): Writes {
-  const { next, starts, records, takeover, rollOut } = steps;
+  const { next, starts, records, migration, rollOut } = steps;
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
-  const cuts: Workload[] = [];
+  const scaleDowns: Workload[] = [];
   const removals: Workload[] = [];
-  const lost: string[] = [];
-  const askedReplicas = strategy.asked(parent);
-  const isAtMostOne = isStopBeforeStart(parent, surroundings?.policy);
-  for (const { name, judgement, object, member } of places) {
+  const unreachableClusters: string[] = [];
+  const desiredReplicas = strategy.desiredReplicas(parent);
+  const isAtMostOne = isStopBeforeStart(parent, scheduling?.policy);
+  for (const { name, evaluation, object, share: member } of clusters) {
     const wanted = next.get(name);
     if (wanted === undefined) continue;
     if (wanted === "remove") {
@@ -489,22 +554,34 @@ function writesOf(
     const start = starts?.get(name);
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
-    const takesOverFrom = takeover?.to === name ? takeover.from : undefined;
-    const place = { strategy, parent, cluster: name, share, askedReplicas, isAtMostOne };
-    const wish = { ...place, move, takesOverFrom };
+    const migrationSource = migration?.to === name ? migration.from : undefined;
+    const place = {
+      strategy,
+      parent,
+      cluster: name,
+      share,
+      desiredReplicas,
+      isStopBeforeStart: isAtMostOne,
+    };
+    const request = { ...place, move, migrationSource };
     if (object === undefined) {
-      creations.push(newClusterCopy({ ...wish, spec: rollOut?.made.get(name) }));
+      creations.push(newClusterCopy({ ...request, spec: rollOut?.appliedTemplates.get(name) }));
       continue;
     }
-    const { spec, record: roll } = rollOut?.parts.get(name) ?? {};
+    const { spec, record: rollout } = rollOut?.copies.get(name) ?? {};
     const since = stringMember(object.metadata.annotations, unreachableSinceAnnotation);
-    const isLost = judgement.standing === "lost";
-    if (isLost && since === undefined) lost.push(name);
-    const lostSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
-    const adjusted = updatedClusterCopy(object, { ...wish, lostSince, spec, roll });
+    const isLost = evaluation.state === "Unreachable";
+    if (isLost && since === undefined) unreachableClusters.push(name);
+    const unreachableSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
+    const adjusted = updatedClusterCopy(object, {
+      ...request,
+      unreachableSince,
+      spec,
+      rollout,
+    });
     if (adjusted === object) continue;
-    if (wanted < (member.part?.replicas ?? 0)) cuts.push(adjusted);
+    if (wanted < (member.copy?.replicas ?? 0)) scaleDowns.push(adjusted);
     else updates.push(adjusted);
   }
-  return { creations, updates, cuts, removals, lost };
+  return { creations, updates, scaleDowns, removals, unreachableClusters };
 }

@@ -1,34 +1,36 @@
-/** Deployments: replicas are divided, and moved make before break. */
+/**
+ * The strategy of Deployments: replicas are divided among clusters, and move with StartBeforeStop.
+ */
+import { aggregateDeploymentStatus } from "./aggregate-deployment-status.ts";
 import { asDeployment, deployments, replicasOf } from "./deployment.ts";
-import { aggregateDeploymentStatus } from "./fold-status.ts";
 import { planMoves } from "./plan-moves.ts";
 import { deploymentRevisions } from "./revisions.ts";
-import { deploymentRollout } from "./rolling/deployment-form.ts";
+import { deploymentRollout } from "./rollout/deployment-rollout.ts";
 import type { Strategy } from "./strategy.ts";
 import { conditionsOf, isObserved, statusCount } from "./workload.ts";
 
 export const deploymentStrategy: Strategy = {
   name: "deployments.apps",
-  sharing: "divide",
-  wholes: deployments,
-  parts: deployments,
-  history: deploymentRevisions,
+  replicaScheduling: "Divided",
+  workloads: deployments,
+  copies: deployments,
+  revisions: deploymentRevisions,
   accept: asDeployment,
-  acceptPart: asDeployment,
-  asked: replicasOf,
-  shareOf: (part) => ({ replicas: replicasOf(part) }),
-  report: (part) => ({
-    available: statusCount(part, "availableReplicas"),
-    running: statusCount(part, "replicas") + statusCount(part, "terminatingReplicas"),
-    isObserved: isObserved(part),
+  acceptCopy: asDeployment,
+  desiredReplicas: replicasOf,
+  shareOf: (copy) => ({ replicas: replicasOf(copy) }),
+  statusReportOf: (copy) => ({
+    available: statusCount(copy, "availableReplicas"),
+    running: statusCount(copy, "replicas") + statusCount(copy, "terminatingReplicas"),
+    isObserved: isObserved(copy),
     isStuck:
-      isObserved(part) &&
-      conditionsOf(part).some(
+      isObserved(copy) &&
+      conditionsOf(copy).some(
         ({ type, reason }) => type === "Progressing" && reason === "ProgressDeadlineExceeded",
       ),
   }),
   specFor: ({ spec }, { replicas }) => ({ ...spec, replicas }),
   plan: planMoves,
-  rolling: deploymentRollout,
-  fold: aggregateDeploymentStatus,
+  rollout: deploymentRollout,
+  aggregateStatus: aggregateDeploymentStatus,
 };

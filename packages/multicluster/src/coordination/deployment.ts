@@ -1,6 +1,6 @@
 /**
- * Deployments as the coordinator reads and writes them. Clusters define the type for themselves, so an object may be anything: what does not look like
- * a Deployment is none.
+ * Deployments as the coordinator reads and writes them. Clusters define the type themselves, so an
+ * object may have any content: an object without the shape of a Deployment is ignored.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
@@ -37,7 +37,7 @@ export const deployments = defineResource<Deployment>({
   namespaced: true,
 });
 
-/** Undefined for what is no Deployment that can be split. */
+/** The object as a Deployment; undefined if it cannot be scheduled as one. */
 export function asDeployment(object: KubernetesObject): Deployment | undefined {
   const found = asWorkload(object);
   const { replicas } = (found?.spec ?? {}) as { replicas?: JsonValue };
@@ -45,12 +45,12 @@ export function asDeployment(object: KubernetesObject): Deployment | undefined {
   return found;
 }
 
-/** What the API defaults to. */
+/** The requested replicas, with the API's default of 1. */
 export function replicasOf(deployment: Workload): number {
   return specCount(deployment, "replicas", 1);
 }
 
-/** A count that a cluster reports; nonsense counts as nothing. */
+/** A count of the status; an invalid value counts as 0. */
 export function countOf(
   deployment: Workload,
   field: keyof Omit<DeploymentStatus, "conditions">,

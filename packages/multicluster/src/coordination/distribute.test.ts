@@ -17,17 +17,17 @@ const split = (replicas: number, ...clusters: ClusterWeightInfo[]) =>
   Object.fromEntries(distribute(replicas, clusters));
 
 describe("distribute", () => {
-  it("splits evenly, the rest to the first by name", () => {
+  it("replicas are distributed evenly, the remainder to the first clusters by name", () => {
     assert.deepEqual(split(15, cluster("west"), cluster("east")), { east: 8, west: 7 });
     assert.deepEqual(split(10, cluster("a"), cluster("b"), cluster("c")), { a: 4, b: 3, c: 3 });
     assert.deepEqual(split(1, cluster("a"), cluster("b")), { a: 1, b: 0 });
   });
 
-  it("leaves the rest where it is", () => {
+  it("the remainder stays in the clusters that have it", () => {
     assert.deepEqual(split(15, cluster("east", 7), cluster("west", 8)), { east: 7, west: 8 });
   });
 
-  it("gives nothing to a cluster that takes no part, and nothing to anybody when none does", () => {
+  it("an ineligible cluster gets no replicas, and no cluster gets any when none is eligible", () => {
     assert.deepEqual(split(15, cluster("east", 8, { ready: false }), cluster("west", 7)), {
       east: 0,
       west: 15,
@@ -35,12 +35,12 @@ describe("distribute", () => {
     assert.deepEqual(split(15, cluster("east", 8, { ready: false })), { east: 0 });
   });
 
-  it("splits by weight", () => {
+  it("replicas are distributed by weight", () => {
     assert.deepEqual(split(12, cluster("a", 0, { weight: 3 }), cluster("b")), { a: 9, b: 3 });
     assert.deepEqual(split(1, cluster("a"), cluster("b", 0, { weight: 5 })), { a: 0, b: 1 });
   });
 
-  it("fills a cluster up to its capacity, and the others with what is left", () => {
+  it("a cluster fills up to its capacity, and the other clusters get the rest", () => {
     assert.deepEqual(split(15, cluster("a", 0, { capacity: 2 }), cluster("b"), cluster("c")), {
       a: 2,
       b: 7,
@@ -48,32 +48,32 @@ describe("distribute", () => {
     });
   });
 
-  it("exceeds capacity only when all of it is used up, and by all alike", () => {
+  it("capacity is exceeded only when all of it is used up, and by all clusters alike", () => {
     assert.deepEqual(
       split(10, cluster("a", 0, { capacity: 2 }), cluster("b", 0, { capacity: 4 })),
       { a: 4, b: 6 },
     );
   });
 
-  it("never gives a cordoned cluster more than it has", () => {
-    assert.deepEqual(split(20, cluster("a", 8, { cordoned: true }), cluster("b", 7)), {
+  it("a Cordoned cluster never gets more replicas than it has", () => {
+    assert.deepEqual(split(20, cluster("a", 8, { isCordoned: true }), cluster("b", 7)), {
       a: 8,
       b: 12,
     });
-    assert.deepEqual(split(20, cluster("a", 8, { cordoned: true })), { a: 8 });
-    assert.deepEqual(split(4, cluster("a", 8, { cordoned: true }), cluster("b", 7)), {
+    assert.deepEqual(split(20, cluster("a", 8, { isCordoned: true })), { a: 8 });
+    assert.deepEqual(split(4, cluster("a", 8, { isCordoned: true }), cluster("b", 7)), {
       a: 2,
       b: 2,
     });
   });
 
-  it("leaves what is kept where it is, and shares the rest as if it were their share", () => {
+  it("retained replicas stay, and the other clusters share the rest as if these were a quota", () => {
     const kept = (name: string, current: number, more: Partial<ClusterWeightInfo> = {}) =>
-      cluster(name, current, { cordoned: true, keeps: true, ...more });
+      cluster(name, current, { isCordoned: true, retained: true, ...more });
     assert.deepEqual(split(4, kept("a", 4), cluster("b")), { a: 4, b: 0 });
     assert.deepEqual(split(6, kept("a", 4), cluster("b"), cluster("c")), { a: 4, b: 1, c: 1 });
     assert.deepEqual(split(9, kept("a", 1), cluster("b"), cluster("c")), { a: 1, b: 4, c: 4 });
-    assert.deepEqual(split(6, kept("a", 4, { room: 2 }), cluster("b")), { a: 2, b: 4 });
+    assert.deepEqual(split(6, kept("a", 4, { maxReplicas: 2 }), cluster("b")), { a: 2, b: 4 });
     assert.deepEqual(split(4, kept("a", 8), cluster("b", 7)), { a: 2, b: 2 });
     const us = { domains: ["us"] };
     const regions = [kept("a", 4, us), cluster("b", 0, us), cluster("c", 0, { domains: ["eu"] })];
@@ -99,14 +99,15 @@ const shares = (constraints: { max: number; plain?: boolean }) =>
               capacity: constraints.plain
                 ? fc.constant(undefined)
                 : fc.option(fc.nat(20), { nil: undefined }),
-              cordoned: constraints.plain
+              isCordoned: constraints.plain
                 ? fc.constant(false)
                 : fc.boolean().map((yes) => yes && name > "c"),
               keeps: fc.boolean(),
               current: fc.nat(20),
             })
-            // What is open and kept is rounded to what it happens to have: the others may then be owed something else.
-            .map((share) => ({ ...share, keeps: share.keeps && share.cordoned })),
+            // An open cluster with retained replicas is rounded to its current replicas: the quotas
+            // of the other clusters may then differ.
+            .map((share) => ({ ...share, retained: share.keeps && share.isCordoned })),
         ),
       ),
     );
@@ -115,32 +116,32 @@ const sum = (values: Iterable<number>) => [...values].reduce((a, b) => a + b, 0)
 const moved = (clusters: readonly ClusterWeightInfo[], split: ReadonlyMap<string, number>) =>
   sum(clusters.map(({ name, current }) => Math.abs((split.get(name) ?? 0) - current)));
 
-describe("distribute, for all clusters", () => {
-  it("gives out exactly what was asked for when somebody may take it", () => {
+describe("distribute for generated clusters", () => {
+  it("the sum equals the requested replicas when an eligible cluster exists", () => {
     fc.assert(
       fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
         const split = distribute(replicas, clusters);
         const total = sum(split.values());
-        if (clusters.some(({ ready, cordoned }) => ready && !cordoned)) {
+        if (clusters.some(({ ready, isCordoned }) => ready && !isCordoned)) {
           assert.equal(total, replicas);
         } else {
           assert.ok(total <= replicas);
         }
-        for (const { name, ready, cordoned, current } of clusters) {
+        for (const { name, ready, isCordoned, current } of clusters) {
           const share = split.get(name) ?? 0;
           assert.ok(share >= 0);
           if (!ready) assert.equal(share, 0);
-          if (cordoned) assert.ok(share <= current);
+          if (isCordoned) assert.ok(share <= current);
         }
       }),
       { numRuns: 1000 },
     );
   });
 
-  it("takes nothing from who keeps what it has, unless less is asked for than is kept", () => {
+  it("retained replicas are taken only when fewer are requested than retained", () => {
     fc.assert(
       fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
-        const keepers = clusters.filter(({ ready, keeps }) => ready && keeps);
+        const keepers = clusters.filter(({ ready, retained }) => ready && retained);
         const floorOf = ({ capacity = 1e9, current }: ClusterWeightInfo) =>
           Math.min(capacity, current);
         if (sum(keepers.map(floorOf)) > replicas) return;
@@ -151,13 +152,13 @@ describe("distribute, for all clusters", () => {
     );
   });
 
-  it("exceeds no capacity while there is room", () => {
+  it("capacity is not exceeded while other clusters have capacity", () => {
     fc.assert(
       fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
         const split = distribute(replicas, clusters);
         const members = clusters.filter(({ ready }) => ready);
-        const roomOf = ({ capacity = 1e9, cordoned, current }: ClusterWeightInfo) =>
-          cordoned ? Math.min(capacity, current) : capacity;
+        const roomOf = ({ capacity = 1e9, isCordoned, current }: ClusterWeightInfo) =>
+          isCordoned ? Math.min(capacity, current) : capacity;
         if (sum(members.map(roomOf)) < replicas) return;
         for (const member of members) {
           assert.ok((split.get(member.name) ?? 0) <= roomOf(member));
@@ -167,7 +168,7 @@ describe("distribute, for all clusters", () => {
     );
   });
 
-  it("does not depend on the order of the clusters", () => {
+  it("the result does not depend on the order of the clusters", () => {
     fc.assert(
       fc.property(
         fc.nat(60),
@@ -186,19 +187,19 @@ describe("distribute, for all clusters", () => {
     );
   });
 
-  it("changes nothing when it is asked again, though a cordoned cluster can then have less", () => {
+  it("a second call changes nothing, though a Cordoned cluster may then have less", () => {
     const clusters = [
       cluster("a", 3),
       cluster("c", 0, { weight: 4 }),
       cluster("d", 3),
-      cluster("f", 8, { weight: 3, cordoned: true }),
+      cluster("f", 8, { weight: 3, isCordoned: true }),
     ];
     const first = distribute(22, clusters);
     const then = clusters.map((one) => ({ ...one, current: first.get(one.name) ?? 0 }));
     assert.deepEqual([...distribute(22, then)], [...first]);
   });
 
-  it("changes nothing when it is asked again", () => {
+  it("a second call changes nothing", () => {
     fc.assert(
       fc.property(fc.nat(60), shares({ max: 6 }), (replicas, clusters) => {
         const first = distribute(replicas, clusters);
@@ -209,7 +210,7 @@ describe("distribute, for all clusters", () => {
     );
   });
 
-  it("moves as few as any even split would", () => {
+  it("the result moves as few replicas as any even distribution", () => {
     fc.assert(
       fc.property(fc.nat(24), shares({ max: 4, plain: true }), (replicas, clusters) => {
         const least = Math.min(
@@ -220,7 +221,7 @@ describe("distribute, for all clusters", () => {
     );
   });
 
-  it("moves nothing but the newcomer's share when one joins, and the leaver's when one leaves", () => {
+  it("a new cluster moves only its own replicas, and a removed cluster only those that it had", () => {
     fc.assert(
       fc.property(fc.nat(60), fc.integer({ min: 2, max: 6 }), (replicas, count) => {
         const names = ["a", "b", "c", "d", "e", "f"].slice(0, count);
@@ -245,7 +246,7 @@ describe("distribute, for all clusters", () => {
   });
 });
 
-/** All ways to give each cluster the quota rounded down or up. */
+/** All assignments that give each cluster its quota rounded down or up. */
 function evenSplits(
   replicas: number,
   clusters: readonly ClusterWeightInfo[],
@@ -261,7 +262,7 @@ function evenSplits(
   return found;
 }
 
-describe("room and domains", () => {
+describe("limits and topology domains", () => {
   const member = (name: string, more: Partial<ClusterWeightInfo> = {}): ClusterWeightInfo => ({
     name,
     ready: true,
@@ -271,17 +272,17 @@ describe("room and domains", () => {
   const shares = (...args: Parameters<typeof distribute>) =>
     Object.fromEntries(distribute(...args));
 
-  it("room is never exceeded, and capacity before it is", () => {
+  it("maxReplicas is never exceeded, and capacity is exceeded before it", () => {
     const clusters = [
-      member("a", { room: 3, capacity: 1 }),
-      member("b", { room: 2 }),
-      member("c", { room: 0 }),
+      member("a", { maxReplicas: 3, capacity: 1 }),
+      member("b", { maxReplicas: 2 }),
+      member("c", { maxReplicas: 0 }),
     ];
     assert.deepEqual(shares(3, clusters), { a: 1, b: 2, c: 0 });
     assert.deepEqual(shares(9, clusters), { a: 3, b: 2, c: 0 });
   });
 
-  it("domains share alike, however many clusters they have", () => {
+  it("domains get equal numbers of replicas, however many clusters they have", () => {
     const clusters = [
       member("a", { domains: ["us", "us-1"] }),
       member("b", { domains: ["us", "us-2"] }),
@@ -289,11 +290,11 @@ describe("room and domains", () => {
       member("d", { domains: ["eu", "eu-1"] }),
     ];
     assert.deepEqual(shares(8, clusters), { a: 2, b: 1, c: 1, d: 4 });
-    const full = clusters.map((one) => (one.name === "d" ? { ...one, room: 1 } : one));
+    const full = clusters.map((one) => (one.name === "d" ? { ...one, maxReplicas: 1 } : one));
     assert.deepEqual(shares(8, full), { a: 4, b: 2, c: 1, d: 1 });
   });
 
-  it("an unevenness that may be is left as it is", () => {
+  it("a permitted skew of the domains stays unchanged", () => {
     const clusters = [
       member("a", { domains: ["us"], current: 5 }),
       member("b", { domains: ["eu"], current: 3 }),

@@ -1,39 +1,48 @@
 /**
- * How many replicas go where, as arithmetic: no clocks, no objects, no history but what each cluster has now.
+ * The arithmetic of distributing replicas over clusters, without clocks, objects, or history
+ * besides the current replicas of each cluster.
  *
- * Promises:
- * 1. The sum is what was asked for whenever some cluster takes part that is not cordoned, and there is room for it.
- * 2. A cluster's share is its exact quota (by weight, among those with room) rounded down or up; among all such splits it is one
- *    that moves the fewest replicas.
- * 3. Capacity is exceeded only when all of it is used up, and then by all alike; room never is. A cordoned cluster never gets more than it has.
- * 4. The order of the clusters does not matter: ties are decided by name.
- * 5. A cluster that keeps what it has gives nothing up to others, unless all that is kept is more than is asked for.
- * 6. Where clusters are in domains, the domains share alike first, and then the clusters of each. A split over domains that is uneven by no more than
- *    may be is left as it is.
+ * Invariants:
+ *
+ * 1. The sum equals the requested replicas whenever an eligible cluster that is not cordoned
+ *    exists, and capacity suffices.
+ * 2. The replicas of a cluster are its exact quota (by weight, among clusters with capacity)
+ *    rounded down or up; among all such assignments the result moves the fewest replicas.
+ * 3. Capacity is exceeded only when all of it is used up, and then by all clusters alike;
+ *    maxReplicas is never exceeded. A Cordoned cluster never scales up.
+ * 4. The order of the clusters does not matter: names decide ties.
+ * 5. A cluster that retains its replicas gives none up to other clusters, unless the retained
+ *    replicas exceed the requested ones.
+ * 6. Where clusters are in topology domains, replicas are distributed evenly over the domains
+ *    first, and then over the clusters of each domain. An assignment whose skew is within maxSkew
+ *    stays unchanged.
  */
 import { assert } from "@kcp-ts/machinery/base";
 
 export interface ClusterWeightInfo {
   readonly name: string;
-  /** Takes part. One that does not gets nothing. */
+  /** Whether the cluster is eligible; other clusters get no replicas. */
   readonly ready: boolean;
-  /** Relative to the others; 1 if left out. Positive. */
+  /** The positive relative weight; 1 if omitted. */
   readonly weight?: number | undefined;
-  /** Replicas that it has room for; unbounded if left out. */
+  /** The preferred limit on replicas; unlimited if omitted. */
   readonly capacity?: number | undefined;
-  /** Replicas that it can have at all; unbounded if left out. */
-  readonly room?: number | undefined;
-  /** Which part of the world it is in, the widest first. As many for each cluster. */
+  /** The strict limit on replicas; unlimited if omitted. */
+  readonly maxReplicas?: number | undefined;
+  /**
+   * The topology domains of the cluster, the widest first; every cluster has the same number of
+   * levels.
+   */
   readonly domains?: readonly string[] | undefined;
-  /** Keeps at most what it has. */
-  readonly cordoned?: boolean | undefined;
-  /** Keeps at least what it has, as far as there is room for it. */
-  readonly keeps?: boolean | undefined;
-  /** What it has now. */
+  /** The cluster keeps at most its current replicas. */
+  readonly isCordoned?: boolean | undefined;
+  /** The cluster keeps at least its current replicas, as far as capacity suffices. */
+  readonly retained?: boolean | undefined;
+  /** The replicas that the cluster has now. */
   readonly current: number;
 }
 
-/** The greatest that people may say. */
+/** The largest weight that users may set. */
 export const weightMax = 1000;
 /** Above this, sums of weights times replicas would no longer be exact. */
 const scaledWeightMax = 1_000_000;
@@ -41,15 +50,16 @@ const scaledWeightMax = 1_000_000;
 export function distribute(
   replicas: number,
   clusters: readonly ClusterWeightInfo[],
-  /** By how much the domains of each level may differ before something is moved; 1 if left out. */
+  /** The largest permitted skew of each topology level before replicas move; 1 if omitted. */
   maxSkews: readonly number[] = [],
 ): ReadonlyMap<string, number> {
   let known = clusters;
   for (;;) {
     const shares = distributeOnce(replicas, known, maxSkews);
-    // What a cordoned cluster gives up it cannot have again: the others share with that in mind, or they would have to share once more.
-    const isGivenUp = ({ name, ready, cordoned, current }: ClusterWeightInfo) =>
-      ready && cordoned === true && current > (shares.get(name) ?? 0);
+    // A Cordoned cluster cannot get replicas back after giving them up: the distribution runs again
+    // without them, so that it stays stable.
+    const isGivenUp = ({ name, ready, isCordoned, current }: ClusterWeightInfo) =>
+      ready && isCordoned === true && current > (shares.get(name) ?? 0);
     if (!known.some(isGivenUp)) return shares;
     known = known.map((one) =>
       isGivenUp(one) ? { ...one, current: shares.get(one.name) ?? 0 } : one,
@@ -69,7 +79,7 @@ function distributeOnce(
   const members = isTooMuch ? ready.map((one) => ({ ...one, floor: 0 })) : ready;
   members.sort((a, b) => (a.name < b.name ? -1 : 1));
   const left = spread(replicas, members, shares, maxSkews);
-  // There is more than room: those that can be overfilled are, by their weights.
+  // The replicas exceed the capacity: eligible clusters are filled beyond it, by weight.
   const open = members.filter(({ isOpen }) => isOpen);
   if (left > 0) spread(left, open.map(overfilled(shares)), shares, maxSkews);
   return shares;
@@ -78,10 +88,10 @@ function distributeOnce(
 interface WeightedCluster {
   readonly name: string;
   readonly weight: number;
-  /** What it has at least, and at most. */
+  /** The least and the most replicas of the cluster. */
   readonly floor: number;
-  readonly room: number;
-  /** What it can be overfilled to. */
+  readonly maxReplicas: number;
+  /** The most replicas of the cluster when capacity is exceeded. */
   readonly limit: number;
   readonly isOpen: boolean;
   readonly current: number;
@@ -89,69 +99,73 @@ interface WeightedCluster {
 }
 
 function weightedClusterOf(share: ClusterWeightInfo): WeightedCluster {
-  const { name, weight = 1, cordoned = false, keeps = false, current, domains = [] } = share;
-  const { capacity = Number.POSITIVE_INFINITY, room: most = Number.POSITIVE_INFINITY } = share;
+  const { name, weight = 1, isCordoned = false, retained = false, current, domains = [] } = share;
+  const { capacity = Number.POSITIVE_INFINITY, maxReplicas: most = Number.POSITIVE_INFINITY } =
+    share;
   assert(weight > 0 && weight <= scaledWeightMax, `weight ${weight} of ${name}`);
   const limit = Math.max(0, most);
   const wanted = Math.max(0, Math.min(capacity, limit));
-  const room = cordoned ? Math.min(wanted, current) : wanted;
-  const floor = keeps ? Math.min(current, room) : 0;
-  return { name, weight, floor, room, limit, isOpen: !cordoned, current, domains };
+  const maxReplicas = isCordoned ? Math.min(wanted, current) : wanted;
+  const floor = retained ? Math.min(current, maxReplicas) : 0;
+  return { name, weight, floor, maxReplicas, limit, isOpen: !isCordoned, current, domains };
 }
 
 function overfilled(
   shares: ReadonlyMap<string, number>,
-): (member: WeightedCluster) => WeightedCluster {
-  return (member) => {
-    const share = shares.get(member.name) ?? 0;
-    const current = Math.max(0, member.current - share);
-    return { ...member, floor: 0, room: member.limit - share, current };
+): (weightedCluster: WeightedCluster) => WeightedCluster {
+  return (cluster) => {
+    const share = shares.get(cluster.name) ?? 0;
+    const current = Math.max(0, cluster.current - share);
+    return { ...cluster, floor: 0, maxReplicas: cluster.limit - share, current };
   };
 }
 
-/** Over the domains of the widest level, and in each of them over those of the next. Adds to the shares; returns what found no room. */
+/**
+ * Distributes over the domains of the widest level, and within each over those of the next level.
+ * Adds to the shares; returns the replicas without capacity.
+ */
 function spread(
   replicas: number,
-  members: readonly WeightedCluster[],
+  clusters: readonly WeightedCluster[],
   shares: Map<string, number>,
   maxSkews: readonly number[],
   level = 0,
 ): number {
-  if (!members.some(({ domains }) => domains.length > level))
-    return fill(replicas, members, shares);
+  if (!clusters.some(({ domains }) => domains.length > level))
+    return fill(replicas, clusters, shares);
   const inside = new Map<string, WeightedCluster[]>();
-  for (const member of members) {
-    const domain = member.domains[level] ?? "";
+  for (const cluster of clusters) {
+    const domain = cluster.domains[level] ?? "";
     const known = inside.get(domain);
-    if (known === undefined) inside.set(domain, [member]);
-    else known.push(member);
+    if (known === undefined) inside.set(domain, [cluster]);
+    else known.push(cluster);
   }
   const outside = [...inside].map(([name, all]) => domainOf(name, all));
   outside.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const parts = keptDomains(replicas, outside, maxSkews[level] ?? 1) ?? new Map<string, number>();
-  const left = parts.size > 0 ? 0 : fill(replicas, outside, parts);
+  const copies = keptDomains(replicas, outside, maxSkews[level] ?? 1) ?? new Map<string, number>();
+  const left = copies.size > 0 ? 0 : fill(replicas, outside, copies);
   for (const [domain, all] of inside) {
-    const share = parts.get(domain) ?? 0;
+    const share = copies.get(domain) ?? 0;
     if (share > 0) spread(share, all, shares, maxSkews, level + 1);
   }
   return left;
 }
 
-/** All domains weigh the same, however many clusters they have. */
-function domainOf(name: string, members: readonly WeightedCluster[]): WeightedCluster {
+/** All domains have the same weight, however many clusters they contain. */
+function domainOf(name: string, clusters: readonly WeightedCluster[]): WeightedCluster {
   return {
     name,
     weight: 1,
-    floor: sumOf(members, ({ floor }) => floor),
-    room: sumOf(members, ({ room }) => room),
-    limit: sumOf(members, ({ limit }) => limit),
-    isOpen: members.some(({ isOpen }) => isOpen),
-    current: sumOf(members, ({ current, room }) => Math.min(current, room)),
+    floor: sumOf(clusters, ({ floor }) => floor),
+    maxReplicas: sumOf(clusters, ({ maxReplicas }) => maxReplicas),
+    limit: sumOf(clusters, ({ limit }) => limit),
+    isOpen: clusters.some(({ isOpen }) => isOpen),
+    current: sumOf(clusters, ({ current, maxReplicas }) => Math.min(current, maxReplicas)),
     domains: [],
   };
 }
 
-/** As it is, if that is even enough. */
+/** Keeps the current distribution over the domains if its skew is permitted. */
 function keptDomains(
   replicas: number,
   domains: readonly WeightedCluster[],
@@ -164,20 +178,20 @@ function keptDomains(
   return isWhole && isEven ? kept : undefined;
 }
 
-/** Adds to the shares; returns what found no room. */
+/** Adds to the shares; returns the replicas without capacity. */
 function fill(
   replicas: number,
-  members: readonly WeightedCluster[],
+  clusters: readonly WeightedCluster[],
   shares: Map<string, number>,
 ): number {
   let left = replicas;
-  let open = members;
+  let open = clusters;
   for (;;) {
     const fixed = fixedOf(left, open);
     if (fixed.size === 0) break;
     for (const [{ name }, share] of fixed) add(shares, name, share);
     left -= sumOf([...fixed.values()], (share) => share);
-    open = open.filter((member) => !fixed.has(member));
+    open = open.filter((cluster) => !fixed.has(cluster));
   }
   if (open.length === 0) return left;
   round(left, open, shares);
@@ -185,8 +199,9 @@ function fill(
 }
 
 /**
- * A cluster whose quota is more than its room gets its room, one whose quota is less than it keeps gets that, and the others share the rest anew. Both change what
- * the others are owed, in opposite directions, so only the side that changes it more is settled at a time.
+ * A cluster whose quota exceeds its capacity gets its capacity, a cluster whose quota is below its
+ * retained replicas gets these, and the other clusters share the rest. Both cases change the quotas
+ * of the others, in opposite directions, so each round fixes only the case with the larger effect.
  */
 function fixedOf(
   left: number,
@@ -194,30 +209,31 @@ function fixedOf(
 ): ReadonlyMap<WeightedCluster, number> {
   const weights = sumOf(open, ({ weight }) => weight);
   const beyond = ({ weight }: WeightedCluster, share: number) => share * weights - left * weight;
-  const full = open.filter((member) => beyond(member, member.room) <= 0);
-  const kept = open.filter((member) => member.floor > 0 && beyond(member, member.floor) >= 0);
-  const lacking = sumOf(full, (member) => -beyond(member, member.room));
-  const exceeding = sumOf(kept, (member) => beyond(member, member.floor));
+  const full = open.filter((cluster) => beyond(cluster, cluster.maxReplicas) <= 0);
+  const kept = open.filter((cluster) => cluster.floor > 0 && beyond(cluster, cluster.floor) >= 0);
+  const lacking = sumOf(full, (cluster) => -beyond(cluster, cluster.maxReplicas));
+  const exceeding = sumOf(kept, (cluster) => beyond(cluster, cluster.floor));
   return new Map<WeightedCluster, number>([
-    ...(lacking >= exceeding ? full : []).map((member) => [member, member.room] as const),
-    ...(exceeding >= lacking ? kept : []).map((member) => [member, member.floor] as const),
+    ...(lacking >= exceeding ? full : []).map((cluster) => [cluster, cluster.maxReplicas] as const),
+    ...(exceeding >= lacking ? kept : []).map((cluster) => [cluster, cluster.floor] as const),
   ]);
 }
 
 function round(
   replicas: number,
-  members: readonly WeightedCluster[],
+  clusters: readonly WeightedCluster[],
   shares: Map<string, number>,
 ): void {
-  const weights = sumOf(members, ({ weight }) => weight);
-  const quotas = members.map(({ name, weight, current }) => {
+  const weights = sumOf(clusters, ({ weight }) => weight);
+  const quotas = clusters.map(({ name, weight, current }) => {
     const exact = replicas * weight;
     const floor = Math.floor(exact / weights);
     return { name, current, floor, rest: exact - floor * weights };
   });
   let over = replicas - sumOf(quotas, ({ floor }) => floor);
   for (const { name, floor } of quotas) add(shares, name, floor);
-  // One more for those that have it already, then for those that are owed most of it.
+  // The remaining replicas go to clusters that have them already, then to clusters with the largest
+  // remainder.
   const ranked = quotas
     .filter(({ rest }) => rest > 0)
     .sort(

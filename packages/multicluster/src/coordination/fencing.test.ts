@@ -4,22 +4,22 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { findCondition } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
 import { type SyncTarget, sharedTargetName, stopBeforeStartLabel } from "../api/index.ts";
+import { newClusterCopy } from "./cluster-copy.ts";
+import type { ClusterCopy, ClusterShare } from "./cluster-share.ts";
+import { type ClusterInfo, clusterInfoOf } from "./cluster-state.ts";
 import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
 import { FencedClusters, fencedAtMs, fenceMarginMs } from "./fencing.ts";
-import type { ClusterCopy, ClusterShare } from "./members.ts";
-import { newClusterCopy } from "./part.ts";
-import { planStopBeforeStart } from "./plan-exclusive.ts";
 import type { Plan } from "./plan-moves.ts";
 import { planOrdinals } from "./plan-ordinals.ts";
-import { failoverStrategyAnnotation } from "./rollout.ts";
-import { type ClusterInfo, clusterInfoOf } from "./standing.ts";
+import { planStopBeforeStart } from "./plan-stop-before-start.ts";
+import { failoverStrategyAnnotation } from "./rollout-policy.ts";
 import type { Workload } from "./workload.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 const leaseMs = 60_000;
-const patience = { graceMs: 10_000, settleMs: 0 };
+const gracePeriods = { unreachableAfterMs: 10_000, recoveryMs: 0 };
 const target = (name: string, more: Partial<ClusterInfo> = {}): ClusterInfo => ({
   name,
   labels: {},
@@ -38,7 +38,7 @@ const silent = (name: string): ClusterInfo =>
     changedAtMs: startMs,
     lease: { durationMs: leaseMs, silentSinceMs: startMs },
   });
-const whole: Workload = {
+const workload: Workload = {
   apiVersion: "apps/v1",
   kind: "Deployment",
   metadata: {
@@ -46,21 +46,21 @@ const whole: Workload = {
     namespace: "demo",
     uid: "whole",
     generation: 1,
-    annotations: { [failoverStrategyAnnotation]: "true" },
+    annotations: { [failoverStrategyAnnotation]: "StopBeforeStart" },
   },
   spec: { replicas: 1, template: { spec: { terminationGracePeriodSeconds: 5 } } },
 };
 const stoppedAtMs = startMs + leaseMs + fenceMarginMs(leaseMs) + 5000;
 
-function part(cluster: string, replicas: number, running = replicas): Workload {
+function copy(cluster: string, replicas: number, running = replicas): Workload {
   const share = { replicas };
   const made = newClusterCopy({
     strategy: deploymentStrategy,
-    parent: whole,
+    parent: workload,
     cluster,
     share,
-    askedReplicas: 1,
-    isAtMostOne: true,
+    desiredReplicas: 1,
+    isStopBeforeStart: true,
   });
   const metadata = { ...made.metadata, name: made.metadata.name ?? "", generation: 1 };
   const status = { observedGeneration: 1, replicas: running, availableReplicas: running };
@@ -76,117 +76,121 @@ function part(cluster: string, replicas: number, running = replicas): Workload {
 const decided = (input: Partial<DecideInput>) => {
   const decision = decide({
     strategy: deploymentStrategy,
-    parent: whole,
-    parts: [],
+    parent: workload,
+    copies: [],
     takenNames: new Set(),
     targets: [],
-    patience,
+    gracePeriods,
     nowMs: startMs,
     ...input,
   });
   const replicas = (one: object) => (one as Workload).spec as { replicas: number };
-  const written = [...decision.creations, ...decision.updates, ...decision.cuts].map(
+  const written = [...decision.creations, ...decision.updates, ...decision.scaleDowns].map(
     (one) => `${one.metadata.name} ${replicas(one).replicas}`,
   );
   const { conditions } = decision.status as { conditions: never };
-  return { written, placed: findCondition(conditions, "Placed"), wakeAtMs: decision.wakeAtMs };
+  return {
+    written,
+    placed: findCondition(conditions, "Scheduled"),
+    wakeAtMs: decision.requeueAtMs,
+  };
 };
 
-describe("what may run once at most", () => {
-  it("is marked on its parts, for the agents", () => {
-    assert.equal(part("east", 1).metadata.labels?.[stopBeforeStartLabel], "true");
+describe("StopBeforeStart", () => {
+  it("a StopBeforeStart workload has a label on its copies, for the agents", () => {
+    assert.equal(copy("east", 1).metadata.labels?.[stopBeforeStartLabel], "true");
   });
 
-  it("is started elsewhere when the lease is surely over, its Pods have ended, and its part says none", () => {
+  it("a copy starts elsewhere when the lease has expired, its Pods have terminated, and the old copy says 0 replicas", () => {
     const targets = [silent("east"), target("west")];
-    const lost = { parts: [part("east", 1)], targets };
-    const before = decided({ ...lost, nowMs: stoppedAtMs - 1 });
-    // Only that its cluster is lost is noted.
+    const unreachable = { copies: [copy("east", 1)], targets };
+    const before = decided({ ...unreachable, nowMs: stoppedAtMs - 1 });
+    // Only the loss of the cluster is recorded.
     assert.deepEqual(before.written, ["db--east 1"]);
-    assert.equal(before.placed?.reason, "Unfenced");
+    assert.equal(before.placed?.reason, "AwaitingFencing");
     assert.equal(before.wakeAtMs, stoppedAtMs);
-    assert.deepEqual(decided({ ...lost, nowMs: stoppedAtMs }).written, ["db--east 0"]);
-    const none = { parts: [part("east", 0, 1)], targets, nowMs: stoppedAtMs };
+    assert.deepEqual(decided({ ...unreachable, nowMs: stoppedAtMs }).written, ["db--east 0"]);
+    const none = { copies: [copy("east", 0, 1)], targets, nowMs: stoppedAtMs };
     assert.ok(decided(none).written.includes("db--west 1"));
   });
 
-  it("is not started elsewhere while its heartbeats count, or where nobody stops it", () => {
+  it("a copy does not start elsewhere while heartbeats arrive, or where no agent stops the old copy", () => {
     const lateMs = startMs + 3_600_000;
     const notReady = { isReady: false, changedAtMs: startMs };
     for (const lease of [{ durationMs: leaseMs, silentSinceMs: undefined }, undefined]) {
       const targets = [target("east", { ...notReady, lease }), target("west")];
-      const { written, placed } = decided({ parts: [part("east", 1)], targets, nowMs: lateMs });
+      const { written, placed } = decided({ copies: [copy("east", 1)], targets, nowMs: lateMs });
       assert.deepEqual(written, ["db--east 1"]);
-      assert.equal(placed?.reason, "Unfenced");
+      assert.equal(placed?.reason, "AwaitingFencing");
     }
   });
 
-  it("moves by stopping first", () => {
-    const targets = [target("east", { drain: "all" }), target("west")];
-    assert.deepEqual(decided({ parts: [part("east", 1)], targets }).written, ["db--east 0"]);
-    assert.deepEqual(decided({ parts: [part("east", 0, 1)], targets }).written, []);
-    assert.deepEqual(decided({ parts: [part("east", 0, 0)], targets }).written, ["db--west 1"]);
+  it("a move stops the old copy first", () => {
+    const targets = [target("east", { drain: "All" }), target("west")];
+    assert.deepEqual(decided({ copies: [copy("east", 1)], targets }).written, ["db--east 0"]);
+    assert.deepEqual(decided({ copies: [copy("east", 0, 1)], targets }).written, []);
+    assert.deepEqual(decided({ copies: [copy("east", 0, 0)], targets }).written, ["db--west 1"]);
   });
 });
 
-describe("at most one, for other kinds", () => {
+describe("StopBeforeStart for other kinds", () => {
   const has = (replicas: number, more: Partial<ClusterCopy> = {}): ClusterCopy => ({
     replicas,
     available: replicas,
     running: replicas,
     isObserved: true,
     isStuck: false,
-    isGoing: false,
-    isPinned: false,
+    isDeleting: false,
+    isUnmanaged: false,
     ...more,
   });
-  const members = (
+  const shares = (
     isFenced: boolean,
     east: ClusterCopy,
     west?: ClusterCopy,
   ): readonly ClusterShare[] => [
-    { name: "east", standing: "lost", isFenced, part: east },
-    { name: "west", standing: "accepting", isFenced: false, part: west },
+    { name: "east", state: "Unreachable", isFenced, copy: east },
+    { name: "west", state: "Ready", isFenced: false, copy: west },
   ];
   const stepOf = ({ next }: Plan) => Object.fromEntries(next);
 
-  it("numbers of a lost cluster are given to another when it has stopped them and its part says none", () => {
-    const step = (...of: Parameters<typeof members>) =>
-      stepOf(planOrdinals({ replicas: 4, first: 0, members: members(...of) }));
+  it("ordinals of an Unreachable cluster move when its agent has stopped them and its copy says 0 replicas", () => {
+    const step = (...of: Parameters<typeof shares>) =>
+      stepOf(planOrdinals({ replicas: 4, first: 0, clusters: shares(...of) }));
     const [two, west] = [has(2, { start: 0 }), has(2, { start: 2 })];
     assert.deepEqual(step(false, two, west), { east: 2, west: 2 });
     assert.deepEqual(step(true, two, west), { east: 0, west: 2 });
     assert.deepEqual(step(true, has(0, { start: 0, running: 2 }), west), { east: 0, west: 4 });
-    // When it is back, it has none.
-    const back = members(false, has(0, { start: 0 }), has(4, { start: 0 })).map((one) => ({
+    // The cluster has no ordinals when it is back.
+    const back = shares(false, has(0, { start: 0 }), has(4, { start: 0 })).map((one) => ({
       ...one,
-      standing: "accepting" as const,
+      state: "Ready" as const,
     }));
-    assert.deepEqual(stepOf(planOrdinals({ replicas: 4, first: 0, members: back })), {
+    assert.deepEqual(stepOf(planOrdinals({ replicas: 4, first: 0, clusters: back })), {
       east: 0,
       west: 4,
     });
   });
 
-  it("what is in one cluster only waits for the fence, too", () => {
-    const step = (canRest: boolean, ...of: Parameters<typeof members>) =>
-      stepOf(planStopBeforeStart({ replicas: 1, members: members(...of), canRest }));
+  it("a single workload waits for fencing, too", () => {
+    const step = (canRest: boolean, ...of: Parameters<typeof shares>) =>
+      stepOf(planStopBeforeStart({ replicas: 1, clusters: shares(...of), canRest }));
     for (const canRest of [true, false]) {
       assert.deepEqual(step(canRest, false, has(1)), { east: 1 });
       assert.deepEqual(step(canRest, true, has(1)), { east: canRest ? 0 : "remove" });
     }
     assert.deepEqual(step(true, true, has(0)), { east: 0, west: 1 });
-    assert.deepEqual(step(false, true, has(1, { isGoing: true })), { west: 1 });
-    const unasked = members(false, has(1)).map(({ isFenced: _, ...one }) => one);
-    assert.deepEqual(stepOf(planStopBeforeStart({ replicas: 1, members: unasked })), {
+    assert.deepEqual(step(false, true, has(1, { isDeleting: true })), { west: 1 });
+    const unasked = shares(false, has(1)).map(({ isFenced: _, ...one }) => one);
+    assert.deepEqual(stepOf(planStopBeforeStart({ replicas: 1, clusters: unasked })), {
       east: 1,
       west: 1,
     });
   });
 });
 
-describe("silence", () => {
-  it("is read from heartbeats and not from readiness", () => {
+describe("missed heartbeats", () => {
+  it("a missed heartbeat is read from heartbeats and not from readiness", () => {
     const condition = (type: string, status: string) => ({
       type,
       status,
@@ -205,10 +209,10 @@ describe("silence", () => {
     assert.equal(of("True"), undefined);
     assert.equal(of("Unknown"), startMs);
     assert.equal(of("False"), startMs);
-    assert.equal(fencedAtMs(target("east"), whole, { kind: "Deployment" }), undefined);
+    assert.equal(fencedAtMs(target("east"), workload, { kind: "Deployment" }), undefined);
   });
 
-  it("waits for Pods to end, wherever their kind says how long that takes", () => {
+  it("fencing waits for Pods to terminate, for every kind that has a termination grace period", () => {
     const pod = { spec: { terminationGracePeriodSeconds: 600 } };
     const specs: readonly (readonly [string, object])[] = [
       ["Deployment", { template: pod }],
@@ -218,7 +222,7 @@ describe("silence", () => {
       ["Pod", pod.spec],
     ];
     for (const [kind, spec] of specs) {
-      const object = { ...whole, kind, spec: spec as Workload["spec"] };
+      const object = { ...workload, kind, spec: spec as Workload["spec"] };
       const endMs = startMs + leaseMs + fenceMarginMs(leaseMs);
       assert.equal(fencedAtMs(silent("east"), object, { kind }), endMs + 600_000, kind);
       const brief = { ...object, spec: {} as Workload["spec"] };
@@ -226,7 +230,7 @@ describe("silence", () => {
     }
   });
 
-  it("of a cluster of another workspace is read there, as long as it may be used", async () => {
+  it("the heartbeat of a shared cluster is read in its compute workspace, as long as the cluster may be used", async () => {
     const fenced = new FencedClusters(new FakeClock());
     const of = (name: string, uid: string) => ({
       metadata: { name, uid },
@@ -257,23 +261,23 @@ describe("silence", () => {
     const compute = "compute" as ClusterName;
     const shared = sharedTargetName({ name: "west", cluster: compute });
     const { signal } = new AbortController();
-    const read = async (homes: readonly ClusterName[], ...known: readonly string[]) => {
+    const read = async (computeWorkspaces: readonly ClusterName[], ...known: readonly string[]) => {
       const found = await fenced.read(
-        { client, cluster, homes },
+        { client, cluster, computeWorkspaces },
         known.map((name) => target(name)),
         signal,
       );
       return found.map(({ lease }) => lease?.silentSinceMs !== undefined);
     };
     assert.deepEqual(await read([compute], "east", shared), [true, true]);
-    // It has left, or the offer has ended.
+    // The cluster is Unregistered, or its compute export is withdrawn.
     assert.deepEqual(await read([], "east", shared), [true, false]);
     asked.length = 0;
     await read([compute], "east");
     assert.deepEqual(asked, ["tenant"]);
   });
 
-  it("counts from when this process saw it, by a clock that nobody sets", async () => {
+  it("a missed heartbeat counts from the observation of this process, by a monotonic clock", async () => {
     const clock = new FakeClock();
     const fenced = new FencedClusters(clock);
     let isHealthy = false;
@@ -302,7 +306,7 @@ describe("silence", () => {
         known,
         signal,
       );
-      // What is only used here stays, and is never held for stopped.
+      // A cluster that is only shared stays in the list, and never counts as fenced.
       assert.equal(other?.name, "of-another-workspace");
       assert.equal(other?.lease, undefined);
       return found?.lease?.silentSinceMs;

@@ -1,43 +1,55 @@
 /**
- * When what a lost cluster has has surely stopped, for what may run once at most.
+ * Fencing: the time at which StopBeforeStart workloads in an Unreachable cluster have certainly
+ * stopped.
  *
- *     agent     renews, sent at s ─────────── lease, by its own clock ───────────▶ stops ── Pods end ──▶ stopped
- *     here           received ──▶ silent: no heartbeat counts ── lease + margin + time to end, by our clock ──▶ fenced
+ *     agent:  renews, sent at s ── lease, by its own clock ──▶ stops ── Pods end ──▶ stopped
+ *     server: received ──▶ heartbeat missed ── lease + margin +
+ *             termination time, by the server's clock ──▶ fenced
  *
- * Every heartbeat that counts was sent before its cluster was called silent, so the agent's lease ends at most its duration after that. What is added
- * is for clocks that do not run alike, for the agent's look once a second and its requests, and for Pods to end. docs/adr/0028 has the argument.
+ * Every heartbeat that counts was sent before its cluster's heartbeat was missed, so the agent's
+ * lease ends at most its duration after that. The margin covers clock drift, the agent's check once
+ * a second and its requests; the termination time covers the Pods. docs/adr/0028 has the argument.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client } from "@kcp-ts/sdk";
 import { isSharedTargetName, syncTargets, targetNameIn } from "../api/index.ts";
+import { type ClusterInfo, clusterInfoOf } from "./cluster-state.ts";
 import { podTemplateOf } from "./pod-template.ts";
-import { type ClusterInfo, clusterInfoOf } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 
-/** For the agent's look once a second and its requests, and for clocks that run up to a tenth apart. */
+/**
+ * The margin covers the agent's check once a second, its requests, and clocks whose rates differ by
+ * up to a tenth.
+ */
 export function fenceMarginMs(leaseMs: number): number {
   return 9000 + leaseMs / 10;
 }
 
-/** What Kubernetes gives a Pod to end, if it does not say. */
+/** Kubernetes' default of a Pod's terminationGracePeriodSeconds. */
 const terminationSecondsDefault = 30;
 
-/** Undefined while it cannot be told: heartbeats still count, or nobody in the cluster stops anything. */
+/**
+ * The time at which fencing is complete; undefined while it is unknown: heartbeats still arrive, or
+ * no agent in the cluster stops workloads.
+ */
 export function fencedAtMs(
   target: ClusterInfo | undefined,
-  whole: Workload,
+  workload: Workload,
   of: { readonly kind: string },
 ): number | undefined {
   const { durationMs, silentSinceMs } = target?.lease ?? {};
   if (durationMs === undefined || silentSinceMs === undefined) return undefined;
-  return silentSinceMs + durationMs + fenceMarginMs(durationMs) + terminationMs(whole, of);
+  return silentSinceMs + durationMs + fenceMarginMs(durationMs) + terminationMs(workload, of);
 }
 
-/** As long as its Pods may take; what makes none that are known is given what Pods have that do not say. */
-function terminationMs(whole: Workload, of: { readonly kind: string }): number {
-  const spec = member(podTemplateOf(of, whole), "spec");
+/**
+ * The termination grace period of the workload's Pods; the default of Pods for a workload without a
+ * known Pod template.
+ */
+function terminationMs(workload: Workload, of: { readonly kind: string }): number {
+  const spec = member(podTemplateOf(of, workload), "spec");
   const seconds = member(spec, "terminationGracePeriodSeconds");
   return (typeof seconds === "number" ? seconds : terminationSecondsDefault) * 1000;
 }
@@ -48,14 +60,15 @@ function member(value: JsonValue | undefined, name: string): JsonValue | undefin
 
 export interface FencingScope {
   readonly client: (cluster: ClusterName) => Client;
-  /** Whose workload it is. */
+  /** The logical cluster of the workload. */
   readonly cluster: ClusterName;
-  readonly homes?: Iterable<ClusterName> | undefined;
+  readonly computeWorkspaces?: Iterable<ClusterName> | undefined;
 }
 
 /**
- * SyncTargets for what may run once at most: read now, not from a watch that may be late, and silent only since this process saw it. A restart waits longer, never
- * shorter.
+ * SyncTargets for decisions about StopBeforeStart workloads: read from the server, not from a watch
+ * that may lag. A heartbeat counts as missed only since this process observed it, so a restart
+ * waits longer, never shorter.
  */
 export class FencedClusters {
   readonly #clock: Clock;
@@ -69,22 +82,25 @@ export class FencedClusters {
   }
 
   /**
-   * `known` as they are now. `homes` are the other logical clusters whose clusters this one may use: of a cluster that is known and in none of them any more, nothing is read, and it is never
-   * held for stopped.
+   * The current state of the `known` clusters. `homes` are the compute workspaces whose clusters
+   * this logical cluster may use: a known cluster that is in none of them any more is not read, and
+   * never counts as fenced.
    */
   async read(
-    { client, cluster, homes = [] }: FencingScope,
+    { client, cluster, computeWorkspaces = [] }: FencingScope,
     known: readonly ClusterInfo[],
     signal: AbortSignal,
   ): Promise<readonly ClusterInfo[]> {
     const live = new Map<string, ClusterInfo>();
     const isShared = known.some(({ name }) => isSharedTargetName(name));
-    for (const home of [cluster, ...(isShared ? homes : [])])
-      for await (const { items } of client(home).resource(syncTargets).pages({ signal }))
+    for (const computeWorkspace of [cluster, ...(isShared ? computeWorkspaces : [])])
+      for await (const { items } of client(computeWorkspace)
+        .resource(syncTargets)
+        .pages({ signal }))
         for (const item of items) {
           const { name, uid } = item.metadata;
-          const seen = this.#seen(`${cluster} ${home} ${uid}`, clusterInfoOf(item));
-          live.set(targetNameIn(cluster, { name, cluster: home }), seen);
+          const observed = this.#seen(`${cluster} ${computeWorkspace} ${uid}`, clusterInfoOf(item));
+          live.set(targetNameIn(cluster, { name, cluster: computeWorkspace }), observed);
         }
     return known.map((target) => {
       const found = live.get(target.name);

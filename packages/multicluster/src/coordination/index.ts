@@ -1,5 +1,29 @@
-/** Coordination: one object becomes a part for each cluster, and the parts' statuses become its own. */
+/**
+ * Coordination: a workload becomes one per-cluster object for each cluster, and the statuses of
+ * these objects are aggregated into the status of the workload.
+ */
 
+export {
+  clusterCopyName,
+  desiredReplicasAnnotation,
+  isCopyOf,
+  isInternalKey,
+  isUnassigned,
+  managedAnnotation,
+  newClusterCopy,
+  ownerLabelOf,
+  ownerLabelValue,
+  ownerReference,
+  shortenName,
+  withoutInternalKeys,
+} from "./cluster-copy.ts";
+export {
+  type ClusterInfo,
+  clusterInfoOf,
+  earliest,
+  evaluateCluster,
+  type GracePeriods,
+} from "./cluster-state.ts";
 export {
   type Coordinators,
   type CoordinatorsOptions,
@@ -16,13 +40,12 @@ export {
   type EvaluatedCluster,
   schedulableOf,
 } from "./decide.ts";
+export { targetsOf } from "./dependencies/dependency-closure.ts";
+export { isPropagated, withPropagatedTargets } from "./dependencies/propagated-targets.ts";
+export { podReferences } from "./dependencies/references.ts";
 export { deploymentStrategy } from "./deployment-strategy.ts";
 export { type ClusterWeightInfo, distribute, weightMax } from "./distribute.ts";
-export { scheduledCondition } from "./fold-parts.ts";
-export { targetsOf } from "./follow/closure.ts";
-export { isPropagated, withPropagatedTargets } from "./follow/following.ts";
-export { podReferences } from "./follow/references.ts";
-export { finalAssignment } from "./goal-at-rest.ts";
+export { finalAssignment } from "./final-assignment.ts";
 export { customStrategy } from "./kinds/custom.ts";
 export {
   type ClaimTemplate,
@@ -33,20 +56,6 @@ export {
   syncsClaims,
 } from "./ordinal-volumes.ts";
 export { overridesAnnotation } from "./overrides.ts";
-export {
-  clusterCopyName,
-  desiredReplicasAnnotation,
-  isCopyOf,
-  isInternalKey,
-  isUnassigned,
-  managedAnnotation,
-  newClusterCopy,
-  ownerLabelOf,
-  ownerLabelValue,
-  ownerReference,
-  shortenName,
-  withoutInternalKeys,
-} from "./part.ts";
 export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
 export {
   type PlacementRecord,
@@ -54,16 +63,10 @@ export {
   readPlacementHistory,
 } from "./placement-history.ts";
 export { podTemplateOf } from "./pod-template.ts";
-export type { CopyRollout } from "./rolling/roll-out.ts";
-export {
-  type ClusterInfo,
-  clusterInfoOf,
-  earliest,
-  evaluateCluster,
-  type GracePeriods,
-} from "./standing.ts";
+export type { CopyRollout } from "./rollout/plan-rollout.ts";
+export { unschedulableReason } from "./scheduled-condition.ts";
+export { scheduledCondition } from "./status-aggregation.ts";
 export type { CopyShare, ReplicaScheduling, Strategy } from "./strategy.ts";
-export { unschedulableReason } from "./verdict.ts";
 export {
   metadataAndTargets,
   metadataClusters,

@@ -14,8 +14,8 @@ import {
 
 const page = readFileSync(new URL("../../../../docs/internals/moves.md", import.meta.url), "utf8");
 
-describe("the life of a copy", () => {
-  it("is the same in docs/internals/moves.md: states, events and where each leads", () => {
+describe("lifecycle of a copy", () => {
+  it("docs/internals/moves.md has the same states, events and transitions", () => {
     const row = (...cells: readonly string[]) => `| ${cells.join(" | ")} |`;
     const expected = [
       ...moveStates.map((state) => row(`\`${state}\``, moveStateMeanings[state])),
@@ -32,7 +32,7 @@ describe("the life of a copy", () => {
     );
   });
 
-  it("has no row in docs/internals/moves.md that nothing looks up", () => {
+  it("docs/internals/moves.md has no row that the state machine lacks", () => {
     const rows = page.split("\n").filter((line) => line.startsWith("| **"));
     assert.deepEqual(
       rows.map((line) => line.split("**")[1]).filter((name) => moveStates.includes(name as never)),
@@ -40,20 +40,20 @@ describe("the life of a copy", () => {
     );
   });
 
-  it("reaches every state", () => {
+  it("every state is reachable", () => {
     const reached = persistedMoveStates.flatMap((state) =>
       moveEvents.map((event) => moveTransitions[state][event]),
     );
     assert.deepEqual([...new Set(reached)].sort(), [...moveStates].sort());
   });
 
-  it("takes nothing from a copy that is lost, held, has nowhere to go, or is not replaced", () => {
+  it("no copy scales down that is frozen, blocked, without a feasible cluster, or not replaced", () => {
     for (const state of persistedMoveStates) {
-      for (const event of ["lost", "held"] as const) {
+      for (const event of ["unreachable", "disruptionBlocked"] as const) {
         const next = moveTransitions[state][event];
         assert.ok(!mayShrink[next] && !mayGrow[next], `${state} ${event} ${next}`);
       }
-      // What was given up goes without a replacement: it was never available.
+      // A copy that was rolled back stops without a replacement: it was never available.
       for (const event of ["nowhere", "unwanted"] as const) {
         const next = moveTransitions[state][event];
         assert.ok(!mayShrink[next] || state === "rolledBack", `${state} ${event} ${next}`);
@@ -61,7 +61,7 @@ describe("the life of a copy", () => {
     }
   });
 
-  it("gives up only what was started", () => {
+  it("only a copy that was started can be rolled back", () => {
     const givesUp = persistedMoveStates.filter(
       (state) => moveTransitions[state].expired === "rolledBack",
     );

@@ -1,30 +1,34 @@
 /**
- * The life of a copy: what a cluster has of a whole, and how it comes and goes when replicas move.
+ * The lifecycle of a copy: how the replicas of a workload appear in a cluster and disappear from it
+ * when they move.
  *
- *                    deferred                                       held
- *          ┌──────▶ pending ◀─────┐                    ┌────────▶ shifting ───┐
- *          │           │ started  │                    │ replaced    │        │ replaced
- *     gone ┤           ▼          │ unwanted           │             │unwanted▼
- *          └──────▶ starting ──▶ ready ──────────▶ waiting ◀─────────┘     draining ──▶ gone
- *          started     │ available   ▲                 │ nowhere                unneeded
- *                      │ expired     │ available       ▼
- *                      ▼             │              blocked
- *                  rolledBack ───────┘
+ *                      deferred                                  disruptionBlocked
+ *            ┌──────▶ pending ◀─────┐                  ┌────▶ disruptionBlocked ──┐
+ *            │           │ started  │                  │ replaced    │            │ replaced
+ *     absent ┤           ▼          │ unwanted         │             │ unwanted   ▼
+ *            └──────▶ starting ──▶ ready ─────────▶ waiting ◀────────┘        draining ──▶ absent
+ *            started     │ available   ▲               │ nowhere                   unneeded
+ *                        │ expired     │ available     ▼
+ *                        ▼             │            blocked
+ *                    rolledBack ───────┘
  *
- *     frozen: the cluster is lost; whatever it was before, nothing is done to it until it is back
+ *     frozen: the cluster is Unreachable; the copy stays unchanged until the cluster is back
  *
- * What is remembered × events, complete by type. An event is what is found when one looks, not what has happened since: so most of a state follows from the event alone,
- * nothing depends on having seen every step, and what is remembered between looks is little: that there is a copy, that it is new, and that it was given up (`move-record.ts`).
- * `plan-moves.ts` asks here before it lets a copy grow or shrink; docs/internals/moves.md shows the same table, compared by a test.
+ * The table of persisted states × events is complete by type. An event is an observation of one
+ * reconcile, not a change since the last one: so most of a state follows from the event alone,
+ * nothing depends on having observed every step, and little is persisted between reconciles: that a
+ * copy exists, that it is new, and that it was rolled back (`move-record.ts`). `plan-moves.ts`
+ * consults this table before it scales a copy up or down; docs/internals/moves.md shows the same
+ * table, and a test compares the two.
  */
 
 export const moveStates = [
-  "gone",
+  "absent",
   "pending",
   "starting",
   "ready",
   "waiting",
-  "shifting",
+  "disruptionBlocked",
   "draining",
   "blocked",
   "rolledBack",
@@ -32,8 +36,11 @@ export const moveStates = [
 ] as const;
 export type MoveState = (typeof moveStates)[number];
 
-/** Those that a look begins with: there is no copy; there is one; a new one; one that was given up. The others are found anew by every look. */
-export const persistedMoveStates = ["gone", "ready", "starting", "rolledBack"] as const;
+/**
+ * The states that a reconcile begins with: no copy, a copy, a new copy, a copy that was rolled
+ * back. Every reconcile derives the other states anew.
+ */
+export const persistedMoveStates = ["absent", "ready", "starting", "rolledBack"] as const;
 export type PersistedMoveState = (typeof persistedMoveStates)[number] & MoveState;
 
 export const moveEvents = [
@@ -43,28 +50,29 @@ export const moveEvents = [
   "available",
   "unwanted",
   "nowhere",
-  "held",
+  "disruptionBlocked",
   "replaced",
   "expired",
-  "lost",
+  "unreachable",
 ] as const;
 export type MoveEvent = (typeof moveEvents)[number];
 
-/** What each state means, for people. */
+/** Descriptions of the states, for documentation. */
 export const moveStateMeanings: Readonly<Record<MoveState, string>> = {
-  gone: "there is no copy here, and none is wanted",
+  absent: "there is no copy here, and none is wanted",
   pending: "a copy, or more of it, is wanted here and may not be started yet",
   starting: "replicas were started here and are not all available",
   ready: "what is wanted here is here and available",
   waiting: "replicas are to leave, when others are available in their place",
-  shifting: "the others are available; somebody holds this copy until what uses it has shifted",
+  disruptionBlocked:
+    "the others are available; a soft finalizer keeps this copy until its users have moved",
   draining: "replicas are being removed",
   blocked: "replicas are to leave, and there is nowhere to go: they stay",
   rolledBack: "it did not become available in time: it is back at what it was",
-  frozen: "its cluster is lost: it is replaced elsewhere and left as it is",
+  frozen: "its cluster is unreachable: it is replaced in other clusters and left as it is",
 };
 
-/** What is found, for people. */
+/** Descriptions of the events, for documentation. */
 export const moveEventMeanings: Readonly<Record<MoveEvent, string>> = {
   unneeded: "no copy, none wanted",
   deferred: "more is wanted; a pause, the budget or a fence does not let it start",
@@ -72,33 +80,33 @@ export const moveEventMeanings: Readonly<Record<MoveEvent, string>> = {
   available: "all that is wanted is here and available",
   unwanted: "less is wanted; the replacements are not available",
   nowhere: "less is wanted; no cluster takes the replacements",
-  held: "less is wanted, the replacements are available, a soft finalizer holds",
+  disruptionBlocked: "less is wanted, the replacements are available, a soft finalizer holds",
   replaced: "less is wanted, and enough is available without it",
   expired: "what was started is not available, and the deadline has passed",
-  lost: "the cluster is lost",
+  unreachable: "the cluster is unreachable",
 };
 
-/** Where most lead; those that differ say so. */
+/** The transitions that most states have in common. */
 const usual = {
-  unneeded: "gone",
+  unneeded: "absent",
   deferred: "pending",
   started: "starting",
   available: "ready",
   unwanted: "waiting",
   nowhere: "blocked",
-  held: "shifting",
+  disruptionBlocked: "disruptionBlocked",
   replaced: "draining",
-  lost: "frozen",
+  unreachable: "frozen",
 } as const satisfies Readonly<Record<Exclude<MoveEvent, "expired">, MoveState>>;
 
 export const moveTransitions: Readonly<
   Record<PersistedMoveState, Readonly<Record<MoveEvent, MoveState>>>
 > = {
-  gone: { ...usual, expired: "gone" },
+  absent: { ...usual, expired: "absent" },
   ready: { ...usual, expired: "ready" },
-  // Only what was started here for this move can be given up.
+  // Only a copy that was started for this move can be rolled back.
   starting: { ...usual, expired: "rolledBack" },
-  // Given up is given up, until what is asked for changes; what it has too much of may go at once.
+  // A copy stays rolled back until the request changes; its surplus replicas may stop immediately.
   rolledBack: {
     ...usual,
     deferred: "rolledBack",
@@ -111,29 +119,30 @@ export const moveTransitions: Readonly<
   },
 };
 
-/** Whether a copy in this state gets more replicas. */
+/** Whether a copy in this state may scale up. */
 export const mayGrow: Readonly<Record<MoveState, boolean>> = {
-  gone: false,
+  absent: false,
   pending: false,
   starting: true,
   ready: false,
   waiting: false,
-  shifting: false,
+  disruptionBlocked: false,
   draining: false,
   blocked: false,
-  // As far as the goal goes, which is what it had before.
+  // A copy that was rolled back scales up to its desired replicas, which are those from before the
+  // move.
   rolledBack: true,
   frozen: false,
 };
 
-/** Whether replicas of a copy in this state are taken away; how many, the budget says. */
+/** Whether a copy in this state may scale down; the rolling update limits define by how much. */
 export const mayShrink: Readonly<Record<MoveState, boolean>> = {
-  gone: false,
+  absent: false,
   pending: false,
   starting: false,
   ready: false,
   waiting: false,
-  shifting: false,
+  disruptionBlocked: false,
   draining: true,
   blocked: false,
   rolledBack: true,

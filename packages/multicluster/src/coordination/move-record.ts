@@ -1,29 +1,37 @@
 /**
- * What is kept on a part while a move with a deadline is under way: what it had before, since when it has more, and whether it was given up.
+ * The record on a per-cluster object while a move with a deadline is in flight: its replicas before
+ * the move, the time of its last scale-up, and whether the move was rolled back.
  *
- * It speaks of one wish: when what is asked for changes, so does `of`, and the record says nothing any more.
+ * The record belongs to one request: when the request changes, `request` changes, and the record no
+ * longer counts.
  */
 import { isJsonObject } from "@kcp-ts/machinery/json";
 import { type StringMap, stringMember, timestamp } from "@kcp-ts/sdk";
 
-/** On a part: the record, as JSON. Removed, what was given up is tried again. */
-export const moveAnnotation = "workloads.kcp.io/move";
+/**
+ * On a per-cluster object: the record, as JSON. After its removal, a move that was rolled back is
+ * retried.
+ */
+export const migrationAnnotation = "workload.kcp.io/migration";
 
 export interface MoveRecord {
   /** Replicas before the move. */
   readonly from: number;
-  /** When it was last given more. */
+  /** The time of the last scale-up. */
   readonly sinceMs: number;
   readonly isRolledBack: boolean;
-  /** Stands for what was asked for. */
-  readonly of: string;
-  /** Other clusters in which it was given up, of what is there or not: no part is left there that could say so. */
+  /** The hash of the request. */
+  readonly request: string;
+  /**
+   * Other clusters in which an all-or-nothing workload was rolled back: no copy is left there that
+   * could carry the record.
+   */
   readonly failedIn?: readonly string[];
 }
 
-/** Undefined where there is none, or none that can be read: then the move begins here. */
+/** The record; undefined when it is missing or cannot be parsed: the move then begins now. */
 export function readMoveRecord(annotations: StringMap | undefined): MoveRecord | undefined {
-  const text = stringMember(annotations, moveAnnotation);
+  const text = stringMember(annotations, migrationAnnotation);
   if (text === undefined) return undefined;
   let value: unknown;
   try {
@@ -32,10 +40,11 @@ export function readMoveRecord(annotations: StringMap | undefined): MoveRecord |
     return undefined;
   }
   if (!isJsonObject(value)) return undefined;
-  const { from, since, rolledBack, of, failedIn } = value as Record<string, unknown>;
+  const { from, since, rolledBack, request, failedIn } = value as Record<string, unknown>;
   const sinceMs = Date.parse(String(since));
-  if (typeof from !== "number" || Number.isNaN(sinceMs) || typeof of !== "string") return undefined;
-  const record = { from, sinceMs, isRolledBack: rolledBack === true, of };
+  if (typeof from !== "number" || Number.isNaN(sinceMs) || typeof request !== "string")
+    return undefined;
+  const record = { from, sinceMs, isRolledBack: rolledBack === true, request };
   if (!Array.isArray(failedIn)) return record;
   return { ...record, failedIn: failedIn.filter((name) => typeof name === "string") };
 }
@@ -44,10 +53,10 @@ export function formatMoveRecord({
   from,
   sinceMs,
   isRolledBack,
-  of,
+  request,
   failedIn,
 }: MoveRecord): string {
   const since = timestamp(sinceMs);
   const rolledBack = isRolledBack ? { rolledBack: true } : {};
-  return JSON.stringify({ from, since, ...rolledBack, of, ...(failedIn ? { failedIn } : {}) });
+  return JSON.stringify({ from, since, ...rolledBack, request, ...(failedIn ? { failedIn } : {}) });
 }

@@ -1,6 +1,7 @@
 /**
- * Goal: a number runs only where its claims are, is never stopped for a move that its claims refuse, and gets to run in the end. Method: seeded histories of clusters
- * that carry out late what they are told, and of claims that are made, moved and refused late, too.
+ * Goal: an ordinal runs only in the cluster of its claims, never stops for a move that its claims
+ * reject, and finally runs. Method: seeded histories of clusters that apply their specs late, and
+ * of claims that are created, moved and rejected late, too.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -11,13 +12,13 @@ import {
   volumeClusterAnnotation,
   volumesAnnotation,
 } from "../api/index.ts";
+import { newClusterCopy } from "./cluster-copy.ts";
+import { type ClusterInfo, clusterInfoOf } from "./cluster-state.ts";
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
+import type { OrdinalRange } from "./ordinal-ranges.ts";
 import { formatRequestedOrdinals, ordinalVolumesOf, requestedOrdinals } from "./ordinal-volumes.ts";
-import { newClusterCopy } from "./part.ts";
 import type { OrdinalVolumes } from "./plan-ordinals.ts";
-import type { OrdinalRange } from "./ranges.ts";
-import { type ClusterInfo, clusterInfoOf } from "./standing.ts";
-import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-places.ts";
+import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-clusters.ts";
 import type { Workload } from "./workload.ts";
 
 class Claims implements OrdinalVolumes {
@@ -46,22 +47,22 @@ class Claims implements OrdinalVolumes {
     return ordinal >= start && ordinal < end;
   }
 
-  /** Who makes and moves claims: not while somebody may use them. */
-  step(random: SeededRandom, places: readonly OrdinalCluster[]): void {
+  /** The volume controller creates and moves claims, but not while a Pod may use them. */
+  step(random: SeededRandom, clusters: readonly OrdinalCluster[]): void {
     for (const [cluster, { start, end }] of this.asks) {
       for (let ordinal = start; ordinal < end; ordinal++) {
         const home = this.homes.get(ordinal);
         if (home === cluster || random.chance(0.5)) continue;
-        const isUsed = places.some((place) => mayRun(place, ordinal));
-        const isLost = places.some(({ name, standing }) => name === home && standing === "lost");
+        const isUsed = clusters.some((place) => mayRun(place, ordinal));
+        const isLost = clusters.some(({ name, state }) => name === home && state === "Unreachable");
         const mayMove = !this.refused.has(ordinal) && !isUsed && !isLost;
         if (home === undefined || mayMove) this.homes.set(ordinal, cluster);
       }
     }
   }
 
-  check(places: readonly OrdinalCluster[]): void {
-    for (const { name, running } of places)
+  check(clusters: readonly OrdinalCluster[]): void {
+    for (const { name, running } of clusters)
       for (const ordinal of running)
         assert.equal(
           this.homes.get(ordinal),
@@ -71,21 +72,21 @@ class Claims implements OrdinalVolumes {
   }
 }
 
-function has(told: OrdinalCluster["told"], ordinal: number): boolean {
+function has(told: OrdinalCluster["delivered"], ordinal: number): boolean {
   return told !== undefined && ordinal >= told.start && ordinal < told.start + told.replicas;
 }
 
-function mayRun({ told, heard, running }: OrdinalCluster, ordinal: number): boolean {
-  return running.has(ordinal) || has(told, ordinal) || has(heard, ordinal);
+function mayRun({ delivered, observed, running }: OrdinalCluster, ordinal: number): boolean {
+  return running.has(ordinal) || has(delivered, ordinal) || has(observed, ordinal);
 }
 
-/** One look of the coordinator; what claims refuse stays where it is. */
-function look(places: OrdinalCluster[], replicas: number, claims: Claims): void {
-  const before = new Map(places.map((place) => [place, place.told]));
-  const { asks } = applyPlan(places, { replicas, volumes: claims });
-  for (const place of places) {
+/** One reconcile of the coordinator; an ordinal whose claims reject the move stays. */
+function look(clusters: OrdinalCluster[], replicas: number, claims: Claims): void {
+  const before = new Map(clusters.map((cluster) => [cluster, cluster.delivered]));
+  const { requestedOrdinals: asks } = applyPlan(clusters, { replicas, volumes: claims });
+  for (const cluster of clusters) {
     for (let ordinal = 0; ordinal < replicas; ordinal++) {
-      const isTaken = has(before.get(place), ordinal) && !has(place.told, ordinal);
+      const isTaken = has(before.get(cluster), ordinal) && !has(cluster.delivered, ordinal);
       assert.ok(
         !isTaken || !claims.refused.has(ordinal),
         `${ordinal} is stopped for a refused move`,
@@ -97,44 +98,44 @@ function look(places: OrdinalCluster[], replicas: number, claims: Claims): void 
 
 function play(seed: number): void {
   const random = new SeededRandom(seed);
-  const places = ["east", "north", "west"].map((name) => new OrdinalCluster(name));
+  const clusters = ["east", "north", "west"].map((name) => new OrdinalCluster(name));
   const claims = new Claims();
   let replicas = random.integer(9);
   const step = () => {
-    claims.step(random, places);
-    for (const place of places) place.step(random);
-    checkDisjoint(places);
-    claims.check(places);
+    claims.step(random, clusters);
+    for (const cluster of clusters) cluster.step(random);
+    checkDisjoint(clusters);
+    claims.check(clusters);
   };
   try {
     for (let round = 0; round < 300; round++) {
       if (random.chance(0.03)) replicas = random.integer(9);
       if (random.chance(0.03)) {
-        const place = places[random.integer(places.length)];
-        const standing = random.pick(["accepting", "leaving", "lost", "cordoned"] as const);
-        if (place !== undefined) place.standing = standing;
+        const cluster = clusters[random.integer(clusters.length)];
+        const state = random.pick(["Ready", "Draining", "Unreachable", "Cordoned"] as const);
+        if (cluster !== undefined) cluster.state = state;
       }
       if (random.chance(0.05)) {
         const ordinal = random.integer(9);
         if (!claims.refused.delete(ordinal)) claims.refused.add(ordinal);
       }
-      if (random.chance(0.6)) look(places, replicas, claims);
+      if (random.chance(0.6)) look(clusters, replicas, claims);
       step();
     }
-    for (const place of places) place.standing = "accepting";
+    for (const cluster of clusters) cluster.state = "Ready";
     claims.refused.clear();
     for (let round = 0; round < 300; round++) {
-      look(places, replicas, claims);
+      look(clusters, replicas, claims);
       step();
     }
-    const all = places.flatMap(({ running }) => [...running]).sort((a, b) => a - b);
+    const all = clusters.flatMap(({ running }) => [...running]).sort((a, b) => a - b);
     assert.deepEqual(
       all,
       Array.from({ length: replicas }, (_, index) => index),
     );
-    assert.equal(plan(places, { replicas, volumes: claims }).asks?.size, 0);
+    assert.equal(plan(clusters, { replicas, volumes: claims }).requestedOrdinals?.size, 0);
   } catch (error) {
-    const told = places.map(({ name, standing, told: now, running }) => ({
+    const told = clusters.map(({ name, state: standing, delivered: now, running }) => ({
       ...{ name, standing, now, running: [...running] },
     }));
     const known = {
@@ -149,8 +150,8 @@ function play(seed: number): void {
   }
 }
 
-describe("numbers with claims", () => {
-  it("run where their claims are, are stopped for no refusal, and all run in the end", () => {
+describe("ordinals with claims", () => {
+  it("ordinals run in the clusters of their claims, do not stop for a rejected move, and finally all run", () => {
     const histories = Number(process.env["KCP_ORDINAL_HISTORIES"] ?? 500);
     for (let seed = 0; seed < histories; seed++) play(seed);
   });
@@ -183,17 +184,17 @@ describe("numbers with claims", () => {
       ...(phase === "" ? {} : { status: { phase } }),
     }) as unknown as Workload;
 
-  it("are read off the claims: in place when the cluster has them, free to go when they say so", () => {
+  it("the location of an ordinal's volumes is read from its claims: bound in a cluster, or permitted to move", () => {
     const of = (...claims: readonly Workload[]) =>
       ordinalVolumesOf(set, claims, targets) ?? assert.fail();
     assert.equal(of().isIn(0, "east"), false);
     assert.equal(of(claim({ east: { state: "binding" } }, "")).isIn(0, "east"), false);
-    // It may wait for its first Pod.
+    // The claim may wait for its first Pod.
     assert.equal(of(claim({ east: { state: "binding" } }, "Pending")).isIn(0, "east"), true);
-    const bound = claim({ east: { state: "bound" } }, "Bound");
-    assert.equal(of(bound).isIn(0, "east"), true);
-    assert.equal(of(bound).isIn(0, "west"), false);
-    assert.equal(of(bound).mayLeaveFor(0, "west"), false);
+    const limit = claim({ east: { state: "bound" } }, "Bound");
+    assert.equal(of(limit).isIn(0, "east"), true);
+    assert.equal(of(limit).isIn(0, "west"), false);
+    assert.equal(of(limit).mayLeaveFor(0, "west"), false);
     const asked = claim({ east: { state: "bound" }, west: { state: "fencing" } }, "Bound");
     assert.equal(of(asked).mayLeaveFor(0, "west"), true);
     const refused = claim({ east: { state: "bound" }, west: { state: "refused" } }, "Bound");
@@ -201,7 +202,7 @@ describe("numbers with claims", () => {
     assert.equal(of(refused).keptBy(0), "east");
   });
 
-  it("are no longer asked for in a cluster that has left, also while nothing new can be asked for", () => {
+  it("ordinals are no longer requested in an Unregistered cluster, also while nothing new can be requested", () => {
     const asked = (text: string, left: readonly ClusterInfo[]) => {
       const parent: Workload = {
         ...set,
@@ -212,34 +213,42 @@ describe("numbers with claims", () => {
         },
         spec: { ...set.spec, replicas: 3 },
       };
-      // It has not said yet that it runs no more than it should.
-      const told = { strategy: statefulSetStrategy, parent, cluster: "east", askedReplicas: 3 };
+      // The cluster has not reported yet that it runs only its assigned ordinals.
+      const told = { strategy: statefulSetStrategy, parent, cluster: "east", desiredReplicas: 3 };
       const made = newClusterCopy({ ...told, share: { replicas: 1, start: 0 } });
-      const part = {
+      const copy = {
         ...set,
         ...made,
         metadata: { ...made.metadata, name: "db--east", generation: 1 },
       } as Workload;
       const facts = { takenNames: new Set<string>(), targets: left, nowMs: 0 };
-      const patience = { graceMs: 60_000, settleMs: 0 };
-      const input = { strategy: statefulSetStrategy, parent, parts: [part], related: [], patience };
+      const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
+      const input = {
+        strategy: statefulSetStrategy,
+        parent,
+        copies: [copy],
+        related: [],
+        gracePeriods,
+      };
       return statefulSetStrategy.decide?.({ ...input, ...facts }) ?? assert.fail();
     };
     const both = '{"north":"1-1","west":"2-2"}';
     const { annotations } = asked(both, targets);
     assert.deepEqual(annotations, { [requestedOrdinalsAnnotation]: '{"west":"2-2"}' });
     assert.equal(asked('{"west":"2-2"}', targets).annotations, undefined);
-    assert.deepEqual(asked('{"north":"1-1"}', targets).obsolete, [requestedOrdinalsAnnotation]);
+    assert.deepEqual(asked('{"north":"1-1"}', targets).removedAnnotations, [
+      requestedOrdinalsAnnotation,
+    ]);
   });
 
-  it("have none to wait for in clusters that do not sync claims, and without templates", () => {
+  it("ordinals wait for no claims in clusters that do not sync claims, and without volumeClaimTemplates", () => {
     const unsynced = [clusterInfoOf({ metadata: { name: "east" } } as never)];
     assert.equal(ordinalVolumesOf(set, [], unsynced)?.isIn(0, "east"), true);
     assert.equal(ordinalVolumesOf({ ...set, spec: {} }, [], targets), undefined);
     assert.equal(ordinalVolumesOf(set, undefined, targets), undefined);
   });
 
-  it("are asked for in words that can be read again", () => {
+  it("requested ordinals survive a round trip through their annotation", () => {
     const asks = new Map([
       ["west", { start: 3, end: 5 }],
       ["east", { start: 0, end: 3 }],

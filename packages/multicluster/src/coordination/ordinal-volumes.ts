@@ -1,6 +1,8 @@
 /**
- * Claims that a StatefulSet asks for by templates, one for each number. They are made here and not in the clusters, under the names that a cluster would give
- * them, so that they can go where their number goes; who makes and moves them is the room `volumes`, by what is asked for on the whole. Pure.
+ * PersistentVolumeClaims of a StatefulSet's volumeClaimTemplates, one for each ordinal. They are
+ * created in the logical cluster and not in the clusters, under the names that a cluster would give
+ * them, so that they can move with their ordinal; `volumes` creates and moves them, by the
+ * requested ordinals on the StatefulSet. Pure.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { stringMember } from "@kcp-ts/sdk";
@@ -13,9 +15,9 @@ import {
   volumeClusterAnnotation,
   volumesAnnotation,
 } from "../api/index.ts";
+import type { ClusterInfo } from "./cluster-state.ts";
+import type { OrdinalRange } from "./ordinal-ranges.ts";
 import type { OrdinalVolumes } from "./plan-ordinals.ts";
-import type { OrdinalRange } from "./ranges.ts";
-import type { ClusterInfo } from "./standing.ts";
 import type { Workload } from "./workload.ts";
 
 export interface ClaimTemplate {
@@ -40,19 +42,22 @@ export function claimTemplatesOf({
   });
 }
 
-/** As a cluster calls it. */
+/** The name of the claim, as the StatefulSet controller forms it. */
 export function ordinalClaimName(template: string, set: string, ordinal: number): string {
   return `${template}-${set}-${ordinal}`;
 }
 
-/** Claims go to no cluster that does not sync them: there, they are born and stay. */
+/**
+ * Claims move to no cluster that does not sync them: such a cluster creates its claims itself, and
+ * these stay there.
+ */
 export function syncsClaims({ synced }: Pick<ClusterInfo, "synced">): boolean {
   return synced?.includes("persistentvolumeclaims") === true;
 }
 
 const textMax = 65_536;
 
-/** What clusters are to have of a whole, by name. */
+/** The requested ordinals of a StatefulSet, by cluster. */
 export function requestedOrdinals({
   metadata,
 }: Pick<Workload, "metadata">): ReadonlyMap<string, OrdinalRange> {
@@ -66,7 +71,7 @@ export function requestedOrdinals({
   return asks;
 }
 
-/** Undefined for nothing. */
+/** The annotation's value; undefined for no ordinals. */
 export function formatRequestedOrdinals(
   asks: ReadonlyMap<string, OrdinalRange>,
 ): string | undefined {
@@ -76,7 +81,10 @@ export function formatRequestedOrdinals(
   return JSON.stringify(Object.fromEntries(texts));
 }
 
-/** Undefined for a set without templates, and where claims were not read. */
+/**
+ * The volumes of the ordinals; undefined for a set without volumeClaimTemplates, and where claims
+ * were not read.
+ */
 export function ordinalVolumesOf(
   set: Workload,
   claims: readonly Workload[] | undefined,
@@ -111,7 +119,7 @@ export function ordinalVolumesOf(
   };
 }
 
-/** From `fencing` on, the claim is allowed to leave where it is. */
+/** From the phase `fencing` on, the migration permits the claim to leave its cluster. */
 const migrationsUnderWay: ReadonlySet<string> = new Set([
   "fencing",
   "detaching",
@@ -138,7 +146,10 @@ function stateOf(claim: Workload, cluster: string): string {
   return statesOf(claim)[cluster] ?? "";
 }
 
-/** Bound there; or there to be bound for its first Pod, if it was not brought from elsewhere. */
+/**
+ * The claim is bound in the cluster; or it waits there for its first Pod, unless it was migrated
+ * from another cluster.
+ */
 function isInPlace(claim: Workload, cluster: string): boolean {
   const phase = claimPhaseIn(claim, cluster);
   if (phase === "Bound") return stateOf(claim, cluster) === "bound";
@@ -147,7 +158,10 @@ function isInPlace(claim: Workload, cluster: string): boolean {
   return phase !== "" && homeOf(claim) === cluster && !wasBrought;
 }
 
-/** What a cluster says of its claim; empty when it has said nothing, and so may not have it. */
+/**
+ * The phase that a cluster reports for its claim; empty when it has reported none, and so may not
+ * have the claim.
+ */
 export function claimPhaseIn(
   { metadata, status }: Pick<Workload, "metadata" | "status">,
   cluster: string,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { findCondition } from "@kcp-ts/sdk";
+import { newClusterCopy } from "./cluster-copy.ts";
 import type { DecideInput } from "./decide.ts";
 import type { Deployment, DeploymentStatus } from "./deployment.ts";
 import { deploymentStrategy as strategy } from "./deployment-strategy.ts";
 import { decideWithOverrides, overridesAnnotation } from "./overrides.ts";
-import { newClusterCopy } from "./part.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
 const target = (name: string, labels: Record<string, string>) => ({
@@ -24,7 +24,7 @@ const targets = [
   target("paris", { region: "eu" }),
 ] as unknown as DecideInput["targets"];
 
-const whole = (overrides?: unknown): Deployment => ({
+const workload = (overrides?: unknown): Deployment => ({
   apiVersion: "apps/v1",
   kind: "Deployment",
   metadata: {
@@ -55,10 +55,10 @@ const decided = (parent: Deployment, more: Partial<DecideInput> = {}) =>
   decideWithOverrides({
     strategy,
     parent,
-    parts: [],
+    copies: [],
     takenNames: new Set(),
     targets,
-    patience: { graceMs: 60_000, settleMs: 0 },
+    gracePeriods: { unreachableAfterMs: 60_000, recoveryMs: 0 },
     nowMs,
     ...more,
   });
@@ -72,30 +72,30 @@ const imagesOf = ({ creations }: ReturnType<typeof decided>) =>
   );
 
 const placedOf = ({ status }: ReturnType<typeof decided>) =>
-  findCondition((status as DeploymentStatus).conditions, "Placed");
+  findCondition((status as DeploymentStatus).conditions, "Scheduled");
 
 describe("overrides by cluster", () => {
-  it("change the parts of the clusters that they select, in their order", () => {
+  it("overrides change the copies of the clusters that they select, in their order", () => {
     const overrides = [
       { clusterSelector: {}, patches: [image("mirror/app:1")] },
       { clusterSelector: inEurope, patches: [image("eu/app:1")] },
     ];
-    assert.deepEqual(imagesOf(decided(whole(overrides))), {
+    assert.deepEqual(imagesOf(decided(workload(overrides))), {
       "web--east": "mirror/app:1",
       "web--paris": "eu/app:1",
       "web--west": "mirror/app:1",
     });
   });
 
-  it("of a Placement count where the author says nothing", () => {
+  it("overrides of a Placement apply when the workload has none", () => {
     const overrides = [{ clusterSelector: inEurope, patches: [image("eu/app:1")] }] as never;
-    const surroundings = { policy: { sources: [], overrides } };
-    assert.equal(imagesOf(decided(whole(), { surroundings }))["web--paris"], "eu/app:1");
+    const scheduling = { policy: { sources: [], overrides } };
+    assert.equal(imagesOf(decided(workload(), { scheduling }))["web--paris"], "eu/app:1");
     const own = [{ clusterSelector: inEurope, patches: [image("own/app:1")] }];
-    assert.equal(imagesOf(decided(whole(own), { surroundings }))["web--paris"], "own/app:1");
+    assert.equal(imagesOf(decided(workload(own), { scheduling }))["web--paris"], "own/app:1");
   });
 
-  it("that do not apply are said, and nothing is made, changed or moved", () => {
+  it("overrides that do not apply are reported, and nothing is created, changed or moved", () => {
     const wrong = (op: object, selector: object = inEurope) => [
       { clusterSelector: selector, patches: [op] },
     ];
@@ -107,41 +107,47 @@ describe("overrides by cluster", () => {
       [wrong({ op: "replace", path: "/spec/replicas", value: 9 }), /overrides for paris: .*share/],
       [wrong({ op: "add", path: "/metadata/labels", value: {} }), /\/metadata\/labels is not in/],
       [wrong(image("x"), { matchExpressions: [{ key: "a", operator: "Near" }] }), /overrides for/],
-      ["[{]", /annotation workloads.kcp.io\/overrides/],
+      ["[{]", /annotation workload.kcp.io\/overrides/],
       [{ patches: [] }, /is a list of/],
     ];
     for (const [overrides, message] of cases) {
-      const parent = whole(overrides);
-      const wish = { strategy, parent, cluster: "east", share: { replicas: 6 }, askedReplicas: 6 };
-      const { metadata, spec } = newClusterCopy(wish);
-      const part = {
+      const parent = workload(overrides);
+      const request = {
+        strategy,
+        parent,
+        cluster: "east",
+        share: { replicas: 6 },
+        desiredReplicas: 6,
+      };
+      const { metadata, spec } = newClusterCopy(request);
+      const copy = {
         apiVersion: "apps/v1",
         kind: "Deployment",
         metadata: { ...metadata, name: "web--east", generation: 1 },
         spec,
         status: { observedGeneration: 1, availableReplicas: 6 },
       };
-      for (const decision of [decided(parent), decided(parent, { parts: [part] })]) {
-        const { creations, updates, cuts, removals } = decision;
-        assert.deepEqual([creations, updates, cuts, removals], [[], [], [], []]);
+      for (const decision of [decided(parent), decided(parent, { copies: [copy] })]) {
+        const { creations, updates, scaleDowns, removals } = decision;
+        assert.deepEqual([creations, updates, scaleDowns, removals], [[], [], [], []]);
         assert.equal(placedOf(decision)?.status, "False");
         assert.match(placedOf(decision)?.message ?? "", message);
       }
     }
   });
 
-  it("are no edit: what they make of a part is what it should be", () => {
+  it("the result of an override is the desired spec, and not an edit to revert", () => {
     const overrides = [{ clusterSelector: inEurope, patches: [image("eu/app:1")] }];
-    const parent = whole(overrides);
-    const parts = decided(parent).creations.map(({ metadata, spec }) => ({
+    const parent = workload(overrides);
+    const copies = decided(parent).creations.map(({ metadata, spec }) => ({
       apiVersion: "apps/v1",
       kind: "Deployment",
       metadata: { ...metadata, name: metadata.name ?? "", generation: 1 },
       spec,
       status: { observedGeneration: 1, availableReplicas: 2, replicas: 2 },
     }));
-    const again = decided(parent, { parts });
-    assert.deepEqual([again.creations, again.updates, again.cuts], [[], [], []]);
+    const again = decided(parent, { copies });
+    assert.deepEqual([again.creations, again.updates, again.scaleDowns], [[], [], []]);
     assert.equal((again.status as DeploymentStatus).observedGeneration, 1);
   });
 });

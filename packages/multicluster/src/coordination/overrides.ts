@@ -1,11 +1,13 @@
 /**
- * What is different in some of the clusters: patches of the spec of parts, by the labels of SyncTargets.
+ * Overrides: patches of the spec of per-cluster objects, selected by the labels of SyncTargets.
  *
- *     workloads.kcp.io/overrides: '[{"clusterSelector": {"matchLabels": {"region": "eu"}},
- *       "patches": [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "eu.example.com/app:1"}]}]'
+ *     workload.kcp.io/overrides: '[{"clusterSelector": {"matchLabels": {"region": "eu"}},
+ *       "patches": [{"op": "replace", "path": "/spec/template/spec/containers/0/image",
+ *       "value": "eu.example.com/app:1"}]}]'
  *
- * The annotation is the author's; without it, what the most specific Placement says counts. A patch that does not apply, or that changes a part's share,
- * stops everything: nothing is written with half of what was asked for, and nothing is moved.
+ * The workload's annotation takes precedence over the most specific Placement. A patch that does
+ * not apply, or that changes the replicas of a copy, stops the decision: no object is written with
+ * a part of the overrides, and nothing moves.
  */
 import {
   isJsonObject,
@@ -19,37 +21,47 @@ import { SelectorSyntaxError, selectorFromLabelSelectorObject } from "@kcp-ts/ma
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import type { ClusterOverride } from "../api/index.ts";
 import type { Policy } from "../scheduling/index.ts";
+import type { ClusterInfo } from "./cluster-state.ts";
 import { type DecideInput, type Decision, decide } from "./decide.ts";
 import { PlacementError } from "./placement-error.ts";
-import type { ClusterInfo } from "./standing.ts";
 import type { CopyShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
-export const overridesAnnotation = "workloads.kcp.io/overrides";
-/** Characters in the annotation. */
+export const overridesAnnotation = "workload.kcp.io/overrides";
+/** The longest accepted annotation, in characters. */
 const overridesTextMax = 65_536;
 
-/** Decides with the overrides that count; when they cannot be used, that is said, and nothing is done. */
+/**
+ * Decides with the applicable overrides; when they are invalid, the status reports it and nothing
+ * else changes.
+ */
 export function decideWithOverrides(input: DecideInput): Decision {
-  const { strategy, parent, targets, surroundings } = input;
+  const { strategy, parent, targets, scheduling } = input;
   const decideIt = strategy.decide ?? decide;
   try {
-    const overrides = overridesOf(parent.metadata.annotations, surroundings?.policy);
+    const overrides = overridesOf(parent.metadata.annotations, scheduling?.policy);
     if (overrides.length === 0) return decideIt(input);
     const overridden = withOverrides(strategy, overrides, targets);
     for (const { name } of targets) {
-      overridden.specFor(parent, { replicas: strategy.asked(parent) }, name);
+      overridden.specFor(parent, { replicas: strategy.desiredReplicas(parent) }, name);
     }
     return decideIt({ ...input, strategy: overridden });
   } catch (error) {
     if (!(error instanceof PlacementError)) throw error;
     const { annotations: _, scale: __, ...rest } = decideIt({ ...input, problem: error.message });
-    const none = { creations: [], updates: [], cuts: [], removals: [], lost: [], happenings: [] };
+    const none = {
+      creations: [],
+      updates: [],
+      scaleDowns: [],
+      removals: [],
+      unreachableClusters: [],
+      events: [],
+    };
     return { ...rest, ...none, placementHistory: undefined };
   }
 }
 
-/** Throws a PlacementError that names the annotation. */
+/** The applicable overrides. Throws a PlacementError that names the annotation. */
 export function overridesOf(
   annotations: StringMap | undefined,
   policy: Policy | undefined,
@@ -92,14 +104,14 @@ export function withOverrides(
   const labelsOf = new Map(targets.map(({ name, labels }) => [name, labels]));
   return {
     ...strategy,
-    specFor(whole: Workload, share: CopyShare, cluster: string): JsonObject {
+    specFor(workload: Workload, share: CopyShare, cluster: string): JsonObject {
       const labels = labelsOf.get(cluster);
-      let spec = strategy.specFor(whole, share, cluster);
-      // A cluster that is not registered any more has no labels to be selected by.
+      let spec = strategy.specFor(workload, share, cluster);
+      // An Unregistered cluster has no labels that a selector could match.
       if (labels === undefined) return spec;
-      const before = strategy.shareOf({ ...whole, spec });
+      const before = strategy.shareOf({ ...workload, spec });
       for (const override of overrides) spec = overridden(spec, override, cluster, labels);
-      const after = strategy.shareOf({ ...whole, spec });
+      const after = strategy.shareOf({ ...workload, spec });
       if (!jsonEqual({ ...before }, { ...after })) {
         throw new PlacementError(`overrides for ${cluster}: they change its share of the replicas`);
       }

@@ -1,4 +1,6 @@
-/** What somebody wrote about where replicas go, or how, cannot be read. The message names where it is written. */
+/**
+ * A placement or rollout setting that cannot be parsed. The message names the field or annotation.
+ */
 export class PlacementError extends Error {
   override readonly name = "PlacementError";
 }

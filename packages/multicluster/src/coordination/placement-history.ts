@@ -1,30 +1,37 @@
 /**
- * The last decisions about a whole, on the whole itself: Events are gone after an hour, and the question why comes later. A list in JSON, the newest
- * first; an entry is made when the goal is another one, not for every step towards it.
+ * The last decisions about a workload, in an annotation of the workload: Events expire after an
+ * hour, and questions about a placement arise later. The value is a JSON list, the newest entry
+ * first; a new desired assignment adds an entry, a step towards it does not.
  */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type StringMap, stringMember, timestamp } from "@kcp-ts/sdk";
 
-export const placementHistoryAnnotation = "scheduling.kcp.io/placement-history";
+export const placementHistoryAnnotation = "workload.kcp.io/placement-history";
 
 export interface PlacementRecord {
   readonly time: string;
   readonly replicas: number;
-  /** By cluster, those with a share only. */
-  readonly split: Readonly<Record<string, number>>;
-  /** By cluster: what stays where it should not be, because it has nowhere to go. */
-  readonly kept?: Readonly<Record<string, number>>;
-  /** By cluster: numbers that have left another, and of which is not decided yet where they go. */
-  readonly coming?: Readonly<Record<string, number>>;
-  /** What kept it from clusters, or made their share smaller. */
-  readonly because: readonly string[];
+  /** Desired replicas by cluster; clusters without replicas are omitted. */
+  readonly assigned: Readonly<Record<string, number>>;
+  /**
+   * Retained replicas by cluster: replicas that should leave the cluster and have no feasible
+   * cluster.
+   */
+  readonly retained?: Readonly<Record<string, number>>;
+  /**
+   * Incoming ordinals by cluster: ordinals that have left another cluster, and whose destination is
+   * not decided yet.
+   */
+  readonly inFlight?: Readonly<Record<string, number>>;
+  /** The reasons that excluded clusters or limited their replicas. */
+  readonly reasons: readonly string[];
 }
 
 export const recordsMax = 10;
 const reasonsMax = 8;
 const reasonCharactersMax = 200;
 
-/** The newest first; what cannot be read is none. */
+/** The history, the newest entry first; empty when the annotation cannot be parsed. */
 export function readPlacementHistory(
   annotations: StringMap | undefined,
 ): readonly PlacementRecord[] {
@@ -33,7 +40,7 @@ export function readPlacementHistory(
   return lastRead.records;
 }
 
-/** One decision asks for it again and again. */
+/** The last parse result: one decision reads the same annotation several times. */
 let lastRead: { readonly text: string; readonly records: readonly PlacementRecord[] } = {
   text: "[]",
   records: [],
@@ -51,33 +58,41 @@ function recordsIn(text: string): readonly PlacementRecord[] {
 
 function isRecord(value: unknown): value is PlacementRecord {
   if (typeof value !== "object" || value === null) return false;
-  const { time, split, kept = {}, coming = {}, because } = value as Partial<PlacementRecord>;
+  const {
+    time,
+    assigned,
+    retained = {},
+    inFlight = {},
+    reasons,
+  } = value as Partial<PlacementRecord>;
   const isSplit = (one: unknown) => typeof one === "object" && one !== null;
-  const areSplits = [split, kept, coming].every(isSplit);
-  return typeof time === "string" && areSplits && Array.isArray(because);
+  const areSplits = [assigned, retained, inFlight].every(isSplit);
+  return typeof time === "string" && areSplits && Array.isArray(reasons);
 }
 
-/** How many there were to be in some clusters; in all of them if left out. */
+/**
+ * The desired replicas of a record in the selected clusters; in all clusters if `isIn` is omitted.
+ */
 export function desiredReplicasIn(
-  { split, kept = {}, coming = {} }: PlacementRecord,
+  { assigned, retained = {}, inFlight = {} }: PlacementRecord,
   isIn: (cluster: string) => boolean = () => true,
 ): number {
   let sum = 0;
-  for (const shares of [split, kept, coming])
+  for (const shares of [assigned, retained, inFlight])
     for (const cluster of Object.keys(shares)) if (isIn(cluster)) sum += shareIn(shares, cluster);
   return sum;
 }
 
-/** Anybody may write annotations. */
-export function shareIn(shares: PlacementRecord["kept"], cluster: string): number {
+/** Users may write annotations, so the value is validated. */
+export function shareIn(shares: PlacementRecord["retained"], cluster: string): number {
   const share: unknown = shares?.[cluster];
   return typeof share === "number" && Number.isSafeInteger(share) && share > 0 ? share : 0;
 }
 
-/** The annotation with one more entry; undefined when the newest says the same. */
+/** The annotation with one more entry; undefined when the newest entry is the same. */
 export function withPlacementRecord(
   annotations: StringMap | undefined,
-  { replicas, split, kept, coming, because }: Omit<PlacementRecord, "time">,
+  { replicas, assigned, retained, inFlight, reasons }: Omit<PlacementRecord, "time">,
   nowMs: number,
 ): string | undefined {
   const known = readPlacementHistory(annotations);
@@ -85,17 +100,17 @@ export function withPlacementRecord(
   const isSame =
     newest !== undefined &&
     newest.replicas === replicas &&
-    jsonEqual(newest.split as JsonValue, split as JsonValue) &&
-    jsonEqual((newest.kept ?? {}) as JsonValue, (kept ?? {}) as JsonValue) &&
-    jsonEqual((newest.coming ?? {}) as JsonValue, (coming ?? {}) as JsonValue);
+    jsonEqual(newest.assigned as JsonValue, assigned as JsonValue) &&
+    jsonEqual((newest.retained ?? {}) as JsonValue, (retained ?? {}) as JsonValue) &&
+    jsonEqual((newest.inFlight ?? {}) as JsonValue, (inFlight ?? {}) as JsonValue);
   if (isSame) return undefined;
   const record: PlacementRecord = {
     time: timestamp(nowMs),
     replicas,
-    split,
-    ...(kept === undefined ? {} : { kept }),
-    ...(coming === undefined ? {} : { coming }),
-    because: because.slice(0, reasonsMax).map((one) => one.slice(0, reasonCharactersMax)),
+    assigned,
+    ...(retained === undefined ? {} : { retained }),
+    ...(inFlight === undefined ? {} : { inFlight }),
+    reasons: reasons.slice(0, reasonsMax).map((one) => one.slice(0, reasonCharactersMax)),
   };
   return JSON.stringify([record, ...known].slice(0, recordsMax));
 }

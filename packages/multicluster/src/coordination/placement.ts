@@ -1,11 +1,15 @@
 /**
- * What the author of a workload says about where its replicas go, in annotations:
+ * The placement annotations of a workload, which its author writes:
  *
- *     workloads.kcp.io/cluster-selector: region in (us, eu)        which clusters, by the labels of their SyncTargets
- *     workloads.kcp.io/cluster-weights: us-east1=3,us-west1=1      how much each, relative to the others; 0 is nothing, 1 is the default
- *     workloads.kcp.io/cluster-capacity: us-west1=4                how many at most, as long as there is room elsewhere
+ *     workload.kcp.io/cluster-selector: region in (us, eu)
+ *       selects clusters by the labels of their SyncTargets
+ *     workload.kcp.io/cluster-weights: us-east1=3,us-west1=1
+ *       relative weights of clusters; 0 excludes a cluster, 1 is the default
+ *     workload.kcp.io/cluster-capacity: us-west1=4
+ *       the most replicas of a cluster, as long as other clusters have capacity
  *
- * What cannot be read moves nothing: the split stays as it is until it is mended.
+ * An annotation that cannot be parsed moves nothing: the assignment stays as it is until the author
+ * repairs it.
  */
 import {
   type LabelSelector,
@@ -15,14 +19,14 @@ import {
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { weightMax } from "./distribute.ts";
 import { PlacementError } from "./placement-error.ts";
-import { type Failover, failoverOf, type Rollout, rolloutOf } from "./rollout.ts";
+import { type Failover, failoverOf, type Rollout, rolloutOf } from "./rollout-policy.ts";
 import { replicasMax } from "./workload.ts";
 
 export { PlacementError } from "./placement-error.ts";
 
-export const selectorAnnotation = "workloads.kcp.io/cluster-selector";
-export const weightsAnnotation = "workloads.kcp.io/cluster-weights";
-export const capacityAnnotation = "workloads.kcp.io/cluster-capacity";
+export const selectorAnnotation = "workload.kcp.io/cluster-selector";
+export const weightsAnnotation = "workload.kcp.io/cluster-weights";
+export const capacityAnnotation = "workload.kcp.io/cluster-capacity";
 
 export interface Placement {
   readonly selector: LabelSelector | undefined;
@@ -32,10 +36,13 @@ export interface Placement {
   readonly failover: Failover;
 }
 
-/** Characters in one of the annotations. */
+/** The longest accepted annotation, in characters. */
 export const placementTextMax = 16_384;
 
-/** With what the policy says of moves where annotations do not. Throws a PlacementError that names the annotation. */
+/**
+ * Parses the annotations, with the policy's rollout and failover as defaults. Throws a
+ * PlacementError that names the annotation.
+ */
 export function placementOf(
   annotations: StringMap | undefined,
   policy: { readonly rollout?: Rollout; readonly failover?: Failover } = {},

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { unlimitedBudget } from "./members.ts";
+import { unlimitedBudget } from "./cluster-share.ts";
+import type { ClusterState } from "./cluster-state.ts";
 import { type ClusterCopy, type ClusterShare, planMoves } from "./plan-moves.ts";
-import type { ClusterState } from "./standing.ts";
 
-const part = (
+const copy = (
   replicas: number,
   available = replicas,
   more: Partial<ClusterCopy> = {},
@@ -14,194 +14,194 @@ const part = (
   available,
   isObserved: true,
   isStuck: false,
-  isGoing: false,
-  isPinned: false,
+  isDeleting: false,
+  isUnmanaged: false,
   ...more,
 });
-const member = (name: string, standing: ClusterState, has?: ClusterCopy): ClusterShare => ({
+const share = (name: string, state: ClusterState, has?: ClusterCopy): ClusterShare => ({
   name,
-  standing,
-  part: has,
+  state,
+  copy: has,
 });
-const next = (replicas: number, ...members: ClusterShare[]) =>
-  Object.fromEntries(planMoves({ replicas, members, scaledDownBy: 0 }).next);
+const next = (replicas: number, ...clusters: ClusterShare[]) =>
+  Object.fromEntries(planMoves({ replicas, clusters, scaledDownBy: 0 }).next);
 
-describe("moves", () => {
-  it("a new Deployment is split at once", () => {
-    assert.deepEqual(next(15, member("east", "accepting"), member("west", "accepting")), {
+describe("plan of moves", () => {
+  it("a new Deployment is scheduled in one step", () => {
+    assert.deepEqual(next(15, share("east", "Ready"), share("west", "Ready")), {
       east: 8,
       west: 7,
     });
   });
 
-  it("a cluster that joins is filled first, and the other emptied as far as that is available", () => {
-    const west = (available: number) => member("west", "accepting", part(7, available));
-    const east = member("east", "accepting", part(15));
-    assert.deepEqual(next(15, east, member("west", "accepting")), { east: 15, west: 7 });
+  it("a new cluster scales up first, and the other cluster scales down as replicas become available", () => {
+    const west = (available: number) => share("west", "Ready", copy(7, available));
+    const east = share("east", "Ready", copy(15));
+    assert.deepEqual(next(15, east, share("west", "Ready")), { east: 15, west: 7 });
     assert.deepEqual(next(15, east, west(0)), { east: 15, west: 7 });
     assert.deepEqual(next(15, east, west(3)), { east: 12, west: 7 });
     assert.deepEqual(next(15, east, west(7)), { east: 8, west: 7 });
   });
 
-  it("a lost cluster is replaced and its part left as it is", () => {
-    const west = member("west", "lost", part(7));
-    assert.deepEqual(next(15, member("east", "accepting", part(8)), west), { east: 15, west: 7 });
-    assert.deepEqual(next(15, member("east", "accepting", part(15)), west), { east: 15, west: 7 });
+  it("replicas of an Unreachable cluster are replaced, and its copy stays unchanged", () => {
+    const west = share("west", "Unreachable", copy(7));
+    assert.deepEqual(next(15, share("east", "Ready", copy(8)), west), { east: 15, west: 7 });
+    assert.deepEqual(next(15, share("east", "Ready", copy(15)), west), { east: 15, west: 7 });
   });
 
-  it("a cluster that is back counts when it has settled, and nothing in it is restarted", () => {
-    const east = member("east", "accepting", part(15));
-    assert.deepEqual(next(15, east, member("west", "settling", part(7))), { east: 15, west: 7 });
-    assert.deepEqual(next(15, east, member("west", "accepting", part(7))), { east: 8, west: 7 });
+  it("a cluster that is back counts after its recovery period, and none of its replicas restarts", () => {
+    const east = share("east", "Ready", copy(15));
+    assert.deepEqual(next(15, east, share("west", "Recovering", copy(7))), { east: 15, west: 7 });
+    assert.deepEqual(next(15, east, share("west", "Ready", copy(7))), { east: 8, west: 7 });
   });
 
-  it("what is being removed draws nothing back to where it was", () => {
-    const going = part(4, 4, { isGoing: true });
-    const members = [member("east", "accepting", going), member("west", "accepting", part(1))];
-    const { goal } = planMoves({ replicas: 1, members, scaledDownBy: 0 });
+  it("a copy that is being removed attracts no replicas to its cluster", () => {
+    const going = copy(4, 4, { isDeleting: true });
+    const clusters = [share("east", "Ready", going), share("west", "Ready", copy(1))];
+    const { goal } = planMoves({ replicas: 1, clusters, scaledDownBy: 0 });
     assert.deepEqual(Object.fromEntries(goal), { east: 0, west: 1 });
-    const cordoned = member("east", "cordoned", going);
-    assert.deepEqual(next(8, cordoned, member("west", "accepting", part(4))), { west: 8 });
+    const cordoned = share("east", "Cordoned", going);
+    assert.deepEqual(next(8, cordoned, share("west", "Ready", copy(4))), { west: 8 });
   });
 
-  it("a cluster that leaves is emptied step by step, and its part removed at the end", () => {
-    const west = member("west", "leaving", part(7));
-    const east = (available: number) => member("east", "accepting", part(15, available));
-    assert.deepEqual(next(15, member("east", "accepting", part(8)), west), { east: 15, west: 7 });
+  it("a Draining cluster scales down step by step, and its copy is removed at the end", () => {
+    const west = share("west", "Draining", copy(7));
+    const east = (available: number) => share("east", "Ready", copy(15, available));
+    assert.deepEqual(next(15, share("east", "Ready", copy(8)), west), { east: 15, west: 7 });
     assert.deepEqual(next(15, east(10), west), { east: 15, west: 5 });
     assert.deepEqual(next(15, east(15), west), { east: 15, west: "remove" });
   });
 
-  it("the last copy stays where it is when there is nowhere to go", () => {
-    for (const standing of ["leaving", "lost", "gone", "wavering"] as const) {
-      assert.deepEqual(next(15, member("west", standing, part(15))), { west: 15 });
+  it("the last copy stays when no feasible cluster exists", () => {
+    for (const state of ["Draining", "Unreachable", "Unregistered", "NotReady"] as const) {
+      assert.deepEqual(next(15, share("west", state, copy(15))), { west: 15 });
     }
   });
 
-  it("what has somewhere to go does so without a surge, as far as the budget spares it, and the rest stays", () => {
+  it("replicas with a feasible cluster move without surge within maxUnavailable, and the other replicas stay", () => {
     const budget = { ...unlimitedBudget, surge: 0, unavailable: 1 };
     const west = (has?: ClusterCopy): ClusterShare => ({
-      ...member("west", "accepting", has),
-      room: 2,
+      ...share("west", "Ready", has),
+      maxReplicas: 2,
     });
     const step = (east: number, has?: ClusterCopy) => {
-      const members = [member("east", "leaving", part(east)), west(has)];
-      return Object.fromEntries(planMoves({ replicas: 4, members, scaledDownBy: 0, budget }).next);
+      const clusters = [share("east", "Draining", copy(east)), west(has)];
+      return Object.fromEntries(planMoves({ replicas: 4, clusters, scaledDownBy: 0, budget }).next);
     };
     assert.deepEqual(step(4), { east: 3 });
     assert.deepEqual(step(3), { east: 3, west: 1 });
-    assert.deepEqual(step(3, part(1)), { east: 2, west: 1 });
-    assert.deepEqual(step(2, part(1)), { east: 2, west: 2 });
-    // Two have nowhere to go.
-    assert.deepEqual(step(2, part(2)), { east: 2, west: 2 });
+    assert.deepEqual(step(3, copy(1)), { east: 2, west: 1 });
+    assert.deepEqual(step(2, copy(1)), { east: 2, west: 2 });
+    // Two replicas have no feasible cluster.
+    assert.deepEqual(step(2, copy(2)), { east: 2, west: 2 });
   });
 
-  it("where some have nowhere to go, what is more than may be where it is goes first", () => {
-    const crowded: ClusterShare = { ...member("east", "accepting", part(3)), room: 2 };
-    const members = [crowded, member("west", "leaving", part(2))];
-    const { next } = planMoves({ replicas: 4, members, scaledDownBy: 0 });
+  it("when some replicas have no feasible cluster, replicas above a cluster's limit move first", () => {
+    const crowded: ClusterShare = { ...share("east", "Ready", copy(3)), maxReplicas: 2 };
+    const clusters = [crowded, share("west", "Draining", copy(2))];
+    const { next } = planMoves({ replicas: 4, clusters, scaledDownBy: 0 });
     assert.deepEqual(Object.fromEntries(next), { east: 2, west: 2 });
   });
 
-  it("a cluster that wavers keeps what it has, gets nothing, and is not relied on", () => {
-    const east = member("east", "wavering", part(8));
-    assert.deepEqual(next(20, east, member("west", "accepting", part(7))), { east: 8, west: 12 });
-    const north = member("north", "accepting", part(5));
-    assert.deepEqual(next(15, member("east", "wavering", part(10)), north), { east: 10, north: 7 });
+  it("a NotReady cluster keeps its replicas, gets no more, and does not count as available", () => {
+    const east = share("east", "NotReady", copy(8));
+    assert.deepEqual(next(20, east, share("west", "Ready", copy(7))), { east: 8, west: 12 });
+    const north = share("north", "Ready", copy(5));
+    assert.deepEqual(next(15, share("east", "NotReady", copy(10)), north), { east: 10, north: 7 });
   });
 
-  it("a smaller number takes away at once what is not available, and as much else as can be spared", () => {
-    const scaled = (replicas: number, ...members: ClusterShare[]) =>
-      Object.fromEntries(planMoves({ replicas, members, scaledDownBy: 15 - replicas }).next);
+  it("a scale-down removes unavailable replicas immediately, and available ones within maxUnavailable", () => {
+    const scaled = (replicas: number, ...clusters: ClusterShare[]) =>
+      Object.fromEntries(planMoves({ replicas, clusters, scaledDownBy: 15 - replicas }).next);
     const starting = (name: string, replicas: number, available: number) =>
-      member(name, "accepting", part(replicas, available));
+      share(name, "Ready", copy(replicas, available));
     assert.deepEqual(scaled(6, starting("a", 8, 2), starting("b", 7, 1)), { a: 3, b: 3 });
     assert.deepEqual(scaled(6, starting("a", 8, 8), starting("b", 7, 0)), { a: 6, b: 3 });
   });
 
-  it("what a cluster has given up on is not waited for", () => {
-    const stuck = member("a", "accepting", part(15, 6, { isStuck: true }));
-    assert.deepEqual(next(15, stuck, member("b", "accepting", part(7, 7))), { a: 8, b: 7 });
-    const slow = member("a", "accepting", part(15, 6));
-    assert.deepEqual(next(15, slow, member("b", "accepting", part(7, 7))), { a: 15, b: 7 });
+  it("replicas that failed their progress deadline are not waited for", () => {
+    const stuck = share("a", "Ready", copy(15, 6, { isStuck: true }));
+    assert.deepEqual(next(15, stuck, share("b", "Ready", copy(7, 7))), { a: 8, b: 7 });
+    const slow = share("a", "Ready", copy(15, 6));
+    assert.deepEqual(next(15, slow, share("b", "Ready", copy(7, 7))), { a: 15, b: 7 });
   });
 
-  it("an old report does not count", () => {
-    const east = member("east", "accepting", part(15));
-    const west = member("west", "accepting", part(7, 7, { isObserved: false }));
+  it("a report of an older generation does not count", () => {
+    const east = share("east", "Ready", copy(15));
+    const west = share("west", "Ready", copy(7, 7, { isObserved: false }));
     assert.deepEqual(next(15, east, west), { east: 15, west: 7 });
   });
 
-  it("a part that is somebody else's business is worked around", () => {
-    const pinned = member("a", "accepting", part(3, 3, { isPinned: true }));
-    assert.deepEqual(next(15, pinned, member("b", "accepting", part(7, 7))), { b: 12 });
+  it("an unmanaged copy keeps its replicas, and the plan distributes the rest", () => {
+    const pinned = share("a", "Ready", copy(3, 3, { isUnmanaged: true }));
+    assert.deepEqual(next(15, pinned, share("b", "Ready", copy(7, 7))), { b: 12 });
   });
 });
 
-const parts = fc.record({
+const copies = fc.record({
   replicas: fc.nat(12),
   available: fc.nat(12),
   isObserved: fc.boolean(),
   isStuck: fc.boolean(),
-  isGoing: fc.constant(false),
-  isPinned: fc.constant(false),
+  isDeleting: fc.constant(false),
+  isUnmanaged: fc.constant(false),
 });
-const standings = fc.constantFrom<ClusterState>(
-  "accepting",
-  "accepting",
-  "cordoned",
-  "settling",
-  "wavering",
-  "leaving",
-  "lost",
-  "gone",
+const states = fc.constantFrom<ClusterState>(
+  "Ready",
+  "Ready",
+  "Cordoned",
+  "Recovering",
+  "NotReady",
+  "Draining",
+  "Unreachable",
+  "Unregistered",
 );
 const members = fc.uniqueArray(
   fc.record({
     name: fc.constantFrom("a", "b", "c", "d", "e"),
-    standing: standings,
-    part: fc.option(parts, { nil: undefined }),
+    state: states,
+    copy: fc.option(copies, { nil: undefined }),
   }),
   { selector: ({ name }) => name, minLength: 1 },
 );
 
-const counts = new Set<ClusterState>(["accepting", "cordoned", "leaving"]);
+const counts = new Set<ClusterState>(["Ready", "Cordoned", "Draining"]);
 const reliable = (list: readonly ClusterShare[], replicasOf: (one: ClusterShare) => number) =>
   list.reduce(
     (sum, one) =>
-      one.part?.isObserved && counts.has(one.standing)
-        ? sum + Math.min(one.part.available, replicasOf(one))
+      one.copy?.isObserved && counts.has(one.state)
+        ? sum + Math.min(one.copy.available, replicasOf(one))
         : sum,
     0,
   );
 
-describe("moves, whatever the state", () => {
-  it("never let what is available fall below what is asked for, nor further below", () => {
+describe("plan of moves from random states", () => {
+  it("available replicas never fall below the requested replicas, nor further below", () => {
     fc.assert(
       fc.property(fc.nat(20), members, fc.nat(10), (replicas, list, scaledDownBy) => {
-        const { next } = planMoves({ replicas, members: list, scaledDownBy });
+        const { next } = planMoves({ replicas, clusters: list, scaledDownBy });
         const after = (one: ClusterShare) => {
-          const step = next.get(one.name) ?? one.part?.replicas ?? 0;
+          const step = next.get(one.name) ?? one.copy?.replicas ?? 0;
           return step === "remove" ? 0 : step;
         };
-        const before = reliable(list, (one) => one.part?.replicas ?? 0);
+        const before = reliable(list, (one) => one.copy?.replicas ?? 0);
         assert.ok(reliable(list, after) >= Math.min(replicas, before));
       }),
       { numRuns: 2000 },
     );
   });
 
-  it("end, with nothing left to do", () => {
+  it("repeated steps of a plan end without another step to take", () => {
     fc.assert(
       fc.property(fc.nat(20), members, (replicas, list) => {
         let now: readonly ClusterShare[] = list;
         for (let step = 0; step < 10; step++) {
-          const { next } = planMoves({ replicas, members: now, scaledDownBy: step === 0 ? 5 : 0 });
+          const { next } = planMoves({ replicas, clusters: now, scaledDownBy: step === 0 ? 5 : 0 });
           const then = now.flatMap((one): readonly ClusterShare[] => {
             const wanted = next.get(one.name);
             if (wanted === "remove")
-              return one.standing === "gone" ? [] : [{ ...one, part: undefined }];
-            return wanted === undefined ? [one] : [{ ...one, part: part(wanted) }];
+              return one.state === "Unregistered" ? [] : [{ ...one, copy: undefined }];
+            return wanted === undefined ? [one] : [{ ...one, copy: copy(wanted) }];
           });
           if (JSON.stringify(then) === JSON.stringify(now)) return;
           now = then;

@@ -1,22 +1,30 @@
 /**
- * The next step from the split that is to the split that should be. Make before break: what is to move is started in its new place first, and
- * removed from its old place only as far as enough is available without it.
+ * The next step from the current assignment to the desired assignment. StartBeforeStop: a replica
+ * starts in its new cluster first, and its old cluster scales down only as far as enough replicas
+ * stay available.
  *
- * Pure and without memory: called again with what came of the step, it gives the next one, until there is none. So it may be interrupted
- * anywhere, and what happens in between (a cluster fails, another joins, somebody scales) only changes where it leads. What a copy is in, and so whether it
- * may grow or shrink, is a matter of `move-machine.ts`; how much of it at a time, of the budget.
+ * Pure and without state: called again with the result of a step, it returns the next step, until
+ * none is left. So a move may be interrupted at any step; a change in between (a cluster fails,
+ * another registers, a user scales) only changes the desired assignment. `move-machine.ts` defines
+ * the state of a copy, and thereby whether it may scale up or down; the rolling update limits
+ * define by how much at a time.
  *
  * Invariants:
- * 1. A step never lets the available replicas that clusters report fall below what is asked for less what the budget spares, nor further if they are below
- *    already. Of a whole that has one, one is left.
- * 2. While fewer are available than that, nothing is taken away, but as many as were asked for less, and what a cluster itself, or the deadline,
- *    has given up on; and of these only such as are not available.
- * 3. Of a lost cluster nothing is taken away that is asked for: it can neither be seen nor stopped.
- * 4. Repeated steps end: growing happens as soon as the budget allows it, shrinking never undoes it.
- * 5. What has nowhere to go is not taken away, whatever the budget.
- * 6. At most one, if asked for: nothing is started while what it replaces may run; a lost cluster's share not before its fence is up and its part says none.
+ *
+ * 1. No step lets the available replicas that clusters report fall below the requested replicas
+ *    less maxUnavailable, nor further if they are below already. A workload that has a replica
+ *    keeps one.
+ * 2. While fewer replicas are available than that, steps remove only replicas that a scale-down
+ *    released, or that failed the progress deadline of their cluster or of the move; and of these
+ *    only unavailable ones.
+ * 3. No step removes requested replicas from an Unreachable cluster: they can be neither observed
+ *    nor stopped.
+ * 4. Repeated steps end: scale-ups happen as soon as the limits permit them, and no scale-down
+ *    reverts them.
+ * 5. Replicas without a feasible cluster stay, whatever the limits.
+ * 6. With StopBeforeStart, no replica starts while the replica that it replaces may run; replicas
+ *    of an Unreachable cluster start elsewhere only after fencing, when its copy says 0 replicas.
  */
-import { assignReplicas, type ReplicaAssignment } from "./goal.ts";
 import {
   type ClusterShare,
   countedAgainstSurge,
@@ -34,7 +42,7 @@ import {
   removableWithoutLoss,
   sumOf,
   unlimitedBudget,
-} from "./members.ts";
+} from "./cluster-share.ts";
 import {
   type MoveEvent,
   type MoveState,
@@ -44,96 +52,107 @@ import {
   type PersistedMoveState,
 } from "./move-machine.ts";
 import type { MoveRecord } from "./move-record.ts";
+import { assignReplicas, type ReplicaAssignment } from "./replica-assignment.ts";
 
-export type { ClusterCopy, ClusterShare, PlanInput, RolloutBudget } from "./members.ts";
+export type { ClusterCopy, ClusterShare, PlanInput, RolloutBudget } from "./cluster-share.ts";
 
 export interface Plan {
-  /** By cluster: so many next, or `remove`. Clusters whose part stays away or is left alone are not in it. */
+  /**
+   * The next replicas by cluster, or `remove`. Clusters whose copy stays absent or unchanged are
+   * omitted.
+   */
   readonly next: ReadonlyMap<string, number | "remove">;
-  /** By cluster, where shares are ranges of numbers: the first of what is next. */
+  /** For ordinal ranges: the first ordinal of the next range, by cluster. */
   readonly starts?: ReadonlyMap<string, number>;
-  /** Where it leads. */
+  /** The desired assignment that the steps lead to. */
   readonly goal: ReadonlyMap<string, number>;
-  /** What has no place in any cluster. */
-  readonly unplaced: number;
-  /** What is still to be taken away, once it is replaced. */
+  /** Replicas without a feasible cluster. */
+  readonly unscheduled: number;
+  /** Replicas that are removed after they are replaced. */
   readonly surplus: number;
-  /** What is wanted and may not be started yet. */
+  /** Desired replicas that the limits do not permit to start yet. */
   readonly deferred: number;
+  /** What it waits for. */
+  readonly deferredReason?: "SurgeLimited" | "WaitingForVolumes" | "WaitingForTermination";
   readonly states: ReadonlyMap<string, MoveState>;
-  /** What the parts should remember. */
+  /** The move records to write on the per-cluster objects. */
   readonly records: ReadonlyMap<string, MoveRecord>;
-  /** When a deadline passes. */
-  readonly wakeAtMs: number | undefined;
-  /** Why some has no place, where it is not for what the clusters are. */
-  readonly obstacle?: string | undefined;
+  /** The time of the next deadline. */
+  readonly requeueAtMs: number | undefined;
+  /** The reason why some replicas are unschedulable, if the cluster states do not explain it. */
+  readonly unschedulableReason?: string | undefined;
 }
 
-/** Of a plan that keeps no records: its steps have neither a budget nor a deadline. */
-export const withoutMoveRecords: Pick<Plan, "deferred" | "states" | "records" | "wakeAtMs"> = {
+/** The fields of a plan without move records: its steps have neither limits nor deadlines. */
+export const withoutMoveRecords: Pick<Plan, "deferred" | "states" | "records" | "requeueAtMs"> = {
   deferred: 0,
   states: new Map(),
   records: new Map(),
-  wakeAtMs: undefined,
+  requeueAtMs: undefined,
 };
 
 export function planMoves(input: PlanInput): Plan {
-  const { replicas, members } = input;
+  const { replicas, clusters } = input;
   const view = viewOf(input);
-  const { goal, unplaced } = view;
+  const { replicas: goal, unscheduled } = view;
   const next = new Map<string, number | "remove">();
   const states = new Map<string, MoveState>();
-  const available = sumOf(members, minAvailable);
+  const available = sumOf(clusters, minAvailable);
   const isEnough = available >= view.floor;
-  const purse = { isEnough, available, toForgo: input.scaledDownBy };
+  const budget = { isEnough, available, scaledDownBy: input.scaledDownBy };
   let surplus = 0;
-  for (const member of inShrinkingOrder(members, view)) {
-    const { name, part } = member;
+  for (const share of inShrinkingOrder(clusters, view)) {
+    const { name, copy } = share;
     const wanted = goal.get(name) ?? 0;
-    const superfluous = Math.max(0, (part?.replicas ?? 0) - wanted);
-    const cut = part === undefined ? 0 : scaleDownAllowance(view, purse, member, superfluous);
-    const state = moveTransitions[previousOf(view, member)][eventOf(view, member, cut)];
+    const superfluous = Math.max(0, (copy?.replicas ?? 0) - wanted);
+    const cut = copy === undefined ? 0 : scaleDownAllowance(view, budget, share, superfluous);
+    const state = moveTransitions[previousOf(view, share)][eventOf(view, share, cut)];
     states.set(name, state);
     const more = mayGrow[state] ? (view.growth.get(name) ?? 0) : 0;
-    if (part === undefined) {
+    if (copy === undefined) {
       if (more > 0) next.set(name, more);
       continue;
     }
-    if (part.isGoing || part.isPinned) continue;
-    if (isFrozen(view, member)) {
-      next.set(name, Math.min(part.replicas, replicas));
+    if (copy.isDeleting || copy.isUnmanaged) continue;
+    if (isFrozen(view, share)) {
+      next.set(name, Math.min(copy.replicas, replicas));
       continue;
     }
     const taken = mayShrink[state] ? cut : 0;
-    if (taken > 0) spend(purse, member, taken);
+    if (taken > 0) spend(budget, share, taken);
     surplus += superfluous - taken;
-    const left = part.replicas - taken + more;
-    next.set(name, left === 0 && isRemoved(view, member, state) ? "remove" : left);
+    const left = copy.replicas - taken + more;
+    next.set(name, left === 0 && isRemoved(view, share, state) ? "remove" : left);
   }
-  if (view.budget.isExclusive) lowerFrozen(view, next);
-  const deferred = sumOf(members, (one) => deficitOf(view, one)) - sumOf([...view.growth.values()]);
+  if (view.budget.isStopBeforeStart) lowerFrozen(view, next);
+  const deferred =
+    sumOf(clusters, (one) => deficitOf(view, one)) - sumOf([...view.growth.values()]);
   const isSettled = surplus === 0 && deferred <= 0;
   return {
     next,
     goal,
-    unplaced,
+    unscheduled,
     surplus,
     deferred: Math.max(0, deferred),
+    deferredReason: view.budget.isStopBeforeStart ? "WaitingForTermination" : "SurgeLimited",
     states,
     ...recordMoves(view, next, states, isSettled),
   };
 }
 
-/** At most one: what a lost cluster may run when it is back is what is left beside the others, also when fewer are asked for meanwhile. */
+/**
+ * StopBeforeStart: an Unreachable cluster may run only the replicas that the other clusters do not
+ * have when it is back, also after a scale-down meanwhile.
+ */
 function lowerFrozen(view: PlanView, next: Map<string, number | "remove">): void {
-  const { members, replicas } = view.input;
+  const { clusters, replicas } = view.input;
   const [frozen, others] = [true, false].map((is) =>
-    members.filter((one) => one.part !== undefined && isFrozen(view, one) === is),
+    clusters.filter((one) => one.copy !== undefined && isFrozen(view, one) === is),
   ) as [ClusterShare[], ClusterShare[]];
-  const shareOf = ({ name, part }: ClusterShare) => {
-    // What is being removed is not started again, wherever that is.
-    if (part?.isGoing === true) return 0;
-    const share = next.get(name) ?? part?.replicas ?? 0;
+  const shareOf = ({ name, copy }: ClusterShare) => {
+    // A copy that is being removed does not start again, in any cluster.
+    if (copy?.isDeleting === true) return 0;
+    const share = next.get(name) ?? copy?.replicas ?? 0;
     return share === "remove" ? 0 : share;
   };
   let left = replicas - sumOf(others, shareOf);
@@ -144,110 +163,123 @@ function lowerFrozen(view: PlanView, next: Map<string, number | "remove">): void
   }
 }
 
-/** All that the steps of one plan have in common. */
+/** The inputs that all steps of one plan have in common. */
 interface PlanView extends PlanRequest, ReplicaAssignment {
-  readonly unplaced: number;
-  /** So many stay available. */
+  readonly unscheduled: number;
+  /** The least number of replicas that stay available. */
   readonly floor: number;
-  /** So many more each may have now. */
+  /** The replicas that each cluster may add in this step. */
   readonly growth: ReadonlyMap<string, number>;
 }
 
 function viewOf(input: PlanInput): PlanView {
-  const { replicas, placeable = replicas, budget = unlimitedBudget } = input;
-  const { goal, givenUp } = assignReplicas({ input, budget });
+  const { replicas, maxTotal = replicas, budget = unlimitedBudget } = input;
+  const { replicas: goal, rolledBack } = assignReplicas({ input, budget });
   const placed = sumOf([...goal.values()]);
-  const unplaced = Math.max(0, replicas - placed);
-  // What may not be anywhere is waited for by nobody: what is replaced goes.
-  const allowed = Math.min(replicas, placeable);
+  const unscheduled = Math.max(0, replicas - placed);
+  // Replicas above the limit cannot start anywhere, so the replicas that they would replace do not
+  // wait for them.
+  const allowed = Math.min(replicas, maxTotal);
   const least = Math.max(Math.min(1, allowed), allowed - budget.unavailable);
-  const spared = budget.isExclusive ? 0 : least;
-  // What has nowhere to go stays; what has somewhere may go before it is there, as far as the budget spares it.
-  const lacking = () => sumOf(input.members, (one) => deficitOf({ goal }, one));
+  const spared = budget.isStopBeforeStart ? 0 : least;
+  // Replicas without a feasible cluster stay; the others may stop before their replacement is
+  // available, within maxUnavailable.
+  const lacking = () => sumOf(input.clusters, (one) => deficitOf({ replicas: goal }, one));
   const floor = placed < allowed ? Math.max(spared, allowed - lacking()) : spared;
-  const view = { input, budget, goal, givenUp, unplaced, floor };
+  const view = { input, budget, replicas: goal, rolledBack, unscheduled, floor };
   return { ...view, growth: growthOf(view) };
 }
 
-function eventOf(view: PlanView, member: ClusterShare, cut: number): MoveEvent {
-  const { part, name } = member;
-  const wanted = view.goal.get(name) ?? 0;
-  if (part === undefined) {
+function eventOf(view: PlanView, share: ClusterShare, cut: number): MoveEvent {
+  const { copy, name } = share;
+  const wanted = view.replicas.get(name) ?? 0;
+  if (copy === undefined) {
     if (wanted === 0) return "unneeded";
     return view.growth.has(name) ? "started" : "deferred";
   }
-  if (part.isGoing) return "replaced";
-  if (isFrozen(view, member)) return "lost";
-  if (part.isPinned) return "available";
-  const isLate = isPastDeadline(view, member) && view.givenUp.has(name);
-  if (isLate) return part.isHeld === true ? "held" : "expired";
-  const isEmptied = part.replicas === 0 && wanted === 0 && isToBeDrained(member);
-  if (isEmptied || cut > 0) return part.isHeld === true ? "held" : "replaced";
-  if (part.replicas > wanted) return view.unplaced > 0 ? "nowhere" : "unwanted";
-  if (part.replicas < wanted) return view.growth.has(name) ? "started" : "deferred";
-  return minAvailable(member) < part.replicas ? "started" : "available";
+  if (copy.isDeleting) return "replaced";
+  if (isFrozen(view, share)) return "unreachable";
+  if (copy.isUnmanaged) return "available";
+  const isLate = isPastDeadline(view, share) && view.rolledBack.has(name);
+  if (isLate) return copy.isDisruptionBlocked === true ? "disruptionBlocked" : "expired";
+  const isEmptied = copy.replicas === 0 && wanted === 0 && isToBeDrained(share);
+  if (isEmptied || cut > 0)
+    return copy.isDisruptionBlocked === true ? "disruptionBlocked" : "replaced";
+  if (copy.replicas > wanted) return view.unscheduled > 0 ? "nowhere" : "unwanted";
+  if (copy.replicas < wanted) return view.growth.has(name) ? "started" : "deferred";
+  return minAvailable(share) < copy.replicas ? "started" : "available";
 }
 
-function previousOf(view: PlanView, member: ClusterShare): PersistedMoveState {
-  if (member.part === undefined) return "gone";
-  const record = moveRecordFor(view, member);
+function previousOf(view: PlanView, share: ClusterShare): PersistedMoveState {
+  if (share.copy === undefined) return "absent";
+  const record = moveRecordFor(view, share);
   if (record === undefined) return "ready";
-  return record.isRolledBack && view.givenUp.has(member.name) ? "rolledBack" : "starting";
+  return record.isRolledBack && view.rolledBack.has(share.name) ? "rolledBack" : "starting";
 }
 
-/** How many of the superfluous may go now. */
+/** How many surplus replicas of the cluster may stop in this step. */
 function scaleDownAllowance(
   view: PlanView,
-  purse: Readonly<AvailabilityBudget>,
-  member: ClusterShare,
+  budget: Readonly<AvailabilityBudget>,
+  share: ClusterShare,
   superfluous: number,
 ): number {
-  const { part } = member;
-  if (part === undefined || superfluous === 0) return 0;
-  const { isEnough, available, toForgo } = purse;
-  const idle = removableWithoutLoss(member, isEnough ? minAvailable(member) : maxAvailable(member));
+  const { copy } = share;
+  if (copy === undefined || superfluous === 0) return 0;
+  const { isEnough, available, scaledDownBy } = budget;
+  const idle = removableWithoutLoss(share, isEnough ? minAvailable(share) : maxAvailable(share));
   if (isEnough) return Math.min(superfluous, idle + available - view.floor);
-  const isUseless = part.isStuck || view.givenUp.has(member.name);
-  return Math.min(superfluous, isUseless ? idle : Math.min(idle, toForgo));
+  const isUseless = copy.isStuck || view.rolledBack.has(share.name);
+  return Math.min(superfluous, isUseless ? idle : Math.min(idle, scaledDownBy));
 }
 
 interface AvailabilityBudget {
   readonly isEnough: boolean;
   available: number;
-  toForgo: number;
+  scaledDownBy: number;
 }
 
-function spend(purse: AvailabilityBudget, member: ClusterShare, taken: number): void {
-  const idle = removableWithoutLoss(member, minAvailable(member));
-  if (purse.isEnough) purse.available -= Math.max(0, taken - idle);
-  else if (member.part?.isStuck !== true) purse.toForgo = Math.max(0, purse.toForgo - taken);
+function spend(availabilityBudget: AvailabilityBudget, share: ClusterShare, taken: number): void {
+  const idle = removableWithoutLoss(share, minAvailable(share));
+  if (availabilityBudget.isEnough) availabilityBudget.available -= Math.max(0, taken - idle);
+  else if (share.copy?.isStuck !== true)
+    availabilityBudget.scaledDownBy = Math.max(0, availabilityBudget.scaledDownBy - taken);
 }
 
-function isRemoved(view: PlanView, member: ClusterShare, state: MoveState): boolean {
-  const { name, standing, isLeaving, part } = member;
-  if (!isToBeDrained(member) || !mayShrink[state] || part?.isHeld === true) return false;
-  if ((view.goal.get(name) ?? 0) > 0) return false;
-  if (!view.budget.isExclusive) return true;
-  // What stopped because its cluster is lost stays as it is until the cluster is back.
-  return maxRunningAfterScaleToZero(member) === 0 && (standing !== "lost" || isLeaving === true);
+function isRemoved(view: PlanView, share: ClusterShare, state: MoveState): boolean {
+  const { name, state: standing, isDraining, copy } = share;
+  if (!isToBeDrained(share) || !mayShrink[state] || copy?.isDisruptionBlocked === true)
+    return false;
+  if ((view.replicas.get(name) ?? 0) > 0) return false;
+  if (!view.budget.isStopBeforeStart) return true;
+  // A copy that stopped because its cluster is Unreachable stays unchanged until the cluster is
+  // back.
+  return (
+    maxRunningAfterScaleToZero(share) === 0 && (standing !== "Unreachable" || isDraining === true)
+  );
 }
 
-function deficitOf({ goal }: Pick<PlanView, "goal">, { name, part }: ClusterShare): number {
-  if (part?.isGoing === true || part?.isPinned === true) return 0;
-  return Math.max(0, (goal.get(name) ?? 0) - (part?.replicas ?? 0));
+function deficitOf({ replicas }: Pick<PlanView, "replicas">, { name, copy }: ClusterShare): number {
+  if (copy?.isDeleting === true || copy?.isUnmanaged === true) return 0;
+  return Math.max(0, (replicas.get(name) ?? 0) - (copy?.replicas ?? 0));
 }
 
-/** What may be started now: those that lack most first, as far as the budget goes. Members that get none are not in it. */
+/**
+ * The scale-ups of this step: the largest deficits first, within the surge limit. Clusters that get
+ * no replicas are omitted.
+ */
 function growthOf(view: Omit<PlanView, "growth">): ReadonlyMap<string, number> {
   const { input, budget } = view;
-  let left = budget.isExclusive
-    ? input.replicas - sumOf(input.members, maxRunning)
-    : input.replicas + budget.surge - sumOf(input.members, (one) => countedAgainstSurge(view, one));
+  let left = budget.isStopBeforeStart
+    ? input.replicas - sumOf(input.clusters, maxRunning)
+    : input.replicas +
+      budget.surge -
+      sumOf(input.clusters, (one) => countedAgainstSurge(view, one));
   const growth = new Map<string, number>();
   const hungry: { readonly name: string; readonly lacks: number }[] = [];
-  for (const member of input.members) {
-    const lacks = deficitOf(view, member);
-    if (lacks > 0) hungry.push({ name: member.name, lacks });
+  for (const share of input.clusters) {
+    const lacks = deficitOf(view, share);
+    if (lacks > 0) hungry.push({ name: share.name, lacks });
   }
   hungry.sort((a, b) => b.lacks - a.lacks || (a.name < b.name ? -1 : 1));
   for (const { name, lacks } of hungry) {
@@ -259,58 +291,62 @@ function growthOf(view: Omit<PlanView, "growth">): ReadonlyMap<string, number> {
   return growth;
 }
 
-/** Records for those who got more, and for as long as the move goes on; only deadlines need them. */
+/**
+ * Writes move records for clusters that scale up, for as long as the move is in flight; only
+ * deadlines need records.
+ */
 function recordMoves(
   view: PlanView,
   next: ReadonlyMap<string, number | "remove">,
   states: ReadonlyMap<string, MoveState>,
   isSettled: boolean,
-): Pick<Plan, "records" | "wakeAtMs"> {
+): Pick<Plan, "records" | "requeueAtMs"> {
   const { input, budget } = view;
   const records = new Map<string, MoveRecord>();
   const { deadlineMs } = budget;
-  if (deadlineMs === undefined) return { records, wakeAtMs: undefined };
-  const { nowMs: sinceMs = 0, of = "", members } = input;
-  const isDone = isSettled && members.every((one) => states.get(one.name) !== "starting");
-  let wakeAtMs: number | undefined;
-  for (const member of members) {
-    const { name, part } = member;
+  if (deadlineMs === undefined) return { records, requeueAtMs: undefined };
+  const { nowMs: sinceMs = 0, requestHash: request = "", clusters } = input;
+  const isDone = isSettled && clusters.every((one) => states.get(one.name) !== "starting");
+  let requeueAtMs: number | undefined;
+  for (const share of clusters) {
+    const { name, copy } = share;
     const wanted = next.get(name);
     if (typeof wanted !== "number") continue;
-    const has = part?.replicas ?? 0;
-    const known = moveRecordFor(view, member);
+    const has = copy?.replicas ?? 0;
+    const known = moveRecordFor(view, share);
     const from = known?.from ?? has;
-    if (view.givenUp.has(name)) {
-      records.set(name, { from, sinceMs: known?.sinceMs ?? sinceMs, isRolledBack: true, of });
+    if (view.rolledBack.has(name)) {
+      records.set(name, { from, sinceMs: known?.sinceMs ?? sinceMs, isRolledBack: true, request });
     } else if (wanted > has || (known === undefined && wanted < has)) {
-      // What has failed once is not put to the test again: it grows because nothing else is left.
-      records.set(name, { from, sinceMs, isRolledBack: isFailed(view, member), of });
+      // A cluster that failed once is not tested again: it scales up because no other cluster is
+      // left.
+      records.set(name, { from, sinceMs, isRolledBack: isFailed(view, share), request });
     } else if (known !== undefined && !isDone) {
-      records.set(name, { ...known, isRolledBack: isFailed(view, member) });
+      records.set(name, { ...known, isRolledBack: isFailed(view, share) });
     }
     const record = records.get(name);
     if (record === undefined || record.isRolledBack || wanted <= record.from) continue;
     const endMs = record.sinceMs + deadlineMs;
-    if (endMs > sinceMs) wakeAtMs = Math.min(wakeAtMs ?? endMs, endMs);
+    if (endMs > sinceMs) requeueAtMs = Math.min(requeueAtMs ?? endMs, endMs);
   }
-  return { records, wakeAtMs };
+  return { records, requeueAtMs };
 }
 
 /**
- * Those that are to be emptied first, then those that have most too much; the same order every time. Where some have nowhere to go, what is more than may be where it is goes before
- * these.
+ * Draining clusters first, then the largest surplus; the order is deterministic. When some replicas
+ * have no feasible cluster, replicas above a cluster's limit stop before these.
  */
 function inShrinkingOrder(
-  members: readonly ClusterShare[],
-  { goal, unplaced }: Pick<PlanView, "goal" | "unplaced">,
+  shares: readonly ClusterShare[],
+  { replicas: goal, unscheduled }: Pick<PlanView, "replicas" | "unscheduled">,
 ): readonly ClusterShare[] {
-  const hasNowhere = unplaced > 0;
-  const ranked = members.map((member) => {
-    const { name, part, kept = 0, room = Number.POSITIVE_INFINITY } = member;
-    const replicas = part?.replicas ?? 0;
+  const hasNowhere = unscheduled > 0;
+  const ranked = shares.map((member) => {
+    const { name, copy, retained = 0, maxReplicas = Number.POSITIVE_INFINITY } = member;
+    const replicas = copy?.replicas ?? 0;
     const isEmptied = isToBeDrained(member);
-    const isCrowded = hasNowhere && !isEmptied && replicas > room;
-    const excess = replicas - (goal.get(name) ?? 0) - (hasNowhere ? kept : 0);
+    const isCrowded = hasNowhere && !isEmptied && replicas > maxReplicas;
+    const excess = replicas - (goal.get(name) ?? 0) - (hasNowhere ? retained : 0);
     return { member, rank: isCrowded ? 0 : isEmptied ? 1 : 2, excess };
   });
   ranked.sort(

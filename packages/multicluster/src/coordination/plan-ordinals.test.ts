@@ -1,41 +1,42 @@
 /**
- * Goal: no number is ever in two clusters at once, in the world as it is and not as it is told. Method: seeded histories of clusters that carry
- * out late what they are told, join, leave, are lost and come back, while the number of all is changed.
+ * Goal: no ordinal ever runs in two clusters at once, in the simulated clusters and not only in
+ * their reports. Method: seeded histories of clusters that apply their specs late, register, drain,
+ * become Unreachable and return, while the StatefulSet is scaled.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-places.ts";
+import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-clusters.ts";
 
 function play(seed: number): void {
   const random = new SeededRandom(seed);
-  const places = ["east", "north", "west"].map((name) => new OrdinalCluster(name));
+  const clusters = ["east", "north", "west"].map((name) => new OrdinalCluster(name));
   let replicas = random.integer(9);
   try {
     for (let step = 0; step < 300; step++) {
       if (random.chance(0.03)) replicas = random.integer(9);
       if (random.chance(0.03)) {
-        const place = places[random.integer(places.length)];
-        const standing = random.pick(["accepting", "leaving", "lost", "cordoned"] as const);
-        if (place !== undefined) place.standing = standing;
+        const cluster = clusters[random.integer(clusters.length)];
+        const state = random.pick(["Ready", "Draining", "Unreachable", "Cordoned"] as const);
+        if (cluster !== undefined) cluster.state = state;
       }
-      if (random.chance(0.6)) applyPlan(places, { replicas });
-      for (const place of places) place.step(random);
-      checkDisjoint(places);
+      if (random.chance(0.6)) applyPlan(clusters, { replicas });
+      for (const cluster of clusters) cluster.step(random);
+      checkDisjoint(clusters);
     }
-    for (const place of places) place.standing = "accepting";
+    for (const cluster of clusters) cluster.state = "Ready";
     for (let step = 0; step < 200; step++) {
-      applyPlan(places, { replicas });
-      for (const place of places) place.step(random);
-      checkDisjoint(places);
+      applyPlan(clusters, { replicas });
+      for (const cluster of clusters) cluster.step(random);
+      checkDisjoint(clusters);
     }
-    const all = places.flatMap(({ running }) => [...running]).sort((a, b) => a - b);
+    const all = clusters.flatMap(({ running }) => [...running]).sort((a, b) => a - b);
     assert.deepEqual(
       all,
       Array.from({ length: replicas }, (_, index) => index),
     );
   } catch (error) {
-    const told = places.map(({ name, standing, told: now, running }) => ({
+    const told = clusters.map(({ name, state: standing, delivered: now, running }) => ({
       name,
       standing,
       now,
@@ -47,14 +48,14 @@ function play(seed: number): void {
   }
 }
 
-describe("ranges of ordinals", () => {
-  it("never have a number in two clusters, and come to have all of them", () => {
+describe("ordinal ranges", () => {
+  it("an ordinal never runs in two clusters, and finally every ordinal runs", () => {
     for (let seed = 0; seed < 500; seed++) play(seed);
   });
 
-  it("are even at the beginning, and begin where the whole does", () => {
-    const places = ["east", "west"].map((name) => new OrdinalCluster(name));
-    const { next, starts } = plan(places, { replicas: 5, first: 10 });
+  it("new ordinal ranges are even, and begin with the first ordinal of the workload", () => {
+    const clusters = ["east", "west"].map((name) => new OrdinalCluster(name));
+    const { next, starts } = plan(clusters, { replicas: 5, first: 10 });
     assert.deepEqual([...next].sort(), [
       ["east", 3],
       ["west", 2],
@@ -65,174 +66,175 @@ describe("ranges of ordinals", () => {
     ]);
   });
 
-  it("stay where they are when a cluster joins, and when one is lost", () => {
-    const places = ["east", "west"].map((name) => new OrdinalCluster(name));
-    applyPlan(places, { replicas: 4 });
-    for (const place of places) {
-      place.heard = place.told;
-      for (let one = 0; one < 2; one++) place.running.add((place.told?.start ?? 0) + one);
+  it("ordinals stay in their clusters when a cluster registers, and when one becomes Unreachable", () => {
+    const clusters = ["east", "west"].map((name) => new OrdinalCluster(name));
+    applyPlan(clusters, { replicas: 4 });
+    for (const cluster of clusters) {
+      cluster.observed = cluster.delivered;
+      for (let one = 0; one < 2; one++) cluster.running.add((cluster.delivered?.start ?? 0) + one);
     }
-    const [east] = places;
+    const [east] = clusters;
     assert.ok(east !== undefined);
-    east.standing = "lost";
-    places.push(new OrdinalCluster("north"));
-    const { next, unplaced } = plan(places, { replicas: 4 });
+    east.state = "Unreachable";
+    clusters.push(new OrdinalCluster("north"));
+    const { next, unscheduled } = plan(clusters, { replicas: 4 });
     assert.deepEqual([...next].sort(), [
       ["east", 2],
       ["west", 2],
     ]);
-    assert.equal(unplaced, 0);
+    assert.equal(unscheduled, 0);
   });
 
-  it("leave a cluster one by one, from the end that the next can have", () => {
-    const places = ["east", "west"].map((name) => new OrdinalCluster(name));
-    applyPlan(places, { replicas: 4 });
+  it("ordinals leave a Draining cluster one by one, from the end that is adjacent to the next range", () => {
+    const clusters = ["east", "west"].map((name) => new OrdinalCluster(name));
+    applyPlan(clusters, { replicas: 4 });
     const settle = () => {
-      for (const place of places) {
-        place.heard = place.told;
-        place.running.clear();
-        const { start = 0, replicas = 0 } = place.told ?? {};
-        for (let one = 0; one < replicas; one++) place.running.add(start + one);
+      for (const cluster of clusters) {
+        cluster.observed = cluster.delivered;
+        cluster.running.clear();
+        const { start = 0, replicas = 0 } = cluster.delivered ?? {};
+        for (let one = 0; one < replicas; one++) cluster.running.add(start + one);
       }
     };
     settle();
-    const [east, west] = places;
+    const [east, west] = clusters;
     assert.ok(east !== undefined && west !== undefined);
-    west.standing = "leaving";
-    applyPlan(places, { replicas: 4 });
-    assert.deepEqual(west.told, { start: 3, replicas: 1 });
-    assert.deepEqual(east.told, { start: 0, replicas: 2 });
-    // Before west has said that it is gone, nobody gets it.
-    applyPlan(places, { replicas: 4 });
-    assert.deepEqual(east.told, { start: 0, replicas: 2 });
+    west.state = "Draining";
+    applyPlan(clusters, { replicas: 4 });
+    assert.deepEqual(west.delivered, { start: 3, replicas: 1 });
+    assert.deepEqual(east.delivered, { start: 0, replicas: 2 });
+    // No cluster gets the ordinal before west has reported that it stopped.
+    applyPlan(clusters, { replicas: 4 });
+    assert.deepEqual(east.delivered, { start: 0, replicas: 2 });
     settle();
-    applyPlan(places, { replicas: 4 });
-    assert.deepEqual(east.told, { start: 0, replicas: 3 });
+    applyPlan(clusters, { replicas: 4 });
+    assert.deepEqual(east.delivered, { start: 0, replicas: 3 });
     settle();
-    applyPlan(places, { replicas: 4 });
-    assert.deepEqual(west.told, { start: 4, replicas: 0 });
+    applyPlan(clusters, { replicas: 4 });
+    assert.deepEqual(west.delivered, { start: 4, replicas: 0 });
     settle();
-    applyPlan(places, { replicas: 4 });
-    assert.equal(west.told, undefined);
-    assert.deepEqual(east.told, { start: 0, replicas: 4 });
+    applyPlan(clusters, { replicas: 4 });
+    assert.equal(west.delivered, undefined);
+    assert.deepEqual(east.delivered, { start: 0, replicas: 4 });
   });
 
-  /** Clusters that have what they are told, and say so. */
+  /** Clusters that run their assigned ranges, and report so. */
   const settled = (ranges: Readonly<Record<string, readonly [start: number, replicas: number]>>) =>
     Object.entries(ranges).map(([name, [start, replicas]]) => {
-      const place = new OrdinalCluster(name);
-      place.told = { start, replicas };
-      place.heard = place.told;
-      for (let one = 0; one < replicas; one++) place.running.add(start + one);
-      return place;
+      const cluster = new OrdinalCluster(name);
+      cluster.delivered = { start, replicas };
+      cluster.observed = cluster.delivered;
+      for (let one = 0; one < replicas; one++) cluster.running.add(start + one);
+      return cluster;
     });
-  const told = (places: readonly OrdinalCluster[], name: string) =>
-    places.find((one) => one.name === name)?.told;
+  const told = (clusters: readonly OrdinalCluster[], name: string) =>
+    clusters.find((one) => one.name === name)?.delivered;
 
-  it("do not leave while another one is missing, unless the budget spares as many", () => {
-    const places = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
-    const [east, north] = places as [OrdinalCluster, OrdinalCluster];
-    north.standing = "lost";
-    east.standing = "leaving";
-    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
-    assert.equal(plan(places, { replicas: 3, unavailable: 2 }).next.get("east"), 1);
-    // What is not available where it is, is not missed there; but what has not been started may be, at any moment.
+  it("an ordinal does not leave while another one is unavailable, unless maxUnavailable permits both", () => {
+    const clusters = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
+    const [east, north] = clusters as [OrdinalCluster, OrdinalCluster];
+    north.state = "Unreachable";
+    east.state = "Draining";
+    assert.equal(plan(clusters, { replicas: 3 }).next.get("east"), 2);
+    assert.equal(plan(clusters, { replicas: 3, unavailable: 2 }).next.get("east"), 1);
+    // An unavailable ordinal may leave, because it serves nothing; but an ordinal that has not
+    // started may become available at any moment.
     east.available = 0;
-    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 1);
-    // Nor does it count as such by a report that may be from before its cluster was lost.
+    assert.equal(plan(clusters, { replicas: 3 }).next.get("east"), 1);
+    // A report that may date from before the cluster's loss does not make the ordinal unavailable.
     east.isTrusted = false;
-    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
+    assert.equal(plan(clusters, { replicas: 3 }).next.get("east"), 2);
     east.isTrusted = true;
     east.running.clear();
-    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 2);
+    assert.equal(plan(clusters, { replicas: 3 }).next.get("east"), 2);
   });
 
-  it("do not leave while another one is missing, though there are some that are no longer asked for", () => {
-    const places = settled({ east: [0, 1], north: [1, 1], south: [2, 1], west: [3, 2] });
-    const [east, north] = places as [OrdinalCluster, OrdinalCluster];
+  it("an ordinal does not leave while another one is unavailable, though surplus ordinals exist", () => {
+    const clusters = settled({ east: [0, 1], north: [1, 1], south: [2, 1], west: [3, 2] });
+    const [east, north] = clusters as [OrdinalCluster, OrdinalCluster];
     north.available = 0;
-    east.standing = "leaving";
-    places.push(new OrdinalCluster("free"));
-    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 1);
+    east.state = "Draining";
+    clusters.push(new OrdinalCluster("free"));
+    assert.equal(plan(clusters, { replicas: 3 }).next.get("east"), 1);
     north.available = 1;
-    assert.equal(plan(places, { replicas: 3 }).next.get("east"), 0);
+    assert.equal(plan(clusters, { replicas: 3 }).next.get("east"), 0);
   });
 
-  it("are given on while a cluster is lost that had none: its part is not removed", () => {
-    const places = settled({ east: [0, 2], north: [2, 0] });
-    const [, north] = places as [OrdinalCluster, OrdinalCluster];
-    north.standing = "lost";
-    const { next } = plan(places, { replicas: 3 });
+  it("ordinals move while a cluster without ordinals is Unreachable, and its copy is not removed", () => {
+    const clusters = settled({ east: [0, 2], north: [2, 0] });
+    const [, north] = clusters as [OrdinalCluster, OrdinalCluster];
+    north.state = "Unreachable";
+    const { next } = plan(clusters, { replicas: 3 });
     assert.deepEqual([...next].sort(), [
       ["east", 3],
       ["north", 0],
     ]);
   });
 
-  it("leave though all clusters have numbers that are not next to theirs: one of these gives its own to its neighbour", () => {
-    const places = settled({ a: [0, 1], b: [1, 1], c: [2, 1], d: [3, 1] });
-    const [, , cordoned, leaving] = places as [
+  it("an ordinal without an adjacent range leaves after another cluster hands its range to its neighbour", () => {
+    const clusters = settled({ a: [0, 1], b: [1, 1], c: [2, 1], d: [3, 1] });
+    const [, , cordoned, leaving] = clusters as [
       OrdinalCluster,
       OrdinalCluster,
       OrdinalCluster,
       OrdinalCluster,
     ];
-    cordoned.standing = "cordoned";
-    leaving.standing = "leaving";
+    cordoned.state = "Cordoned";
+    leaving.state = "Draining";
     const random = new SeededRandom(1);
     for (let step = 0; step < 200; step++) {
-      applyPlan(places, { replicas: 4 });
-      for (const place of places) place.step(random);
-      checkDisjoint(places);
+      applyPlan(clusters, { replicas: 4 });
+      for (const cluster of clusters) cluster.step(random);
+      checkDisjoint(clusters);
     }
-    assert.equal(told(places, "d"), undefined);
-    assert.deepEqual(told(places, "c"), { start: 2, replicas: 1 });
-    const all = places.flatMap(({ running }) => [...running]).sort();
+    assert.equal(told(clusters, "d"), undefined);
+    assert.deepEqual(told(clusters, "c"), { start: 2, replicas: 1 });
+    const all = clusters.flatMap(({ running }) => [...running]).sort();
     assert.deepEqual(all, [0, 1, 2, 3]);
   });
 
-  it("come to no cluster that has no room for them, and leave for none", () => {
-    const places = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
-    const [east, north, west] = places as [OrdinalCluster, OrdinalCluster, OrdinalCluster];
-    north.room = 1;
-    west.room = 1;
-    const grown = plan(places, { replicas: 6 });
+  it("ordinals neither start in nor leave for a cluster without capacity", () => {
+    const clusters = settled({ east: [0, 2], north: [2, 1], west: [3, 0] });
+    const [east, north, west] = clusters as [OrdinalCluster, OrdinalCluster, OrdinalCluster];
+    north.maxReplicas = 1;
+    west.maxReplicas = 1;
+    const grown = plan(clusters, { replicas: 6 });
     assert.deepEqual(Object.fromEntries(grown.next), { east: 2, north: 1, west: 1 });
-    // What is there stays, though there is no longer room for it.
-    north.room = 0;
-    west.room = 0;
-    east.standing = "leaving";
-    const { next, unplaced } = plan(places, { replicas: 3 });
+    // Existing ordinals stay in a cluster without capacity.
+    north.maxReplicas = 0;
+    west.maxReplicas = 0;
+    east.state = "Draining";
+    const { next, unscheduled } = plan(clusters, { replicas: 3 });
     assert.deepEqual(Object.fromEntries(next), { east: 2, north: 1, west: 0 });
-    assert.equal(unplaced, 2);
+    assert.equal(unscheduled, 2);
   });
 
-  it("that never were do not take the room of those that have to leave", () => {
-    const places = settled({ east: [0, 4], west: [4, 0] });
-    const [east] = places as [OrdinalCluster, OrdinalCluster];
-    east.standing = "leaving";
-    const { next, unplaced } = plan(places, { replicas: 5, placeable: 4 });
+  it("ordinals that never ran do not take the capacity of ordinals that must leave", () => {
+    const clusters = settled({ east: [0, 4], west: [4, 0] });
+    const [east] = clusters as [OrdinalCluster, OrdinalCluster];
+    east.state = "Draining";
+    const { next, unscheduled } = plan(clusters, { replicas: 5, maxTotal: 4 });
     assert.deepEqual(Object.fromEntries(next), { east: 3, west: 0 });
-    assert.equal(unplaced, 1);
+    assert.equal(unscheduled, 1);
   });
 
-  it("that are next to none say so", () => {
-    const places = settled({ a: [0, 1], b: [1, 1] });
-    const [, last] = places as [OrdinalCluster, OrdinalCluster];
-    last.standing = "cordoned";
-    const { unplaced, obstacle } = plan(places, { replicas: 4 });
-    assert.equal(unplaced, 2);
-    assert.match(obstacle ?? "", /2-3 is next to none/);
+  it("the plan reports ordinals that are adjacent to no range", () => {
+    const clusters = settled({ a: [0, 1], b: [1, 1] });
+    const [, last] = clusters as [OrdinalCluster, OrdinalCluster];
+    last.state = "Cordoned";
+    const { unscheduled, unschedulableReason } = plan(clusters, { replicas: 4 });
+    assert.equal(unscheduled, 2);
+    assert.match(unschedulableReason ?? "", /2-3 is next to none/);
   });
 
-  it("stay in the last cluster when there is nowhere to go, and have no place", () => {
-    const place = new OrdinalCluster("east");
-    applyPlan([place], { replicas: 3 });
-    place.heard = place.told;
-    for (const ordinal of [0, 1, 2]) place.running.add(ordinal);
-    place.standing = "leaving";
-    const { next, unplaced } = plan([place], { replicas: 3 });
+  it("ordinals stay in the last cluster without a feasible cluster, and count as unscheduled", () => {
+    const cluster = new OrdinalCluster("east");
+    applyPlan([cluster], { replicas: 3 });
+    cluster.observed = cluster.delivered;
+    for (const ordinal of [0, 1, 2]) cluster.running.add(ordinal);
+    cluster.state = "Draining";
+    const { next, unscheduled } = plan([cluster], { replicas: 3 });
     assert.deepEqual([...next], [["east", 3]]);
-    assert.equal(unplaced, 3);
+    assert.equal(unscheduled, 3);
   });
 });

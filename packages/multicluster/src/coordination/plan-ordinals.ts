@@ -1,21 +1,28 @@
 /**
- * Ranges of numbers, one for each cluster, for what has a name and data of its own: Pods of a StatefulSet.
+ * Ordinal ranges, one for each cluster, for replicas that have a name and data of their own: Pods
+ * of a StatefulSet.
  *
  * Invariants:
- * 1. No number is in the ranges of two clusters, nor given to one while another may still run it: it is taken away first, and given
- *    to the next when the cluster has said that it is gone.
- * 2. Numbers stay where they are. They move only when their cluster is to be emptied, one at a time, and only while all others are available, or as many as the
- *    budget spares are not; a cluster that joins gets numbers when there are new ones.
- * 3. A lost cluster keeps its numbers: nobody can say that they do not run. They are free when its SyncTarget is deleted, or when its agent has
- *    surely stopped them and its part says none.
- * 4. While there is nowhere to go, nothing is taken away, and what should leave counts as unplaced: who waits for it has to know that it does not move.
- * 5. A cluster has one range. Where a number has to leave and nobody can have it, because all have numbers that it is not next to, one of them gives its own to
- *    its neighbours first, if it has such.
- * 6. A cluster gets no more numbers than it has room for. What it has it keeps. Nor do all together get more than there may be: what has to leave goes before what never was.
- * 7. A number with claims is taken away only when these may go where it is to go, and given only where they are: they are asked for before.
+ *
+ * 1. No ordinal is in the ranges of two clusters, nor assigned to one cluster while another may
+ *    still run it: the old cluster loses it first, and the next cluster gets it after the old
+ *    cluster has reported that it stopped.
+ * 2. Ordinals stay in their clusters. They move only when their cluster is drained, one at a time,
+ *    and only while all others are available, or at most maxUnavailable are not; a newly registered
+ *    cluster gets ordinals when the workload scales up.
+ * 3. An Unreachable cluster keeps its ordinals, because they may run. They are free when its
+ *    SyncTarget is deleted, or when its agent has certainly stopped them and its copy says 0
+ *    replicas.
+ * 4. While no feasible cluster exists, no ordinal is taken away, and ordinals that should leave
+ *    count as unscheduled: the status must show that they do not move.
+ * 5. A cluster has one range. Where an ordinal has to leave and is adjacent to no range, one
+ *    cluster first hands its own range to adjacent ranges, if these exist.
+ * 6. A cluster gets no more ordinals than its capacity; it keeps the ordinals that it has. Nor do
+ *    all clusters together get more than the limit: ordinals that must leave precede ordinals that
+ *    never ran.
+ * 7. An ordinal with PersistentVolumeClaims leaves only when these may move to its destination, and
+ *    starts only in the cluster that has them: they are requested first.
  */
-import { distribute } from "./distribute.ts";
-import { eligibleClusters } from "./goal.ts";
 import {
   type ClusterShare,
   isStoppedByFencing,
@@ -25,8 +32,8 @@ import {
   minAvailable,
   type PlanInput,
   sumOf,
-} from "./members.ts";
-import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
+} from "./cluster-share.ts";
+import { distribute } from "./distribute.ts";
 import {
   emptyRange,
   firstFree,
@@ -35,53 +42,61 @@ import {
   type OrdinalRange,
   sizeOf,
   unionOfRanges,
-} from "./ranges.ts";
+} from "./ordinal-ranges.ts";
+import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
+import { eligibleClusters } from "./replica-assignment.ts";
 
-export interface OrdinalInput extends Pick<PlanInput, "replicas" | "members" | "placeable"> {
-  /** The first of all numbers. */
+export interface OrdinalInput extends Pick<PlanInput, "replicas" | "clusters" | "maxTotal"> {
+  /** The first ordinal of the workload. */
   readonly first: number;
-  /** How many may be unavailable while one moves, that one included; it alone if left out. */
+  /** How many ordinals may be unavailable during a move, including the moving one; 1 if omitted. */
   readonly unavailable?: number | undefined;
-  /** Where the claims of numbers are; they have none if left out. */
+  /** The clusters of the ordinals' PersistentVolumeClaims; the ordinals have none if omitted. */
   readonly volumes?: OrdinalVolumes | undefined;
 }
 
-/** What is known of the claims of numbers. */
+/** The locations of the ordinals' PersistentVolumeClaims. */
 export interface OrdinalVolumes {
-  /** They are in place there. */
+  /** Whether the ordinal's claims are in the cluster. */
   isIn(ordinal: number, cluster: string): boolean;
-  /** They were asked for there, and may go. */
+  /** Whether the ordinal's claims were requested in the cluster, and may move there. */
   mayLeaveFor(ordinal: number, cluster: string): boolean;
-  /** The cluster that has them, when they may not leave it though they were asked for elsewhere. */
+  /**
+   * The cluster that has the ordinal's claims, when they must not leave it though another cluster
+   * requested them.
+   */
   keptBy(ordinal: number): string | undefined;
 }
 
 export interface OrdinalPlan extends Plan {
-  /** By cluster: the numbers that it is to have, with their claims. Undefined while nothing new can be asked for. */
-  readonly asks: ReadonlyMap<string, OrdinalRange> | undefined;
+  /**
+   * The desired ordinals of each cluster, with their claims. Undefined while nothing new can be
+   * requested.
+   */
+  readonly requestedOrdinals: ReadonlyMap<string, OrdinalRange> | undefined;
 }
 
 export function planOrdinals(input: OrdinalInput): OrdinalPlan {
-  const { replicas, members, first, volumes, placeable = replicas } = input;
+  const { replicas, clusters, first, volumes, maxTotal: placeable = replicas } = input;
   const all: OrdinalRange = { start: first, end: first + replicas };
-  const accepting = new Set([...eligibleClusters(members)].filter(hasRoom));
-  const kept = keptRanges(members, all, accepting.size > 0);
-  const vacated = vacatedFor(members, accepting, kept);
-  const open = new Set([...accepting].filter((member) => member !== vacated));
-  const isSettled = members.every(hasOnlyItsOwn);
-  const next = new Map<string, OrdinalRange>(kept);
-  const free = freeIn(all, kept);
-  const takers = withoutReserve(members, open, kept, free);
-  const allowed = firstOf(free, placeable - sumOf([...kept.values()], sizeOf));
+  const accepting = new Set([...eligibleClusters(clusters)].filter(hasRoom));
+  const retained = keptRanges(clusters, all, accepting.size > 0);
+  const vacated = vacatedFor(clusters, accepting, retained);
+  const open = new Set([...accepting].filter((share) => share !== vacated));
+  const isSettled = clusters.every(hasOnlyItsOwn);
+  const next = new Map<string, OrdinalRange>(retained);
+  const free = freeIn(all, retained);
+  const takers = withoutReserve(clusters, open, retained, free);
+  const allowed = firstOf(free, placeable - sumOf([...retained.values()], sizeOf));
   const wanted = isSettled
-    ? assignOrdinals(allowed, { replicas, members, open: takers, kept })
+    ? assignOrdinals(allowed, { replicas, clusters, open: takers, retained })
     : new Map();
-  const { given, asks } = inPlace(wanted, kept, volumes);
+  const { given, asks } = inPlace(wanted, retained, volumes);
   for (const [name, range] of given) next.set(name, range);
-  if (isSettled && volumes !== undefined) giveBack(free, next, { members, volumes, placeable });
+  if (isSettled && volumes !== undefined) giveBack(free, next, { clusters, volumes, placeable });
   if (isSettled && wanted.size === 0) {
     const taken = withdrawOrdinal(
-      dispensable(movableOrdinals(members, open, next, vacated), input, kept),
+      dispensable(movableOrdinals(clusters, open, next, vacated), input, retained),
       volumes,
     );
     for (const { from, rest } of taken.now) next.set(from, rest);
@@ -92,18 +107,26 @@ export function planOrdinals(input: OrdinalInput): OrdinalPlan {
     }
   }
   const isStuck = isSettled && wanted.size === 0;
-  const stranded = accepting.size === 0 ? leavingRanges(members, next) : [];
-  const plan = planOf(members, next, isStuck ? [...free, ...stranded] : []);
-  const misfits = isStuck && open.size > 0 ? misfitsOf(members, open, next, free) : [];
+  const stranded = accepting.size === 0 ? leavingRanges(clusters, next) : [];
+  const plan = planOf(clusters, next, isStuck ? [...free, ...stranded] : []);
+  const misfits = isStuck && open.size > 0 ? misfitsOf(clusters, open, next, free) : [];
   const waiting = [...asks].reduce(
     (sum, [name, range]) => sum + sizeOf(range) - sizeOf(next.get(name) ?? emptyRange),
     0,
   );
-  const obstacle = misfits.length === 0 ? undefined : misfitText(misfits);
-  return { ...plan, deferred: waiting, asks: isSettled ? asks : undefined, obstacle };
+  const unschedulableReason = misfits.length === 0 ? undefined : misfitText(misfits);
+  return {
+    ...plan,
+    deferred: waiting,
+    deferredReason: "WaitingForVolumes",
+    requestedOrdinals: isSettled ? asks : undefined,
+    unschedulableReason,
+  };
 }
 
-/** As much of what clusters are to have as is there with its claims; the rest is asked for. */
+/**
+ * The desired ordinals whose claims are in the cluster already; the other ordinals are requested.
+ */
 function inPlace(
   wanted: ReadonlyMap<string, OrdinalRange>,
   kept: ReadonlyMap<string, OrdinalRange>,
@@ -123,15 +146,15 @@ function inPlace(
   return { given, asks };
 }
 
-/** What was taken from a cluster, and then was not allowed to leave, goes back. */
+/** Returns an ordinal to its previous cluster when its claims must not leave that cluster. */
 function giveBack(
   free: readonly OrdinalRange[],
   next: Map<string, OrdinalRange>,
   {
-    members,
+    clusters,
     volumes,
     placeable,
-  }: Pick<OrdinalInput, "members"> & {
+  }: Pick<OrdinalInput, "clusters"> & {
     readonly volumes: OrdinalVolumes;
     readonly placeable: number;
   },
@@ -140,14 +163,15 @@ function giveBack(
     for (let ordinal = start; ordinal < end; ordinal++) {
       if (sumOf([...next.values()], sizeOf) >= placeable) return;
       const name = volumes.keptBy(ordinal);
-      const home = members.find((member) => member.name === name);
-      const isOpen = home !== undefined && home.standing !== "gone" && !isUnreachable(home);
+      const home = clusters.find((share) => share.name === name);
+      const isOpen = home !== undefined && home.state !== "Unregistered" && !isUnreachable(home);
       if (name === undefined || !isOpen || !volumes.isIn(ordinal, name)) continue;
-      if (home.part?.isPinned === true || home.part?.isGoing === true) continue;
+      if (home.copy?.isUnmanaged === true || home.copy?.isDeleting === true) continue;
       const range = next.get(name) ?? emptyRange;
-      const { room = Number.POSITIVE_INFINITY } = home;
-      // What never was there waits for room there; what had to leave and may not is back.
-      if (!isToBeDrained(home) && sizeOf(range) >= room) continue;
+      const { maxReplicas = Number.POSITIVE_INFINITY } = home;
+      // An ordinal that never ran in the cluster waits for capacity; an ordinal whose move was
+      // rejected returns regardless.
+      if (!isToBeDrained(home) && sizeOf(range) >= maxReplicas) continue;
       const one = { start: ordinal, end: ordinal + 1 };
       if (sizeOf(range) === 0) next.set(name, one);
       else if (range.end === ordinal || range.start === one.end)
@@ -156,24 +180,27 @@ function giveBack(
   }
 }
 
-/** What each has of what is asked for. Who comes first by name keeps what two should never have had. */
+/**
+ * The requested ordinals that each cluster has. Of two clusters with the same ordinal, which must
+ * never happen, the first by name keeps it.
+ */
 function keptRanges(
-  members: readonly ClusterShare[],
+  shares: readonly ClusterShare[],
   all: OrdinalRange,
   hasReceiver: boolean,
 ): Map<string, OrdinalRange> {
   const kept = new Map<string, OrdinalRange>();
   let taken: readonly OrdinalRange[] = [];
-  for (const member of byName(members)) {
-    const { name, standing, part } = member;
-    // Without its SyncTarget nothing runs for us.
-    if (part === undefined || standing === "gone") continue;
-    const { start = 0, replicas } = part;
-    if (isStoppedByFencing(member) && hasReceiver) {
+  for (const share of byName(shares)) {
+    const { name, state, copy } = share;
+    // In an Unregistered cluster, nothing runs for this workload.
+    if (copy === undefined || state === "Unregistered") continue;
+    const { start = 0, replicas } = copy;
+    if (isStoppedByFencing(share) && hasReceiver) {
       kept.set(name, { start, end: start });
       continue;
     }
-    const own = part.isPinned
+    const own = copy.isUnmanaged
       ? { start, end: start + replicas }
       : firstFree(
           { start: Math.max(start, all.start), end: Math.min(start + replicas, all.end) },
@@ -185,98 +212,111 @@ function keptRanges(
   return kept;
 }
 
-/** Whether the cluster has said that it runs no more than it should. A lost one that has not may run what it no longer has. */
-function hasOnlyItsOwn(member: ClusterShare): boolean {
-  const { standing, part } = member;
-  if (part === undefined || standing === "gone") return true;
-  if (isStoppedByFencing(member)) return part.isGoing || part.replicas === 0;
-  if (part.isGoing) return false;
-  return part.isObserved && (part.running ?? 0) <= part.replicas;
-}
-
-/** One may be missing while it moves; who misses one already, or more, is not made to miss another. What is not available is not missed. */
-function dispensable(
-  leaving: readonly MovableOrdinal[],
-  { replicas, placeable = replicas, members, unavailable = 1 }: OrdinalInput,
-  kept: ReadonlyMap<string, OrdinalRange>,
-): readonly MovableOrdinal[] {
-  // Of what a cluster has and is no longer asked for, all may be among the available.
-  const surely = (member: ClusterShare) => {
-    const { name, part } = member;
-    const superfluous = (part?.replicas ?? 0) - sizeOf(kept.get(name) ?? emptyRange);
-    return Math.max(0, minAvailable(member) - Math.max(0, superfluous));
-  };
-  const missing = Math.min(replicas, placeable) - sumOf(members, surely);
-  if (missing < Math.max(1, unavailable)) return leaving;
-  return leaving.filter(({ from }) => members.some((one) => one.name === from && isIdle(one)));
+/**
+ * Whether the cluster has reported that it runs only its assigned ordinals. An Unreachable cluster
+ * that has not reported may run ordinals that it no longer has.
+ */
+function hasOnlyItsOwn(share: ClusterShare): boolean {
+  const { state, copy } = share;
+  if (copy === undefined || state === "Unregistered") return true;
+  if (isStoppedByFencing(share)) return copy.isDeleting || copy.replicas === 0;
+  if (copy.isDeleting) return false;
+  return copy.isObserved && (copy.running ?? 0) <= copy.replicas;
 }
 
 /**
- * All are there, and none is available, by a report that counts: what a cluster says that is just back may be from before. Were there fewer, nobody could say afterwards whether
- * the one that was taken is among them.
+ * An ordinal may be unavailable while it moves; no further ordinal moves while as many are
+ * unavailable as the limit permits. An unavailable ordinal may always move.
  */
-function isIdle(member: ClusterShare): boolean {
-  const { part } = member;
-  return part !== undefined && maxAvailable(member) === 0 && part.running === part.replicas;
+function dispensable(
+  leaving: readonly MovableOrdinal[],
+  { replicas, maxTotal = replicas, clusters, unavailable = 1 }: OrdinalInput,
+  kept: ReadonlyMap<string, OrdinalRange>,
+): readonly MovableOrdinal[] {
+  // All surplus ordinals of a cluster may be among its available ones.
+  const surely = (share: ClusterShare) => {
+    const { name, copy } = share;
+    const superfluous = (copy?.replicas ?? 0) - sizeOf(kept.get(name) ?? emptyRange);
+    return Math.max(0, minAvailable(share) - Math.max(0, superfluous));
+  };
+  const missing = Math.min(replicas, maxTotal) - sumOf(clusters, surely);
+  if (missing < Math.max(1, unavailable)) return leaving;
+  return leaving.filter(({ from }) => clusters.some((one) => one.name === from && isIdle(one)));
 }
 
-/** Who has no room for another one takes no more. */
-function hasRoom({ room = Number.POSITIVE_INFINITY, part }: ClusterShare): boolean {
-  return room > (part?.replicas ?? 0);
+/**
+ * Whether all ordinals of the copy exist and none is available, by an up-to-date report: a report
+ * of a cluster that is just back may date from before. With fewer existing ordinals, the report
+ * could not show later whether the removed ordinal is among them.
+ */
+function isIdle(share: ClusterShare): boolean {
+  const { copy } = share;
+  return copy !== undefined && maxAvailable(share) === 0 && copy.running === copy.replicas;
+}
+
+/** A cluster at its capacity takes no more ordinals. */
+function hasRoom({ maxReplicas = Number.POSITIVE_INFINITY, copy }: ClusterShare): boolean {
+  return maxReplicas > (copy?.replicas ?? 0);
 }
 
 interface OrdinalAssigner {
   readonly replicas: number;
-  readonly members: readonly ClusterShare[];
+  readonly clusters: readonly ClusterShare[];
   readonly open: ReadonlySet<ClusterShare>;
-  readonly kept: ReadonlyMap<string, OrdinalRange>;
+  readonly retained: ReadonlyMap<string, OrdinalRange>;
 }
 
-/** Free numbers go to those that can have them: next to what they have, or to who has none. As even as that allows. */
+/**
+ * Assigns free ordinals to clusters with an adjacent range or without a range, as evenly as that
+ * permits.
+ */
 function assignOrdinals(
   free: readonly OrdinalRange[],
   givers: OrdinalAssigner,
 ): ReadonlyMap<string, OrdinalRange> {
   const given = new Map<string, OrdinalRange>();
-  const { replicas, members, open, kept } = givers;
-  const sizes = new Map([...kept].map(([name, range]) => [name, sizeOf(range)]));
-  const sizeNow = (name: string) => sizeOf(given.get(name) ?? kept.get(name) ?? emptyRange);
-  const shares = members.map((member) => ({
-    name: member.name,
-    ready: !isToBeDrained(member),
-    weight: member.weight,
-    capacity: member.capacity,
-    room: member.room,
-    cordoned: !open.has(member),
-    current: sizes.get(member.name) ?? 0,
+  const { replicas, clusters, open, retained } = givers;
+  const sizes = new Map([...retained].map(([name, range]) => [name, sizeOf(range)]));
+  const sizeNow = (name: string) => sizeOf(given.get(name) ?? retained.get(name) ?? emptyRange);
+  const shares = clusters.map((share) => ({
+    name: share.name,
+    ready: !isToBeDrained(share),
+    weight: share.weight,
+    capacity: share.capacity,
+    maxReplicas: share.maxReplicas,
+    isCordoned: !open.has(share),
+    current: sizes.get(share.name) ?? 0,
   }));
   const wanted = distribute(replicas, shares);
   for (const gap of free) {
     let { start } = gap;
-    const receiving = byName([...open]).filter(({ name, part }) => {
-      const range = given.get(name) ?? kept.get(name) ?? emptyRange;
-      if (part?.isPinned === true) return false;
+    const receiving = byName([...open]).filter(({ name, copy }) => {
+      const range = given.get(name) ?? retained.get(name) ?? emptyRange;
+      if (copy?.isUnmanaged === true) return false;
       return sizeOf(range) === 0 || range.end === gap.start || range.start === gap.end;
     });
-    // Who ends where the gap begins is first, who begins where it ends is last.
+    // The range that ends where the gap begins is first, the range that begins where the gap ends
+    // is last.
     const order = (name: string) => {
-      const range = given.get(name) ?? kept.get(name) ?? emptyRange;
+      const range = given.get(name) ?? retained.get(name) ?? emptyRange;
       if (sizeOf(range) === 0) return 1;
       return range.end === gap.start ? 0 : 2;
     };
     const inOrder = [...receiving].sort((a, b) => order(a.name) - order(b.name));
     const lacks = inOrder.map(({ name }) => Math.max(0, (wanted.get(name) ?? 0) - sizeNow(name)));
     let owed = sizeOf(gap) - lacks.reduce((sum, lack) => sum + lack, 0);
-    for (const [index, { name, room = Number.POSITIVE_INFINITY }] of inOrder.entries()) {
-      const most = Math.max(0, room - sizeNow(name));
+    for (const [index, { name, maxReplicas = Number.POSITIVE_INFINITY }] of inOrder.entries()) {
+      const most = Math.max(0, maxReplicas - sizeNow(name));
       const lack = lacks[index] ?? 0;
-      // What nobody is owed goes to the first that has room; what is owed beyond the gap is not given.
+      // Ordinals that no cluster lacks go to the first cluster with capacity; a deficit beyond the
+      // gap is not assigned.
       const more = Math.min(most, lack + Math.max(0, owed));
       owed -= Math.max(0, more - lack);
       const end = Math.min(gap.end, start + more);
       if (end === start) continue;
-      const range = given.get(name) ?? kept.get(name) ?? emptyRange;
-      // The last one in line has what comes after the gap: it must get all up to there, or as much of it as it has room for.
+      const range = given.get(name) ?? retained.get(name) ?? emptyRange;
+      // The last cluster has the range after the gap: it must get all ordinals up to there, or as
+      // many as fit.
       const isAfter = sizeOf(range) > 0 && range.start === gap.end;
       const piece = isAfter
         ? { start: Math.max(start, gap.end - most), end: gap.end }
@@ -288,7 +328,7 @@ function assignOrdinals(
   return given;
 }
 
-/** A number that may be taken: what is left of the range, and who can have it. */
+/** An ordinal that may be taken from a cluster, with the remaining range and the destination. */
 interface MovableOrdinal {
   readonly from: string;
   readonly to: string;
@@ -296,9 +336,9 @@ interface MovableOrdinal {
   readonly rest: OrdinalRange;
 }
 
-/** Of clusters that are to be emptied, the number at the end where a receiver can have it. */
+/** For each Draining cluster, the ordinal at the end of its range that a destination can take. */
 function movableOrdinals(
-  members: readonly ClusterShare[],
+  shares: readonly ClusterShare[],
   open: ReadonlySet<ClusterShare>,
   next: ReadonlyMap<string, OrdinalRange>,
   vacated?: ClusterShare,
@@ -308,10 +348,10 @@ function movableOrdinals(
     range: next.get(name) ?? emptyRange,
   }));
   const found: MovableOrdinal[] = [];
-  for (const member of byName(members)) {
-    const { name: from } = member;
+  for (const share of byName(shares)) {
+    const { name: from } = share;
     const range = next.get(from);
-    const isLeaving = mustMove(member) || member === vacated;
+    const isLeaving = mustMove(share) || share === vacated;
     if (!isLeaving || range === undefined || sizeOf(range) === 0) continue;
     const { start, end } = range;
     const { below, above } = adjacentRanges(range, others);
@@ -323,8 +363,8 @@ function movableOrdinals(
   return found;
 }
 
-function mustMove(member: ClusterShare): boolean {
-  return isToBeDrained(member) && !isUnreachable(member) && member.part?.isPinned !== true;
+function mustMove(share: ClusterShare): boolean {
+  return isToBeDrained(share) && !isUnreachable(share) && share.copy?.isUnmanaged !== true;
 }
 
 interface AdjacentRange {
@@ -332,7 +372,7 @@ interface AdjacentRange {
   readonly range: OrdinalRange;
 }
 
-/** Who can have the first of a range, or the last. */
+/** The clusters that can take the first or the last ordinal of a range. */
 function adjacentRanges({ start, end }: OrdinalRange, others: readonly AdjacentRange[]) {
   return {
     below: others.find(({ range }) => sizeOf(range) > 0 && range.end === start),
@@ -340,70 +380,75 @@ function adjacentRanges({ start, end }: OrdinalRange, others: readonly AdjacentR
   };
 }
 
-/** The smallest of those that accept, and whose numbers their neighbours can have; only where nobody could leave otherwise. */
+/**
+ * The smallest range of a Ready cluster that adjacent ranges can take; only when no ordinal could
+ * leave otherwise.
+ */
 function vacatedFor(
-  members: readonly ClusterShare[],
+  shares: readonly ClusterShare[],
   accepting: ReadonlySet<ClusterShare>,
   kept: ReadonlyMap<string, OrdinalRange>,
 ): ClusterShare | undefined {
   const rangeOf = ({ name }: ClusterShare) => kept.get(name) ?? emptyRange;
-  const leaving = members.filter((one) => mustMove(one) && sizeOf(rangeOf(one)) > 0);
-  if (leaving.length === 0 || movableOrdinals(members, accepting, kept).length > 0)
-    return undefined;
-  const all = byName([...accepting]).filter(({ part }) => part?.isPinned !== true);
-  const mayGive = all.filter((member) => {
+  const leaving = shares.filter((one) => mustMove(one) && sizeOf(rangeOf(one)) > 0);
+  if (leaving.length === 0 || movableOrdinals(shares, accepting, kept).length > 0) return undefined;
+  const all = byName([...accepting]).filter(({ copy }) => copy?.isUnmanaged !== true);
+  const mayGive = all.filter((share) => {
     const others = all
-      .filter((other) => other !== member)
+      .filter((other) => other !== share)
       .map((other) => ({ name: other.name, range: rangeOf(other) }));
-    const { below, above } = adjacentRanges(rangeOf(member), others);
-    return member.part?.isHeld !== true && (below !== undefined || above !== undefined);
+    const { below, above } = adjacentRanges(rangeOf(share), others);
+    return share.copy?.isDisruptionBlocked !== true && (below !== undefined || above !== undefined);
   });
   return mayGive.sort((a, b) => sizeOf(rangeOf(a)) - sizeOf(rangeOf(b)))[0];
 }
 
-/** One that has none is kept for numbers that have to leave and that nobody else could have, if the free ones have another place. */
+/**
+ * Reserves a cluster without ordinals for ordinals that must leave and fit nowhere else, if the
+ * free ordinals have another feasible cluster.
+ */
 function withoutReserve(
-  members: readonly ClusterShare[],
+  shares: readonly ClusterShare[],
   open: ReadonlySet<ClusterShare>,
   kept: ReadonlyMap<string, OrdinalRange>,
   free: readonly OrdinalRange[],
 ): ReadonlySet<ClusterShare> {
   const rangeOf = ({ name }: ClusterShare) => kept.get(name) ?? emptyRange;
-  const reserve = byName([...open]).find((member) => sizeOf(rangeOf(member)) === 0);
+  const reserve = byName([...open]).find((share) => sizeOf(rangeOf(share)) === 0);
   const isInUse = ({ range }: AdjacentRange) => sizeOf(range) > 0;
   const others = [...open]
-    .filter((member) => member !== reserve)
-    .map((member) => ({ name: member.name, range: rangeOf(member) }));
+    .filter((share) => share !== reserve)
+    .map((share) => ({ name: share.name, range: rangeOf(share) }));
   const fits = (range: OrdinalRange, among: readonly AdjacentRange[]) => {
     const { below, above } = adjacentRanges(range, among);
     return below !== undefined || above !== undefined;
   };
-  const leaving = members.filter(mustMove).map(rangeOf);
+  const leaving = shares.filter(mustMove).map(rangeOf);
   const isNeeded = leaving.some((one) => sizeOf(one) > 0 && !fits(one, others.filter(isInUse)));
   const isSpared = free.every((gap) => fits(gap, others));
   if (reserve === undefined || !isNeeded || !isSpared) return open;
-  return new Set([...open].filter((member) => member !== reserve));
+  return new Set([...open].filter((share) => share !== reserve));
 }
 
-/** What has no cluster though some accept: they have numbers that it is not next to. */
+/** Ordinals without a cluster though Ready clusters exist: the ranges of these are not adjacent. */
 function misfitsOf(
-  members: readonly ClusterShare[],
+  shares: readonly ClusterShare[],
   open: ReadonlySet<ClusterShare>,
   next: ReadonlyMap<string, OrdinalRange>,
   free: readonly OrdinalRange[],
 ): readonly OrdinalRange[] {
   const others = [...open].map(({ name }) => ({ name, range: next.get(name) ?? emptyRange }));
-  return [...free, ...leavingRanges(members, next)].filter((range) => {
+  return [...free, ...leavingRanges(shares, next)].filter((range) => {
     const { below, above } = adjacentRanges(range, others);
     return sizeOf(range) > 0 && below === undefined && above === undefined;
   });
 }
 
 function leavingRanges(
-  members: readonly ClusterShare[],
+  shares: readonly ClusterShare[],
   next: ReadonlyMap<string, OrdinalRange>,
 ): readonly OrdinalRange[] {
-  return members.filter(mustMove).flatMap(({ name }) => next.get(name) ?? []);
+  return shares.filter(mustMove).flatMap(({ name }) => next.get(name) ?? []);
 }
 
 function misfitText(misfits: readonly OrdinalRange[]): string {
@@ -413,7 +458,10 @@ function misfitText(misfits: readonly OrdinalRange[]): string {
   return `a cluster has one range of numbers, and ${texts.join(", ")} is next to none of those that accept more: uncordon the cluster that has the numbers beside, or register one that has none`;
 }
 
-/** One at a time; with claims, one that may go. What may not is asked for on, so that its claims say why. */
+/**
+ * Takes one ordinal at a time; with claims, one whose claims may move. The claims of the other
+ * ordinals stay requested, so that these claims report the reason.
+ */
 function withdrawOrdinal(
   leaving: readonly MovableOrdinal[],
   volumes: OrdinalVolumes | undefined,
@@ -427,7 +475,7 @@ function withdrawOrdinal(
 }
 
 function planOf(
-  members: readonly ClusterShare[],
+  shares: readonly ClusterShare[],
   ranges: ReadonlyMap<string, OrdinalRange>,
   unplaced: readonly OrdinalRange[],
 ): Plan {
@@ -435,40 +483,43 @@ function planOf(
   const starts = new Map<string, number>();
   const goal = new Map<string, number>();
   let surplus = 0;
-  for (const member of members) {
-    const { name, part } = member;
+  for (const share of shares) {
+    const { name, copy } = share;
     const range = ranges.get(name);
-    if (part?.isGoing === true || part?.isPinned === true) continue;
+    if (copy?.isDeleting === true || copy?.isUnmanaged === true) continue;
     const size = range === undefined ? 0 : sizeOf(range);
-    if (part === undefined) {
+    if (copy === undefined) {
       if (size === 0) continue;
     } else if (
       size === 0 &&
-      isToBeDrained(member) &&
-      mayBeRemoved(member) &&
-      hasOnlyItsOwn(member) &&
-      part.replicas === 0
+      isToBeDrained(share) &&
+      mayBeRemoved(share) &&
+      hasOnlyItsOwn(share) &&
+      copy.replicas === 0
     ) {
       next.set(name, "remove");
       continue;
-    } else if (member.standing === "gone") {
+    } else if (share.state === "Unregistered") {
       next.set(name, "remove");
       continue;
     }
-    if (isToBeDrained(member) && !isUnreachable(member)) surplus += size;
+    if (isToBeDrained(share) && !isUnreachable(share)) surplus += size;
     else goal.set(name, size);
     next.set(name, size);
-    starts.set(name, range?.start ?? part?.start ?? 0);
+    starts.set(name, range?.start ?? copy?.start ?? 0);
   }
   const total = unplaced.reduce((sum, range) => sum + sizeOf(range), 0);
-  return { next, starts, goal, unplaced: total, surplus, ...withoutMoveRecords };
+  return { next, starts, goal, unscheduled: total, surplus, ...withoutMoveRecords };
 }
 
-/** In a lost cluster it could not go before that is back, and until then nobody could say that none of its numbers run. */
-function mayBeRemoved(member: ClusterShare): boolean {
-  return member.standing !== "lost" || (isStoppedByFencing(member) && member.isLeaving === true);
+/**
+ * The copy in an Unreachable cluster cannot be deleted before the cluster is back, and until then
+ * its ordinals may run.
+ */
+function mayBeRemoved(share: ClusterShare): boolean {
+  return share.state !== "Unreachable" || (isStoppedByFencing(share) && share.isDraining === true);
 }
 
-function byName(members: readonly ClusterShare[]): readonly ClusterShare[] {
-  return [...members].sort((a, b) => (a.name < b.name ? -1 : 1));
+function byName(shares: readonly ClusterShare[]): readonly ClusterShare[] {
+  return [...shares].sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -1,67 +1,73 @@
-/** Goal: what is in one cluster, or in all of them, is so at every step. Method: seeded histories, and the steps of a move one by one. */
+/**
+ * Goal: a single workload is in one cluster, and a duplicated workload in all clusters, at every
+ * step. Method: seeded histories, and the steps of a move one by one.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { planDuplicated } from "./plan-copies.ts";
-import { planStopBeforeStart } from "./plan-exclusive.ts";
+import type { ClusterState } from "./cluster-state.ts";
+import { planDuplicated } from "./plan-duplicated.ts";
 import type { ClusterCopy, ClusterShare } from "./plan-moves.ts";
-import type { ClusterState } from "./standing.ts";
+import { planStopBeforeStart } from "./plan-stop-before-start.ts";
 
-const part = (more: Partial<ClusterCopy> = {}): ClusterCopy => ({
+const copy = (more: Partial<ClusterCopy> = {}): ClusterCopy => ({
   replicas: 1,
   available: 0,
   isObserved: true,
   isStuck: false,
-  isGoing: false,
-  isPinned: false,
+  isDeleting: false,
+  isUnmanaged: false,
   ...more,
 });
 
-const member = (name: string, standing: ClusterState, its?: Partial<ClusterCopy>): ClusterShare =>
-  its === undefined ? { name, standing } : { name, standing, part: part(its) };
+const share = (name: string, state: ClusterState, its?: Partial<ClusterCopy>): ClusterShare =>
+  its === undefined ? { name, state } : { name, state, copy: copy(its) };
 
-const exclusive = (...members: ClusterShare[]) =>
-  Object.fromEntries(planStopBeforeStart({ replicas: 1, members, canRest: true }).next);
+const exclusive = (...clusters: ClusterShare[]) =>
+  Object.fromEntries(planStopBeforeStart({ replicas: 1, clusters, canRest: true }).next);
 
-describe("what is in one cluster only", () => {
-  it("is brought to rest, removed, and only then started elsewhere", () => {
-    const west = member("west", "accepting");
-    assert.deepEqual(exclusive(member("east", "leaving", { available: 1 }), west), { east: 0 });
+describe("single workload", () => {
+  it("a single workload is stopped and removed before it starts in another cluster", () => {
+    const west = share("west", "Ready");
+    assert.deepEqual(exclusive(share("east", "Draining", { available: 1 }), west), { east: 0 });
     const resting = { replicas: 0, available: 1 };
-    assert.deepEqual(exclusive(member("east", "leaving", resting), west), { east: 0 });
-    assert.deepEqual(exclusive(member("east", "leaving", { ...resting, available: 0 }), west), {
+    assert.deepEqual(exclusive(share("east", "Draining", resting), west), { east: 0 });
+    assert.deepEqual(exclusive(share("east", "Draining", { ...resting, available: 0 }), west), {
       east: "remove",
     });
-    assert.deepEqual(exclusive(member("east", "leaving", { isGoing: true }), west), {});
-    assert.deepEqual(exclusive(member("east", "leaving"), west), { west: 1 });
+    assert.deepEqual(exclusive(share("east", "Draining", { isDeleting: true }), west), {});
+    assert.deepEqual(exclusive(share("east", "Draining"), west), { west: 1 });
   });
 
-  it("is replaced when its cluster is lost; what replaced it stays when that is back", () => {
-    const lost = member("east", "lost", {});
-    assert.deepEqual(exclusive(lost, member("west", "accepting")), { east: 1, west: 1 });
-    const back: ClusterShare = { ...member("east", "settling", {}), isTrusted: false };
-    assert.deepEqual(exclusive(back, member("west", "accepting", {})), { east: 0, west: 1 });
-    const atOnce = member("east", "accepting", { wasLost: true });
-    assert.deepEqual(exclusive(atOnce, member("west", "accepting", {})), { east: 0, west: 1 });
-    const told = member("east", "accepting", { replicas: 0, available: 1 });
-    assert.deepEqual(exclusive(told, member("west", "accepting", {})), { east: 0, west: 1 });
+  it("a single workload is replaced when its cluster is Unreachable, and the replacement stays when that cluster is back", () => {
+    const unreachable = share("east", "Unreachable", {});
+    assert.deepEqual(exclusive(unreachable, share("west", "Ready")), { east: 1, west: 1 });
+    const back: ClusterShare = { ...share("east", "Recovering", {}), isTrusted: false };
+    assert.deepEqual(exclusive(back, share("west", "Ready", {})), { east: 0, west: 1 });
+    const atOnce = share("east", "Ready", { wasUnreachable: true });
+    assert.deepEqual(exclusive(atOnce, share("west", "Ready", {})), { east: 0, west: 1 });
+    const told = share("east", "Ready", { replicas: 0, available: 1 });
+    assert.deepEqual(exclusive(told, share("west", "Ready", {})), { east: 0, west: 1 });
   });
 
-  it("stays where it is when there is nowhere to go", () => {
-    assert.deepEqual(exclusive(member("east", "leaving", { available: 1 })), { east: 1 });
+  it("a single workload stays when no feasible cluster exists", () => {
+    assert.deepEqual(exclusive(share("east", "Draining", { available: 1 })), { east: 1 });
   });
 
-  it("is in no two clusters that can be seen, whatever happens", () => {
+  it("a single workload is never in two reachable clusters, in any history", () => {
     for (let seed = 0; seed < 500; seed++) history(seed);
   });
 });
 
-/** A part that is to go is there for a while; each cluster starts and rests as it is told. */
+/**
+ * A copy that is being removed exists for a while; each cluster starts and stops copies as
+ * assigned.
+ */
 function history(seed: number): void {
   const random = new SeededRandom(seed);
   const places = ["east", "north", "west"].map((name) => ({
     name,
-    standing: "accepting" as ClusterState,
+    standing: "Ready" as ClusterState,
     part: undefined as ClusterCopy | undefined,
     wasLost: false,
   }));
@@ -69,56 +75,57 @@ function history(seed: number): void {
     const place = places[random.integer(places.length)];
     assert.ok(place !== undefined);
     if (random.chance(0.1)) {
-      place.standing = random.pick(["accepting", "leaving", "lost", "cordoned", "wavering"]);
-      if (place.standing === "lost") place.wasLost = true;
+      place.standing = random.pick(["Ready", "Draining", "Unreachable", "Cordoned", "NotReady"]);
+      if (place.standing === "Unreachable") place.wasLost = true;
     }
-    if (place.part?.isGoing === true && place.standing !== "lost" && random.chance(0.5)) {
+    if (place.part?.isDeleting === true && place.standing !== "Unreachable" && random.chance(0.5)) {
       place.part = undefined;
     }
-    const members: ClusterShare[] = places.map(({ name, standing, part: its }) =>
-      its === undefined ? { name, standing } : { name, standing, part: its },
+    const clusters: ClusterShare[] = places.map(({ name, standing, part: its }) =>
+      its === undefined ? { name, state: standing } : { name, state: standing, copy: its },
     );
-    const { next } = planStopBeforeStart({ replicas: 1, members, canRest: true });
+    const { next } = planStopBeforeStart({ replicas: 1, clusters, canRest: true });
     for (const one of places) {
       const wanted = next.get(one.name);
-      if (wanted === "remove" && one.part !== undefined) one.part = { ...one.part, isGoing: true };
+      if (wanted === "remove" && one.part !== undefined)
+        one.part = { ...one.part, isDeleting: true };
       else if (wanted === undefined || wanted === "remove") continue;
       else if (one.part === undefined) {
         const others = places.filter(
-          (other) => other !== one && other.part !== undefined && other.standing !== "lost",
+          (other) => other !== one && other.part !== undefined && other.standing !== "Unreachable",
         );
         assert.deepEqual(others, [], `seed ${seed}: ${one.name} is started beside others`);
-        one.part = part({ available: 1 });
+        one.part = copy({ available: 1 });
       } else one.part = { ...one.part, replicas: wanted, available: wanted };
     }
   }
 }
 
-describe("what is in every cluster", () => {
-  const copies = (...members: ClusterShare[]) =>
-    Object.fromEntries(planDuplicated({ members }).next);
+describe("duplicated workload", () => {
+  const copies = (...clusters: ClusterShare[]) =>
+    Object.fromEntries(planDuplicated({ clusters }).next);
 
-  it("comes with a cluster, goes with it, and stays in one that is lost", () => {
+  it("a duplicated workload gets a copy with each cluster, loses it with the cluster, and keeps it in an Unreachable one", () => {
     assert.deepEqual(
       copies(
-        member("east", "accepting"),
-        member("lost", "lost", {}),
-        member("north", "leaving", {}),
-        member("south", "cordoned"),
-        member("west", "cordoned", {}),
+        share("east", "Ready"),
+        share("lost", "Unreachable", {}),
+        share("north", "Draining", {}),
+        share("south", "Cordoned"),
+        share("west", "Cordoned", {}),
       ),
       { east: 1, lost: 1, north: "remove", west: 1 },
     );
   });
 
-  it("stays where its volumes are until another one may have them", () => {
-    const takeover = { from: "east", to: "west" };
+  it("a duplicated workload stays with its volumes until another cluster may have them", () => {
+    const migration = { from: "east", to: "west" };
     const next = (opened: boolean) => {
-      const members = [
-        member("east", "leaving", {}),
-        member("west", "accepting", { isOpened: opened }),
+      const clusters = [
+        share("east", "Draining", {}),
+        share("west", "Ready", { isVolumeGateOpen: opened }),
       ];
-      return Object.fromEntries(planDuplicated({ members, takeover }).next);
+      return Object.fromEntries(planDuplicated({ clusters, migration }).next);
     };
     assert.deepEqual(
       [next(false), next(true)],
@@ -129,18 +136,18 @@ describe("what is in every cluster", () => {
     );
   });
 
-  it("keeps its last copy, also until another one is available", () => {
-    assert.deepEqual(copies(member("east", "leaving", {})), { east: 1 });
-    const leaving = member("east", "leaving", { available: 1 });
-    assert.deepEqual(copies(leaving, member("west", "accepting")), { east: 1, west: 1 });
-    const starting = member("west", "accepting", {});
+  it("a duplicated workload keeps its last copy until another copy is available", () => {
+    assert.deepEqual(copies(share("east", "Draining", {})), { east: 1 });
+    const leaving = share("east", "Draining", { available: 1 });
+    assert.deepEqual(copies(leaving, share("west", "Ready")), { east: 1, west: 1 });
+    const starting = share("west", "Ready", {});
     assert.deepEqual(copies(leaving, starting), { east: 1, west: 1 });
-    assert.equal(planDuplicated({ members: [leaving, starting] }).surplus, 1);
-    // Nor does one count that is to be emptied as well, or whose report is of an older spec.
-    const other = member("north", "leaving", { available: 1 });
-    const older = member("west", "accepting", { available: 1, isObserved: false });
+    assert.equal(planDuplicated({ clusters: [leaving, starting] }).surplus, 1);
+    // A copy in a second Draining cluster does not count, nor does a report of an older spec.
+    const other = share("north", "Draining", { available: 1 });
+    const older = share("west", "Ready", { available: 1, isObserved: false });
     assert.deepEqual(copies(leaving, other, older), { east: 1, north: 1, west: 1 });
-    const ready = member("west", "accepting", { available: 1 });
+    const ready = share("west", "Ready", { available: 1 });
     assert.deepEqual(copies(leaving, ready), { east: "remove", west: 1 });
   });
 });

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { podTemplatePath } from "../api/index.ts";
 import type { Workload } from "./workload.ts";
 
-/** With metadata and spec of Pods; undefined for what makes none. */
+/** The Pod template, with metadata and spec of Pods; undefined for a kind that creates no Pods. */
 export function podTemplateOf(
   { kind }: { readonly kind: string },
   object: Workload,

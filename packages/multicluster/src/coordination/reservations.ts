@@ -1,5 +1,7 @@
 /**
- * Between a coordinator and the scheduler: who is decided about, what the decision takes, who waits for room, and whom news are about.
+ * The connection of a coordinator to the scheduler: it identifies workloads, reserves the resources
+ * of decisions, tracks workloads that wait for capacity, and requeues the workloads that a change
+ * concerns.
  */
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
@@ -19,8 +21,8 @@ import {
   type SchedulingSnapshot,
   type SchedulingSubject,
 } from "../scheduling/index.ts";
+import { isUnassigned, ownerLabelValue } from "./cluster-copy.ts";
 import { type Decision, schedulableOf } from "./decide.ts";
-import { isUnassigned, ownerLabelValue } from "./part.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -28,109 +30,123 @@ export class Reservations {
   readonly #scheduler: Scheduler;
   readonly #strategy: Strategy;
   readonly #resource: string;
-  /** Wholes with something that has no place. */
+  /** Workloads with unscheduled replicas. */
   readonly #waiting = new Map<string, ObjectKey>();
 
   constructor(scheduler: Scheduler, strategy: Strategy) {
     this.#scheduler = scheduler;
     this.#strategy = strategy;
-    this.#resource = formatGroupResource(strategy.parts);
+    this.#resource = formatGroupResource(strategy.copies);
   }
 
-  /** Parts say what they have reserved, and wholes what is between them; news lead to the wholes that they are about. */
+  /**
+   * Subscribes to the reservations on per-cluster objects and to the in-flight replicas on
+   * workloads; a change requeues the workloads that it concerns.
+   */
   follow(
-    parts: ObjectSource<KubernetesObject>,
-    wholes: ObjectSource<KubernetesObject>,
+    copies: ObjectSource<KubernetesObject>,
+    workloads: ObjectSource<KubernetesObject>,
     enqueue: (key: ObjectKey) => void,
   ): void {
-    this.#scheduler.follow(parts, this.#resource);
-    const see = (whole: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
-      if (isUnassigned(whole)) this.see(key, whole);
+    this.#scheduler.follow(copies, this.#resource);
+    const see = (workload: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
+      if (isUnassigned(workload)) this.observe(key, workload);
     };
-    wholes.addHandler({
+    workloads.addHandler({
       added: see,
       updated: see,
       deleted: (_, { key }) =>
-        this.#scheduler.seeUnderWay(this.#subjectOf(key, undefined), new Map()),
+        this.#scheduler.observeInFlight(this.#subjectOf(key, undefined), new Map()),
     });
     this.#scheduler.subscribe((news) => {
-      for (const key of this.#keysOf(news, wholes.store)) enqueue(key);
+      for (const key of this.#keysOf(news, workloads.store)) enqueue(key);
     });
   }
 
-  /** What a whole says of itself. */
-  see(key: ObjectKey, whole: KubernetesObject): void {
-    const { annotations } = whole.metadata;
-    this.#scheduler.seeUnderWay(this.#subjectOf(key, whole), readInFlight(annotations));
+  /** Records the in-flight replicas that a workload's annotation lists. */
+  observe(key: ObjectKey, workload: KubernetesObject): void {
+    const { annotations } = workload.metadata;
+    this.#scheduler.observeInFlight(this.#subjectOf(key, workload), readInFlight(annotations));
   }
 
-  /** When policies are known. */
+  /** Resolves when the policies of the logical cluster are known. */
   async ready({ cluster }: ObjectKey): Promise<void> {
     await this.#scheduler.ready(cluster);
   }
 
-  /** As it is now: to be used before anything else is waited for. */
-  facts(key: ObjectKey, whole: Workload): SchedulingSnapshot {
-    return this.#scheduler.factsFor(this.#subjectOf(key, whole));
+  /** The current scheduling snapshot; the caller must use it before its next await. */
+  snapshot(key: ObjectKey, workload: Workload): SchedulingSnapshot {
+    return this.#scheduler.snapshotFor(this.#subjectOf(key, workload));
   }
 
   /**
-   * What is decided is taken from now on, whoever else is looked at meanwhile; where nothing is to be done, what is there: it was read, and may not have been
-   * seen yet by whoever watches.
+   * Reserves the resources of a decision, so that concurrent reconciles of other workloads see
+   * them. Without a write, it reserves the existing copies: this reconcile read them, and the watch
+   * may not have delivered them yet.
    */
-  hold(key: ObjectKey, whole: Workload, decision: Decision): void {
-    const { creations, updates, cuts, removals, plan, places } = decision;
-    const isWriting = creations.length + updates.length + cuts.length + removals.length > 0;
-    const there = places.map(({ name, member }) => [name, member.part?.replicas ?? 0] as const);
-    const { requests } = schedulableOf(this.#strategy, whole);
+  reserve(key: ObjectKey, workload: Workload, decision: Decision): void {
+    const { creations, updates, scaleDowns, removals, plan, clusters } = decision;
+    const isWriting = creations.length + updates.length + scaleDowns.length + removals.length > 0;
+    const there = clusters.map(({ name, share }) => [name, share.copy?.replicas ?? 0] as const);
+    const { requests } = schedulableOf(this.#strategy, workload);
     const held = new Map<string, ResourceAmounts>();
-    // What waits for its turn is decided, too.
+    // Replicas that wait for a later step belong to the decision, too.
     const isAwaited = there.some(([name, replicas]) => (plan.goal.get(name) ?? 0) > replicas);
     const shares = new Map(isWriting || isAwaited || plan.deferred > 0 ? plan.goal : there);
     const [[somewhere] = []] = shares;
     if (somewhere !== undefined)
-      shares.set(somewhere, (shares.get(somewhere) ?? 0) + this.#underWay(whole, decision));
+      shares.set(somewhere, (shares.get(somewhere) ?? 0) + this.#underWay(workload, decision));
     for (const [target, share] of shares)
       if (share > 0) held.set(target, reservationOf(requests, share));
-    this.#scheduler.hold(this.#subjectOf(key, whole), held);
-    if (plan.unplaced > 0) this.#waiting.set(formatKey(key), key);
+    this.#scheduler.reserve(this.#subjectOf(key, workload), held);
+    if (plan.unscheduled > 0) this.#waiting.set(formatKey(key), key);
     else this.#waiting.delete(formatKey(key));
   }
 
-  /** Numbers that have left one cluster and are not in the next one yet: nobody else may have their room meanwhile. */
-  #underWay(whole: Workload, { plan, total }: Decision): number {
-    if (this.#strategy.sharing !== "ordinal") return 0;
-    let given = plan.unplaced;
+  /**
+   * Ordinals that have left one cluster and have not started in the next one: other workloads must
+   * not take their capacity meanwhile.
+   */
+  #underWay(workload: Workload, { plan, totalLimit }: Decision): number {
+    if (this.#strategy.replicaScheduling !== "Ordinal") return 0;
+    let given = plan.unscheduled;
     for (const share of plan.goal.values()) given += share;
-    // What the whole says is seen by everybody.
-    given += inFlightReplicas(readInFlight(whole.metadata.annotations));
-    const asked = this.#strategy.asked(whole);
-    return Math.max(0, Math.min(asked, total?.replicas ?? asked) - given);
+    // The in-flight replicas of the annotation are visible to every coordinator.
+    given += inFlightReplicas(readInFlight(workload.metadata.annotations));
+    const requested = this.#strategy.desiredReplicas(workload);
+    return Math.max(0, Math.min(requested, totalLimit?.replicas ?? requested) - given);
   }
 
-  /** Of what is gone only its parts count, until they are gone, too. */
+  /**
+   * After a workload is deleted, only its per-cluster objects hold reservations, until they are
+   * deleted, too.
+   */
   release(key: ObjectKey): void {
-    this.#scheduler.hold(this.#subjectOf(key, undefined), new Map());
+    this.#scheduler.reserve(this.#subjectOf(key, undefined), new Map());
     this.#waiting.delete(formatKey(key));
   }
 
   #subjectOf(
     { cluster, namespace, name }: ObjectKey,
-    whole: KubernetesObject | undefined,
+    workload: KubernetesObject | undefined,
   ): SchedulingSubject {
-    const { labels = {} } = whole?.metadata ?? {};
+    const { labels = {} } = workload?.metadata ?? {};
     return { cluster, namespace, resource: this.#resource, name: ownerLabelValue(name), labels };
   }
 
   #keysOf(
-    news: SchedulingNotification,
-    wholes: ObjectStore<KubernetesObject>,
+    schedulingNotification: SchedulingNotification,
+    workloads: ObjectStore<KubernetesObject>,
   ): Iterable<ObjectKey> {
-    if (news.kind === "room") return this.#waiting.values();
-    if (news.cluster === "all") return wholes.keysByIndex("all-wholes", { value: "" });
-    const keys = wholes.keysByIndex("wholes", { cluster: news.cluster, value: "" });
-    return news.namespace === undefined
+    if (schedulingNotification.kind === "room") return this.#waiting.values();
+    if (schedulingNotification.cluster === "all")
+      return workloads.keysByIndex("all-wholes", { value: "" });
+    const keys = workloads.keysByIndex("wholes", {
+      cluster: schedulingNotification.cluster,
+      value: "",
+    });
+    return schedulingNotification.namespace === undefined
       ? keys
-      : keys.filter(({ namespace }) => namespace === news.namespace);
+      : keys.filter(({ namespace }) => namespace === schedulingNotification.namespace);
   }
 }

@@ -17,7 +17,7 @@ import {
 
 const change = "kubernetes.io/change-cause";
 
-function whole(
+function workload(
   image: string,
   {
     spec = {},
@@ -40,7 +40,7 @@ function whole(
   };
 }
 
-/** The ReplicaSets of a namespace, by what is done to them. */
+/** The ReplicaSets of a namespace, changed by revision plans. */
 class Sets {
   all: Revision[] = [];
 
@@ -70,23 +70,27 @@ class Sets {
   }
 }
 
-describe("the history of a whole", () => {
-  it("is one revision for each template, and nothing is written when nothing changes", () => {
+describe("revision history of a workload", () => {
+  it("each template has one revision, and nothing is written when nothing changes", () => {
     const sets = new Sets();
-    assert.equal(sets.look(whole("web:1"))?.number, 1);
-    assert.equal(sets.look(whole("web:2"))?.number, 2);
-    const again = sets.look(whole("web:2", { spec: { replicas: 9 } }));
+    assert.equal(sets.look(workload("web:1"))?.number, 1);
+    assert.equal(sets.look(workload("web:2"))?.number, 2);
+    const again = sets.look(workload("web:2", { spec: { replicas: 9 } }));
     assert.deepEqual(again, { removals: [], number: 2 });
     assert.deepEqual(sets.numbers, [1, 2]);
   });
 
-  it("holds what kubectl puts back: the template, and the whole's own annotations", () => {
+  it("a revision has the fields that kubectl restores: the template, and the workload's own annotations", () => {
     const annotations = {
       [change]: "first",
       [weightsAnnotation]: "us-east1=3",
       "kubectl.kubernetes.io/last-applied-configuration": "{}",
     };
-    const made = planRevisions(whole("web:1", { annotations }), [], deploymentRevisions)?.creation;
+    const made = planRevisions(
+      workload("web:1", { annotations }),
+      [],
+      deploymentRevisions,
+    )?.creation;
     const labels = made?.metadata.labels ?? {};
     const hash = labels["pod-template-hash"] ?? "";
     assert.match(hash, /^[0-9a-f]{10}$/);
@@ -107,72 +111,72 @@ describe("the history of a whole", () => {
     assert.equal(made?.metadata.ownerReferences?.[0]?.uid, "whole");
   });
 
-  it("is never assigned to a cluster, whatever the labels of the Pods say", () => {
+  it("a revision is never assigned to a cluster, whatever labels the Pods have", () => {
     const template = { metadata: { labels: { app: "web", [clusterLabel]: "us-east1" } }, spec: {} };
     const made = planRevisions(
-      whole("web:1", { spec: { template } }),
+      workload("web:1", { spec: { template } }),
       [],
       deploymentRevisions,
     )?.creation;
     assert.equal(made?.metadata.labels?.[clusterLabel], undefined);
   });
 
-  it("makes the old the newest when it is undone to, and remembers what it was", () => {
+  it("a rollback makes the old revision the newest, and records its former number", () => {
     const sets = new Sets();
-    for (const image of ["web:1", "web:2", "web:1"]) sets.look(whole(image));
+    for (const image of ["web:1", "web:2", "web:1"]) sets.look(workload(image));
     assert.deepEqual(sets.numbers, [2, 3]);
     const newest = sets.all.find((one) => numberOf(one) === 3);
     const { annotations } = newest?.metadata ?? {};
     assert.equal(annotations?.["deployment.kubernetes.io/revision-history"], "1");
   });
 
-  it("knows a template again that comes back with fields that say nothing", () => {
+  it("a template that returns with additional empty fields is the same revision", () => {
     const sets = new Sets();
-    sets.look(whole("web:1"));
+    sets.look(workload("web:1"));
     const template = {
       spec: { containers: [{ image: "web:1", name: "web", resources: {}, env: [] }] },
       metadata: { creationTimestamp: null, labels: { app: "web" } },
     };
-    assert.equal(sets.look(whole("", { spec: { template } }))?.creation, undefined);
+    assert.equal(sets.look(workload("", { spec: { template } }))?.creation, undefined);
   });
 
-  it("tells a false and a zero from what is absent", () => {
+  it("false and zero differ from a missing field", () => {
     const sets = new Sets();
     const containers = [{ name: "web", image: "web:1" }];
     for (const more of [{}, { enableServiceLinks: false }, { terminationGracePeriodSeconds: 0 }]) {
       const template = { metadata: {}, spec: { containers, ...more } };
-      sets.look(whole("", { spec: { template } }));
+      sets.look(workload("", { spec: { template } }));
     }
     assert.deepEqual(sets.numbers, [1, 2, 3]);
   });
 
-  it("follows the annotations of the whole in the newest revision only", () => {
+  it("only the newest revision follows the annotations of the workload", () => {
     const sets = new Sets();
-    sets.look(whole("web:1", { annotations: { [change]: "first" } }));
-    sets.look(whole("web:2"));
-    sets.look(whole("web:2", { annotations: { [change]: "second" } }));
+    sets.look(workload("web:1", { annotations: { [change]: "first" } }));
+    sets.look(workload("web:2"));
+    sets.look(workload("web:2", { annotations: { [change]: "second" } }));
     assert.deepEqual(
       sets.all.map(({ metadata }) => metadata.annotations?.[change]),
       ["first", "second"],
     );
   });
 
-  it("keeps as many old ones as asked for: ten by default, none at zero", () => {
+  it("the history limit applies to old revisions: ten by default, none at zero", () => {
     const sets = new Sets();
-    for (let at = 1; at <= historyLimitDefault + 1; at++) sets.look(whole(`web:${at}`));
+    for (let at = 1; at <= historyLimitDefault + 1; at++) sets.look(workload(`web:${at}`));
     assert.equal(sets.all.length, historyLimitDefault + 1);
-    sets.look(whole("web:one more"));
+    sets.look(workload("web:one more"));
     assert.equal(sets.all.length, historyLimitDefault + 1);
     assert.equal(sets.numbers[0], 2);
-    sets.look(whole("web:one more", { spec: { revisionHistoryLimit: 0 } }));
+    sets.look(workload("web:one more", { spec: { revisionHistoryLimit: 0 } }));
     assert.deepEqual(sets.numbers, [12]);
-    sets.look(whole("web:next", { spec: { revisionHistoryLimit: 0 } }));
+    sets.look(workload("web:next", { spec: { revisionHistoryLimit: 0 } }));
     assert.deepEqual(sets.numbers, [13]);
   });
 
-  it("leaves alone what others control, even under the same label", () => {
+  it("revisions that another controller owns stay unchanged, even with the same label", () => {
     const sets = new Sets();
-    sets.look(whole("web:1"));
+    sets.look(workload("web:1"));
     const [own] = sets.all as [Revision];
     const ownerReferences = [{ ...own.metadata.ownerReferences?.[0], uid: "somebody else" }];
     const foreign = {
@@ -180,28 +184,28 @@ describe("the history of a whole", () => {
       metadata: { ...own.metadata, name: "x", ownerReferences },
     } as Revision;
     const plan = planRevisions(
-      whole("web:2", { spec: { revisionHistoryLimit: 0 } }),
+      workload("web:2", { spec: { revisionHistoryLimit: 0 } }),
       [own, foreign],
       deploymentRevisions,
     );
     assert.deepEqual(plan?.removals, [own]);
   });
 
-  it("waits while the whole is paused, and for a template", () => {
+  it("no revision is recorded while the workload is paused, or without a template", () => {
     assert.equal(
-      planRevisions(whole("web:1", { spec: { paused: true } }), [], deploymentRevisions),
+      planRevisions(workload("web:1", { spec: { paused: true } }), [], deploymentRevisions),
       undefined,
     );
     assert.equal(
-      planRevisions(whole("web:1", { spec: { template: "none" } }), [], deploymentRevisions),
+      planRevisions(workload("web:1", { spec: { template: "none" } }), [], deploymentRevisions),
       undefined,
     );
     const sets = new Sets();
-    sets.look(whole("web:1"));
-    assert.equal(sets.look(whole("web:1", { spec: { paused: true } }))?.number, 1);
+    sets.look(workload("web:1"));
+    assert.equal(sets.look(workload("web:1", { spec: { paused: true } }))?.number, 1);
   });
 
-  it("settles at the second look, and its numbers are unique and rise, whatever the edits", () => {
+  it("the second reconcile writes nothing, and revision numbers are unique and rising, for generated edits", () => {
     const edits = fc.record({
       image: fc.integer({ min: 1, max: 4 }),
       limit: fc.integer({ min: 0, max: 3 }),
@@ -214,7 +218,7 @@ describe("the history of a whole", () => {
         for (const { image, limit, cause } of steps) {
           const annotations: Record<string, string> = cause === "" ? {} : { [change]: cause };
           const spec = { revisionHistoryLimit: limit };
-          const parent = whole(`web:${image}`, { spec, annotations });
+          const parent = workload(`web:${image}`, { spec, annotations });
           const { number = 0 } = sets.look(parent) ?? {};
           assert.ok(number >= highest);
           highest = number;

@@ -1,8 +1,10 @@
 /**
- * What a whole has been, for `kubectl rollout history` and `undo`: one ReplicaSet for each Pod template it has had, with no replicas, known by the
- * annotations that kubectl reads. The ReplicaSets that run Pods are in the clusters, and none of these.
+ * The revisions of a workload, for `kubectl rollout history` and `undo`: one ReplicaSet without
+ * replicas for each Pod template that the workload has had, with the annotations that kubectl
+ * reads. The clusters have ReplicaSets of their own for running Pods; these are separate objects.
  *
- * Pure; `keep-history.ts` does it. Numbers, limits and annotations are as Kubernetes' own deployment controller has them.
+ * Pure; `revision-writer.ts` writes them. Numbers, limits and annotations match those of Kubernetes'
+ * deployment controller.
  */
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
@@ -15,8 +17,13 @@ import {
   stringMember,
 } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
+import {
+  ownerLabelValue,
+  ownerReference,
+  shortenName,
+  withoutInternalKeys,
+} from "./cluster-copy.ts";
 import { deployments } from "./deployment.ts";
-import { ownerLabelValue, ownerReference, shortenName, withoutInternalKeys } from "./part.ts";
 import type { Workload } from "./workload.ts";
 
 export interface Revision extends KubernetesObject {
@@ -32,13 +39,16 @@ export const revisions = defineResource<Revision>({
 });
 
 export const revisionAnnotation = "deployment.kubernetes.io/revision";
-/** The numbers that a revision had before, with commas. */
+/** The comma-separated numbers that a revision had before. */
 const formerRevisionsAnnotation = "deployment.kubernetes.io/revision-history";
 const hashLabel = "pod-template-hash";
-/** `spec.revisionHistoryLimit` if left out. */
+/** The default of `spec.revisionHistoryLimit`. */
 export const historyLimitDefault = 10;
 
-/** What each object has for itself. All others are the whole's, because `undo` brings them back with the template. */
+/**
+ * Annotations that each object has for itself. Revisions copy all others from the workload, because
+ * `undo` restores them with the template.
+ */
 const ownAnnotations: ReadonlySet<string> = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   revisionAnnotation,
@@ -49,28 +59,31 @@ const ownAnnotations: ReadonlySet<string> = new Set([
   "kcp.io/cluster",
 ]);
 
-/** What the history of a kind is kept in. */
+/** The kind of object that stores the revisions of a workload kind. */
 export interface RevisionKind<Kept extends KubernetesObject> {
   readonly resource: Resource<Kept>;
-  /** 0 for what has none. */
+  /** The revision number; 0 for an object without a number. */
   numberOf(kept: Kept): number;
-  make(
+  newRevision(
     parent: Workload,
     template: JsonObject,
     about: { readonly hash: string; readonly name: string; readonly number: number },
   ): ObjectInput<Kept>;
-  renumbered(kept: Kept, parent: Workload, number: number): Kept;
+  withRevision(kept: Kept, parent: Workload, number: number): Kept;
 }
 
 export interface RevisionPlan<Kept extends KubernetesObject = Revision> {
   readonly creation?: ObjectInput<Kept>;
   readonly update?: Kept;
   readonly removals: readonly Kept[];
-  /** The number of what the whole says now. */
+  /** The revision number of the current template. */
   readonly number: number;
 }
 
-/** Undefined when there is nothing to be recorded: no template, or a paused whole, whose new template nobody runs yet. */
+/**
+ * Undefined when no revision is to be recorded: the workload has no template, or is paused, so that
+ * no cluster runs its new template yet.
+ */
 export function planRevisions<Kept extends KubernetesObject>(
   parent: Workload,
   found: readonly Kept[],
@@ -94,11 +107,15 @@ export function planRevisions<Kept extends KubernetesObject>(
   const removals = forgotten(old, limitOf(parent), form);
   if (current === undefined) {
     const number = newest + 1;
-    return { creation: form.make(parent, template, { hash, name, number }), removals, number };
+    return {
+      creation: form.newRevision(parent, template, { hash, name, number }),
+      removals,
+      number,
+    };
   }
   const before = form.numberOf(current);
   const number = before > newest ? before : newest + 1;
-  const update = form.renumbered(current, parent, number);
+  const update = form.withRevision(current, parent, number);
   const isSame =
     before === number &&
     jsonEqual(update.metadata.annotations ?? {}, current.metadata.annotations ?? {});
@@ -108,8 +125,8 @@ export function planRevisions<Kept extends KubernetesObject>(
 export const deploymentRevisions: RevisionKind<Revision> = {
   resource: revisions,
   numberOf,
-  make: newRevision,
-  renumbered: (kept, parent, number) => ({
+  newRevision: newRevision,
+  withRevision: (kept, parent, number) => ({
     ...kept,
     metadata: { ...kept.metadata, annotations: annotationsFor(parent, kept, number) },
   }),
@@ -120,7 +137,7 @@ export function numberOf({ metadata }: KubernetesObject): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
-/** The oldest of those that are too many. */
+/** The oldest revisions beyond the history limit. */
 function forgotten<Kept extends KubernetesObject>(
   old: readonly Kept[],
   limit: number,
@@ -163,7 +180,7 @@ function newRevision(
   };
 }
 
-/** Without those that mean something to us. */
+/** The template's labels without internal keys. */
 export function templateLabels({ metadata: about }: JsonObject): StringMap {
   const isObject = about !== undefined && isJsonObject(about);
   return withoutInternalKeys(isObject ? (about["labels"] as StringMap | undefined) : {});
@@ -194,16 +211,16 @@ function annotationsFor(
   return { ...annotations, [revisionAnnotation]: String(number) };
 }
 
-/** Of the whole, what its revisions say as well. */
+/** The workload's annotations that its revisions copy. */
 export function annotationsOf({ metadata }: Workload): Record<string, string> {
   const own = Object.entries(metadata.annotations ?? {});
   return Object.fromEntries(own.filter(([key]) => !ownAnnotations.has(key)));
 }
 
-/** Undone to and fro for years, it still fits an annotation. */
+/** Limits the annotation's length for a workload that was rolled back to and fro for years. */
 const formerShownMax = 100;
 
-/** What the newest template is called in the history; undefined for what has none. */
+/** The name of the newest template's revision; undefined for a workload without a template. */
 export function currentRevisionName(parent: Workload): string | undefined {
   const { template } = parent.spec as { template?: JsonValue };
   return isJsonObject(template) ? revisionName(parent, templateHash(parent, template)) : undefined;
@@ -214,15 +231,16 @@ function revisionName({ metadata: { name } }: Workload, hash: string): string {
 }
 
 /**
- * Of what the template says, in whatever order, and with or without fields that say nothing: what kubectl puts back has been through its own types, which
- * add some of these and leave others out. Another whole of the same name has other hashes.
+ * The hash of a template, independent of the order of its fields and of empty fields: a template
+ * that kubectl restores has passed through kubectl's types, which add some empty fields and omit
+ * others. Another workload of the same name has other hashes.
  */
 function templateHash({ metadata: { uid = "" } }: Workload, template: JsonObject): string {
   const text = uid + JSON.stringify(said(template));
   return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }
 
-/** Undefined for null, and for objects and lists in which nothing is said. */
+/** The value without null, and without objects and lists that are empty. */
 function said(value: JsonValue): JsonValue | undefined {
   if (value === null) return undefined;
   if (Array.isArray(value)) {

@@ -1,23 +1,27 @@
 /**
- * Seeded histories of one Deployment over clusters that join, leave, fail, flap, are cordoned and emptied, while it is scaled, edited and meddled with.
+ * Seeded histories of one Deployment over clusters that register, unregister, fail, flap, are
+ * cordoned and drained, while the Deployment and its copies are scaled and edited.
  *
- * Invariants: no cut of ours takes ready replicas below what is asked for; nothing in a lost cluster is removed; when nothing happens any more, it
- * comes to rest with exactly what is asked for, the counts of the whole are the sums of its parts, and no more is written.
+ * Invariants: no scale-down by the coordinator takes ready replicas below the requested number;
+ * nothing in an Unreachable cluster is removed; when nothing happens any more, the Deployment is
+ * stable with exactly the requested replicas, its counts are the sums of its copies, and nothing
+ * more is written.
  *
- * SPLITTER_HISTORIES=2000 plays more of them, SPLITTER_SEED=7 that one. A failure prints its seed and its history.
+ * SPLITTER_HISTORIES=2000 runs more histories, SPLITTER_SEED=7 runs that one. A failure prints its
+ * seed and its history.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { countOf, replicasOf } from "./deployment.ts";
 import { weightsAnnotation } from "./placement.ts";
-import { SimulatedClusters, tickMs } from "./test-support/world.ts";
+import { SimulatedClusters, tickMs } from "./test-support/simulated-clusters.ts";
 
 const histories = Number(process.env["SPLITTER_HISTORIES"] ?? 200);
 const onlySeed = process.env["SPLITTER_SEED"];
 const names = ["east", "west", "north", "south"] as const;
 
-describe("the splitter, in many histories", () => {
-  it("keeps what is asked for, and comes to rest", () => {
+describe("coordinator in seeded histories", () => {
+  it("the coordinator keeps the requested replicas available, and becomes stable", () => {
     const seeds =
       onlySeed === undefined
         ? Array.from({ length: histories }, (_, seed) => seed)
@@ -27,33 +31,33 @@ describe("the splitter, in many histories", () => {
 });
 
 function play(seed: number): void {
-  const world = new SimulatedClusters(seed);
+  const simulation = new SimulatedClusters(seed);
   try {
-    const { random } = world;
-    world.join("east");
+    const { random } = simulation;
+    simulation.join("east");
     let events = 2;
     const duration = 100 + random.integer(500);
     for (let tick = 0; tick < duration; tick++) {
       if (random.chance(0.04)) {
-        happen(world);
+        happen(simulation);
         events++;
       }
-      world.tick();
+      simulation.tick();
     }
-    rest(world, events);
+    rest(simulation, events);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    const text = [`seed ${seed}: ${message}`, ...world.history.slice(-60)].join("\n  ");
+    const text = [`seed ${seed}: ${message}`, ...simulation.history.slice(-60)].join("\n  ");
     throw new Error(text, { cause: error });
   }
 }
 
-/** One thing that may happen, as likely as any other. */
-function happen(world: SimulatedClusters): void {
-  const { random } = world;
+/** One random change, each with the same probability. */
+function happen(simulatedClusters: SimulatedClusters): void {
+  const { random } = simulatedClusters;
   const name = random.pick(names);
-  const target = world.targets.get(name);
-  const cluster = world.clusters.get(name);
+  const target = simulatedClusters.targets.get(name);
+  const cluster = simulatedClusters.clusters.get(name);
   const kinds = [
     "scale",
     "scale",
@@ -71,38 +75,45 @@ function happen(world: SimulatedClusters): void {
   const kind = random.pick(kinds);
   if (kind === "scale") {
     const replicas = random.integer(20);
-    world.note(`web asks for ${replicas}`);
-    world.setSpec({ replicas });
+    simulatedClusters.note(`web asks for ${replicas}`);
+    simulatedClusters.setSpec({ replicas });
   } else if (kind === "edit") {
-    world.note("web is edited");
-    world.setSpec({ template: { image: `web:${random.integer(1000)}` } });
+    simulatedClusters.note("web is edited");
+    simulatedClusters.setSpec({ template: { image: `web:${random.integer(1000)}` } });
   } else if (kind === "weights") {
-    const { metadata } = world.parent;
+    const { metadata } = simulatedClusters.parent;
     const annotations = { [weightsAnnotation]: `${name}=${random.integer(4)}` };
-    world.note(`weights: ${annotations[weightsAnnotation]}`);
-    world.parent = { ...world.parent, metadata: { ...metadata, annotations } };
+    simulatedClusters.note(`weights: ${annotations[weightsAnnotation]}`);
+    simulatedClusters.parent = {
+      ...simulatedClusters.parent,
+      metadata: { ...metadata, annotations },
+    };
   } else if (target === undefined || cluster === undefined) {
-    world.join(name);
+    simulatedClusters.join(name);
   } else if (kind === "power") {
     cluster.isUp = !cluster.isUp;
-    world.note(`${name} ${cluster.isUp ? "is back" : "fails"}`);
+    simulatedClusters.note(`${name} ${cluster.isUp ? "is back" : "fails"}`);
   } else if (kind === "burn") {
     cluster.isUp = false;
-    cluster.burn();
-    world.note(`${name} burns`);
+    cluster.breakPods();
+    simulatedClusters.note(`${name} burns`);
   } else if (kind === "cordon") {
     target.isUnschedulable = !target.isUnschedulable;
-    world.note(`${name} ${target.isUnschedulable ? "is cordoned" : "is open again"}`);
+    simulatedClusters.note(`${name} ${target.isUnschedulable ? "is cordoned" : "is open again"}`);
   } else if (kind === "evict") {
     target.evictAfterMs =
-      target.evictAfterMs === undefined ? world.nowMs + random.integer(10_000) : undefined;
-    world.note(`${name} ${target.evictAfterMs === undefined ? "may stay" : "is to be emptied"}`);
+      target.evictAfterMs === undefined
+        ? simulatedClusters.nowMs + random.integer(10_000)
+        : undefined;
+    simulatedClusters.note(
+      `${name} ${target.evictAfterMs === undefined ? "may stay" : "is to be emptied"}`,
+    );
   } else if (kind === "leave") {
     target.isDeleting = true;
-    world.note(`${name} leaves`);
+    simulatedClusters.note(`${name} leaves`);
   } else {
-    world.note(`somebody meddles with web--${name}`);
-    world.meddle(
+    simulatedClusters.note(`somebody meddles with web--${name}`);
+    simulatedClusters.editCopy(
       `web--${name}`,
       kind === "delete-part" ? "delete" : { replicas: random.integer(9) },
     );
@@ -111,32 +122,35 @@ function happen(world: SimulatedClusters): void {
 
 const restMs = 150_000;
 
-function rest(world: SimulatedClusters, events: number): void {
-  world.note("nothing happens any more");
-  for (let elapsed = 0; elapsed < restMs; elapsed += tickMs) world.tick();
-  const before = world.writes;
-  for (let tick = 0; tick < 20; tick++) world.split();
-  assert.equal(world.writes, before, "writes go on");
+function rest(simulatedClusters: SimulatedClusters, events: number): void {
+  simulatedClusters.note("nothing happens any more");
+  for (let elapsed = 0; elapsed < restMs; elapsed += tickMs) simulatedClusters.tick();
+  const before = simulatedClusters.writes;
+  for (let tick = 0; tick < 20; tick++) simulatedClusters.coordinate();
+  assert.equal(simulatedClusters.writes, before, "writes go on");
   const limit = 60 + events * 60;
-  assert.ok(world.writes <= limit, `${world.writes} writes for ${events} events`);
-  const { parent } = world;
+  assert.ok(
+    simulatedClusters.writes <= limit,
+    `${simulatedClusters.writes} writes for ${events} events`,
+  );
+  const { parent } = simulatedClusters;
   const sum = (field: "readyReplicas" | "replicas" | "updatedReplicas") => {
     let total = 0;
-    for (const [name, part] of world.parts) {
-      const standing = world.standingOf(name.slice("web--".length));
-      if (standing !== "lost" && standing !== "gone") total += countOf(part, field);
+    for (const [name, copy] of simulatedClusters.copies) {
+      const state = simulatedClusters.stateOf(name.slice("web--".length));
+      if (state !== "Unreachable" && state !== "Unregistered") total += countOf(copy, field);
     }
     return total;
   };
   for (const field of ["readyReplicas", "replicas", "updatedReplicas"] as const) {
     assert.equal(countOf(parent, field), sum(field), field);
   }
-  const hasPlace = [...world.targets.keys()].some(
-    (name) => world.standingOf(name) === "accepting" && !world.isWeightless(name),
+  const hasPlace = [...simulatedClusters.targets.keys()].some(
+    (name) => simulatedClusters.stateOf(name) === "Ready" && !simulatedClusters.hasZeroWeight(name),
   );
   if (!hasPlace) return;
-  const asked = replicasOf(parent);
-  assert.equal(world.reliablyReady(), asked, "ready at rest");
-  assert.equal(countOf(parent, "readyReplicas"), asked, "reported at rest");
+  const requested = replicasOf(parent);
+  assert.equal(simulatedClusters.reliablyReady(), requested, "ready at rest");
+  assert.equal(countOf(parent, "readyReplicas"), requested, "reported at rest");
   assert.equal(parent.status?.observedGeneration, parent.metadata.generation);
 }

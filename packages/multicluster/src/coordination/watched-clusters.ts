@@ -1,6 +1,7 @@
 /**
- * All logical clusters: SyncTargets whole, everything else by its metadata. Resources that clusters define for themselves have
- * no schema in common, so metadata is all that a watch over all of them can bring.
+ * Watches over all logical clusters: SyncTargets as full objects, everything else as metadata.
+ * Resources that clusters define themselves have no common schema, so a wildcard watch delivers
+ * only metadata.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
@@ -17,14 +18,14 @@ import { syncTargets } from "../api/index.ts";
 
 export interface WatchedClustersOptions {
   readonly client: Client;
-  /** Where SyncTargets are watched; run by the caller. */
+  /** The watch of SyncTargets; the caller runs it. */
   readonly targets: Clusters;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
 }
 
 export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
-  const { targets: whole } = options;
+  const { targets: workload } = options;
   const metadata = metadataClusters(options);
   return {
     client: (cluster) => metadata.client(cluster),
@@ -33,13 +34,13 @@ export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
       shared?: SharedInformerOptions<Object, Cached>,
     ): ObjectSource<Cached> {
       const isTargets = resource.resource === syncTargets.resource;
-      return (isTargets ? whole : metadata).source(resource, shared);
+      return (isTargets ? workload : metadata).source(resource, shared);
     },
     get hasSynced() {
-      return whole.hasSynced && metadata.hasSynced;
+      return workload.hasSynced && metadata.hasSynced;
     },
     ready(cluster) {
-      const waits = [whole.ready(cluster), metadata.ready(cluster)].filter(
+      const waits = [workload.ready(cluster), metadata.ready(cluster)].filter(
         (one) => one !== undefined,
       );
       return waits.length === 0 ? undefined : Promise.all(waits).then(() => {});
@@ -50,7 +51,7 @@ export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
   };
 }
 
-/** The metadata of everything; its clients read objects whole. */
+/** Metadata watches of all logical clusters; their clients read full objects. */
 export function metadataClusters(options: Omit<WatchedClustersOptions, "targets">): Clusters {
   const { client } = options;
   const metadata = logicalClusters({ ...options, client: metadataClient(client) });

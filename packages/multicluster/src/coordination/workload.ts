@@ -1,6 +1,6 @@
 /**
- * What is coordinated, of whatever kind: an object with a spec and perhaps a status. Clusters define their kinds for themselves, so everything in it is
- * looked at before it is believed.
+ * A workload of any kind: an object with a spec and perhaps a status. Clusters define their kinds
+ * themselves, so every field is validated before use.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { Condition, KubernetesObject } from "@kcp-ts/sdk";
@@ -14,10 +14,10 @@ export interface WorkloadCondition extends Condition {
   readonly lastUpdateTime?: string;
 }
 
-/** As many as fit the type's int32. */
+/** The largest int32, which is the type of `spec.replicas`. */
 export const replicasMax = 2 ** 31 - 1;
 
-/** Undefined for what has no spec, or a status that is none. */
+/** The object as a workload; undefined without a spec, or with a status that is no object. */
 export function asWorkload(object: KubernetesObject): Workload | undefined {
   const { spec, status } = object as { spec?: JsonValue; status?: JsonValue };
   if (!isJsonObject(spec)) return undefined;
@@ -25,19 +25,19 @@ export function asWorkload(object: KubernetesObject): Workload | undefined {
   return object as Workload;
 }
 
-/** A count that the author of an object gives; the other if there is none. */
+/** A count of the spec; `otherwise` if it is missing or invalid. */
 export function specCount({ spec }: Workload, field: string, otherwise: number): number {
   const value = (spec as Record<string, JsonValue | undefined>)[field];
   return isCount(value) ? value : otherwise;
 }
 
-/** A count that a cluster reports; nonsense counts as nothing. */
+/** A count of the status; an invalid value counts as 0. */
 export function statusCount({ status }: Workload, field: string): number {
   const value = (status as Record<string, JsonValue | undefined> | undefined)?.[field];
   return isCount(value) ? value : 0;
 }
 
-/** A text that a cluster reports. */
+/** A string of the status. */
 export function statusText({ status }: Workload, field: string): string | undefined {
   const value = (status as Record<string, JsonValue | undefined> | undefined)?.[field];
   return typeof value === "string" ? value : undefined;
@@ -51,7 +51,7 @@ export function conditionsOf({ status }: Workload): readonly WorkloadCondition[]
   ) as WorkloadCondition[];
 }
 
-/** Whether the cluster says that it has acted on the newest spec. */
+/** Whether the cluster has observed the newest spec. */
 export function isObserved(object: Workload): boolean {
   return statusCount(object, "observedGeneration") >= (object.metadata.generation ?? 0);
 }

@@ -1,8 +1,10 @@
 /**
- * Drains: while a SyncTarget has `spec.drain`, what is in its cluster leaves it on the budget given, and `status.drain` says how far it is. The moves are the
- * coordinators': they see `spec.drain` themselves. Here only turns are given, progress is told, and at the end the SyncTarget is deleted if that is asked for.
+ * The drain controller: while a SyncTarget has `spec.drain`, the objects that are assigned to its
+ * cluster leave within the drain's budget, and `status.drain` reports the progress. The
+ * coordinators make the moves: they read `spec.drain` themselves. This controller selects objects
+ * for eviction, reports progress, and finally deletes the SyncTarget if the drain requests it.
  *
- * Nothing is remembered but what is on the objects; taking `spec.drain` away takes it all back.
+ * All state is on the objects; removing `spec.drain` cancels the drain.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
@@ -31,18 +33,21 @@ import {
   syncTargets,
 } from "../api/index.ts";
 import { type DrainStep, drainStep } from "./drain-step.ts";
-import { drainedObjectsOf, type FoundDrainedObject } from "./occupants.ts";
+import { drainedObjectsOf, type FoundDrainedObject } from "./drained-objects.ts";
 
 export interface DrainControllerOptions {
   readonly clusters: Clusters;
-  /** What of a SyncTarget is still in its cluster though nothing is assigned to it: a name, for people. */
-  readonly leftoverOf: (
+  /**
+   * The name of an object of the SyncTarget that is still in the cluster though nothing is assigned
+   * to it, for messages.
+   */
+  readonly describeHeldObjectIn: (
     client: Client,
     target: SyncTarget,
     cluster: string,
     signal: AbortSignal,
   ) => Promise<string | undefined>;
-  /** Between looks, while a drain is under way. */
+  /** The interval of reconciles while a drain is in progress. */
   readonly pollMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly onError: (error: unknown, key?: ObjectKey) => void;
@@ -96,28 +101,28 @@ export class DrainController {
       return;
     }
     const { uid = "" } = target.metadata;
-    const occupants = await drainedObjectsOf(client, { cluster, name, uid }, signal);
-    const leftover =
-      occupants.length > 0
+    const objects = await drainedObjectsOf(client, { cluster, name, uid }, signal);
+    const heldObject =
+      objects.length > 0
         ? undefined
-        : await this.#options.leftoverOf(client, target, cluster, signal);
+        : await this.#options.describeHeldObjectIn(client, target, cluster, signal);
     const step = drainStep({
       target: name,
       spec: spec.drain,
-      known: status.drain,
-      occupants,
-      leftover,
+      previousStatus: status.drain,
+      objects,
+      heldObject,
       wasDrained: isConditionTrue(status.conditions, drainedCondition),
       nowMs: this.#clock.now(),
     });
-    for (const one of step.toMark as readonly FoundDrainedObject[]) await mark(one, true, signal);
+    for (const one of step.toEvict as readonly FoundDrainedObject[]) await mark(one, true, signal);
     await this.#say(target, step, client, signal);
-    for (const happening of step.happenings) this.#events.record(cluster, target, happening);
-    if (step.isDrained && spec.drain.decommission === true) {
+    for (const event of step.events) this.#events.record(cluster, target, event);
+    if (step.isDrained && spec.drain.deleteAfterDrain === true) {
       await deleteSyncTarget(target, client, signal);
       return;
     }
-    // What is empty now stays so as long as nobody assigns something by hand.
+    // A drained cluster stays empty unless a user assigns an object to it.
     return {
       requeueAfterMs: (this.#options.pollMs ?? drainPollMsDefault) * (step.isDrained ? 10 : 1),
     };
@@ -145,7 +150,7 @@ export class DrainController {
     await applyOwn(client, name, { drain, conditions: [{ ...shown, ...severity }] }, signal);
   }
 
-  /** Whoever had a turn has none any more; nothing is said of a drain. */
+  /** Cancels a drain: removes the selection for eviction and the drain status. */
   async #takeBack(
     { cluster, name }: ObjectKey,
     target: SyncTarget,
@@ -154,10 +159,10 @@ export class DrainController {
   ): Promise<void> {
     const { uid = "" } = target.metadata;
     for (const one of await drainedObjectsOf(client, { cluster, name, uid }, signal))
-      if (one.isMarked) await mark(one, false, signal);
+      if (one.isEvicting) await mark(one, false, signal);
     await applyOwn(client, name, {}, signal);
     const message = `${name} is no longer drained: what is in the cluster stays`;
-    this.#events.record(cluster, target, { type: "Normal", reason: "DrainUndone", message });
+    this.#events.record(cluster, target, { type: "Normal", reason: "DrainCancelled", message });
   }
 }
 
@@ -172,12 +177,12 @@ async function mark(
   try {
     await client.resource(resource).patch(at, { type: "merge", patch }, { signal });
   } catch (error) {
-    // It left, or another one took its name, since it was looked at.
+    // The object has left, or another object has its name, since it was listed.
     if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
   }
 }
 
-/** All that is ours in the status, and nothing else: what is left out is removed. */
+/** Applies the drain's status fields only; omitted fields are removed. */
 async function applyOwn(
   client: Client,
   name: string,
@@ -193,10 +198,11 @@ async function deleteSyncTarget(
   client: Client,
   signal: AbortSignal,
 ): Promise<void> {
-  // The one that was looked at: who takes the drain back at this moment keeps it.
+  // Deletes only the version that was read: a user who cancels the drain at this moment keeps the
+  // SyncTarget.
   const current = await client.resource(syncTargets).find({ name }, { signal });
   const { spec } = current ?? {};
-  if (current?.metadata.uid !== uid || spec?.drain?.decommission !== true) return;
+  if (current?.metadata.uid !== uid || spec?.drain?.deleteAfterDrain !== true) return;
   const preconditions = {
     ...(uid === undefined ? {} : { uid }),
     ...(current?.metadata.resourceVersion === undefined

@@ -9,7 +9,7 @@ const web = (name: string, replicas = 2, more: Partial<DrainedObject> = {}): Dra
   namespace: "demo",
   name,
   replicas,
-  isMarked: false,
+  isEvicting: false,
   block: undefined,
   ...more,
 });
@@ -17,41 +17,41 @@ const step = (more: Partial<DrainInput>) =>
   drainStep({
     target: "east",
     spec: {},
-    known: undefined,
-    occupants: [],
-    leftover: undefined,
+    previousStatus: undefined,
+    objects: [],
+    heldObject: undefined,
     wasDrained: false,
     nowMs: startMs,
     ...more,
   });
 const names = (occupants: readonly DrainedObject[]) => occupants.map(({ name }) => name);
 
-describe("a drain", () => {
-  it("gives turns in the order of names, as many as the budget allows", () => {
-    const occupants = [web("c"), web("a"), web("b")];
-    assert.deepEqual(names(step({ occupants }).toMark), []);
-    const turns = (budget: object, list = occupants) =>
-      names(step({ spec: { budget }, occupants: list }).toMark);
+describe("drain", () => {
+  it("a drain selects objects for eviction in the order of names, within its budget", () => {
+    const objects = [web("c"), web("a"), web("b")];
+    assert.deepEqual(names(step({ objects }).toEvict), []);
+    const turns = (budget: object, list = objects) =>
+      names(step({ spec: { budget }, objects: list }).toEvict);
     assert.deepEqual(turns({ workloads: 2 }), ["a", "b"]);
     assert.deepEqual(turns({ replicas: 3 }), ["a"]);
     assert.deepEqual(turns({ replicas: 1 }), ["a"]);
-    assert.deepEqual(turns({ workloads: 1 }, [web("a", 2, { isMarked: true }), web("b")]), []);
+    assert.deepEqual(turns({ workloads: 1 }, [web("a", 2, { isEvicting: true }), web("b")]), []);
   });
 
-  it("does not let what is blocked keep others from leaving", () => {
+  it("a blocked object does not keep other objects from leaving", () => {
     const block = { reason: "Paused", message: "moves are paused" };
-    const occupants = [web("a", 2, { isMarked: true, block }), web("b")];
-    const { toMark, status, condition } = step({ spec: { budget: { workloads: 1 } }, occupants });
-    assert.deepEqual(names(toMark), ["b"]);
+    const objects = [web("a", 2, { isEvicting: true, block }), web("b")];
+    const { toEvict, status, condition } = step({ spec: { budget: { workloads: 1 } }, objects });
+    assert.deepEqual(names(toEvict), ["b"]);
     assert.deepEqual(status.blocked, [
       { kind: "Deployment", namespace: "demo", name: "a", ...block },
     ]);
     assert.equal(condition.reason, "Draining");
-    assert.equal(step({ occupants: occupants.slice(0, 1) }).condition.reason, "Blocked");
+    assert.equal(step({ objects: objects.slice(0, 1) }).condition.reason, "Blocked");
   });
 
-  it("counts from the most there were, and estimates the end by the pace", () => {
-    const started = step({ occupants: [web("a"), web("b"), web("c"), web("d")] });
+  it("progress counts from the largest number of objects, and the estimate from the rate so far", () => {
+    const started = step({ objects: [web("a"), web("b"), web("c"), web("d")] });
     assert.deepEqual(started.status, {
       startedAt: "2026-01-01T00:00:00Z",
       total: 4,
@@ -60,50 +60,50 @@ describe("a drain", () => {
       remainingReplicas: 8,
     });
     assert.deepEqual(
-      started.happenings.map(({ reason }) => reason),
+      started.events.map(({ reason }) => reason),
       ["DrainStarted"],
     );
-    const later = { known: started.status, occupants: [web("d")], nowMs: startMs + 60_000 };
+    const later = { previousStatus: started.status, objects: [web("d")], nowMs: startMs + 60_000 };
     const { status } = step(later);
     assert.equal(status.moved, 3);
     assert.equal(status.estimatedEnd, "2026-01-01T00:01:20Z");
-    const waiting = step({ ...later, known: status, nowMs: startMs + 70_000 });
+    const waiting = step({ ...later, previousStatus: status, nowMs: startMs + 70_000 });
     assert.deepEqual(waiting.status, status);
-    assert.deepEqual(waiting.happenings, []);
+    assert.deepEqual(waiting.events, []);
   });
 
-  it("is over when nothing is assigned and nothing is left in the cluster, and says so once", () => {
-    const leftover = step({ leftover: "Deployment demo/a" });
+  it("a drain is complete when nothing is assigned and nothing is left in the cluster, and reports so once", () => {
+    const leftover = step({ heldObject: "Deployment demo/a" });
     assert.equal(leftover.isDrained, false);
     assert.match(leftover.condition.message ?? "", /^Deployment demo\/a is still/);
-    const { isDrained, condition, happenings } = step({ known: leftover.status });
+    const { isDrained, condition, events } = step({ previousStatus: leftover.status });
     assert.ok(isDrained);
     assert.equal(condition.status, "True");
     assert.deepEqual(
-      happenings.map(({ reason }) => reason),
+      events.map(({ reason }) => reason),
       ["Drained"],
     );
-    assert.deepEqual(step({ known: leftover.status, wasDrained: true }).happenings, []);
+    assert.deepEqual(step({ previousStatus: leftover.status, wasDrained: true }).events, []);
   });
 
-  it("is called late at its deadline, and not before", () => {
+  it("a drain is reported late at its deadline, and not before", () => {
     const at = (seconds: number) =>
       step({
         spec: { deadlineSeconds: 60 },
-        known: step({ occupants: [web("a")] }).status,
-        occupants: [web("a")],
+        previousStatus: step({ objects: [web("a")] }).status,
+        objects: [web("a")],
         nowMs: startMs + seconds * 1000,
       }).condition.reason;
     assert.equal(at(59), "Draining");
     assert.equal(at(60), "DeadlineExceeded");
   });
 
-  it("never has more under way than the budget, but one that is larger", () => {
+  it("the evictions in flight never exceed the budget, except one object that is larger", () => {
     const occupants = fc.uniqueArray(
       fc.record({
         name: fc.string({ minLength: 1, maxLength: 3 }),
         replicas: fc.nat(9),
-        isMarked: fc.boolean(),
+        isEvicting: fc.boolean(),
       }),
       { selector: ({ name }) => name },
     );
@@ -114,12 +114,15 @@ describe("a drain", () => {
         fc.integer({ min: 1, max: 9 }),
         (list, workloads, replicas) => {
           const all = list.map(({ name, ...more }) => web(name, more.replicas, more));
-          const { toMark } = step({ spec: { budget: { workloads, replicas } }, occupants: all });
-          const underWay = all.filter(({ isMarked }) => isMarked).concat(toMark);
-          const weight = underWay.reduce((sum, one) => sum + one.replicas, 0);
-          if (toMark.length === 0) return assert.ok(underWay.length > 0 || all.length === 0);
-          assert.ok(underWay.length <= workloads);
-          assert.ok(weight <= replicas || underWay.length === 1);
+          const { toEvict } = step({
+            spec: { budget: { workloads, replicas } },
+            objects: all,
+          });
+          const inFlight = all.filter(({ isEvicting }) => isEvicting).concat(toEvict);
+          const weight = inFlight.reduce((sum, one) => sum + one.replicas, 0);
+          if (toEvict.length === 0) return assert.ok(inFlight.length > 0 || all.length === 0);
+          assert.ok(inFlight.length <= workloads);
+          assert.ok(weight <= replicas || inFlight.length === 1);
         },
       ),
     );

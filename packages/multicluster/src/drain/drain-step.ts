@@ -1,73 +1,74 @@
 /**
- * One look at a drain: whose turn it is to leave, how far it is, and what is said about it. Pure.
+ * One step of a drain: the objects to select for eviction, the progress, and the status. Pure.
  *
- * Whose turn it is, is written on the parts (`workloads.kcp.io/evict`), so that a restart goes on where it stopped. What is blocked takes up no budget: it would
- * keep everybody else from leaving.
+ * The selection is persisted on the per-cluster objects (`workload.kcp.io/evict`), so that a
+ * restart continues it. A blocked object uses no budget: it would keep all other objects from
+ * leaving.
  */
 import { type ConditionInput, type EventInput, timestamp } from "@kcp-ts/sdk";
 import type { DrainBlocker, DrainSpec, DrainStatus } from "../api/index.ts";
 
-/** Something that is assigned to the cluster. */
+/** An object that is assigned to the drained cluster. */
 export interface DrainedObject {
   readonly kind: string;
   readonly namespace: string | undefined;
   readonly name: string;
   readonly replicas: number;
-  /** Whether it is its turn. */
-  readonly isMarked: boolean;
-  /** Why it cannot leave by itself. */
+  /** Whether the drain has selected the object for eviction. */
+  readonly isEvicting: boolean;
+  /** The reason why the object cannot leave by itself. */
   readonly block: { readonly reason: string; readonly message: string } | undefined;
 }
 
 export interface DrainInput {
   readonly target: string;
   readonly spec: DrainSpec;
-  readonly known: DrainStatus | undefined;
-  readonly occupants: readonly DrainedObject[];
-  /** Nothing is assigned any more, but this is not yet gone from the cluster. */
-  readonly leftover: string | undefined;
-  /** As it was said last. */
+  readonly previousStatus: DrainStatus | undefined;
+  readonly objects: readonly DrainedObject[];
+  /** Nothing is assigned any more, but this object is still in the cluster. */
+  readonly heldObject: string | undefined;
+  /** Whether the last status reported the drain as complete. */
   readonly wasDrained: boolean;
   readonly nowMs: number;
 }
 
 export interface DrainStep {
-  /** Those whose turn it is from now on. */
-  readonly toMark: readonly DrainedObject[];
+  /** The objects to select for eviction in this step. */
+  readonly toEvict: readonly DrainedObject[];
   readonly status: DrainStatus;
   readonly condition: ConditionInput;
-  readonly happenings: readonly EventInput[];
+  readonly events: readonly EventInput[];
   readonly isDrained: boolean;
 }
 
-/** As many are named; the others are counted. */
+/** The most blocked objects that the status names; the others are counted. */
 const blockedShownMax = 20;
 const messageCharactersMax = 512;
 
 export function drainStep(input: DrainInput): DrainStep {
-  const { known, occupants, nowMs, leftover } = input;
-  const remaining = occupants.length;
-  const total = Math.max(known?.total ?? 0, remaining);
+  const { previousStatus, objects, nowMs, heldObject } = input;
+  const remaining = objects.length;
+  const total = Math.max(previousStatus?.total ?? 0, remaining);
   const moved = total - remaining;
-  const startedAt = known?.startedAt ?? timestamp(nowMs);
-  const blocked = blocksOf(occupants);
-  const isDrained = remaining === 0 && leftover === undefined;
-  const estimatedEnd = estimateOf({ known, moved, remaining, startedAt, nowMs });
+  const startedAt = previousStatus?.startedAt ?? timestamp(nowMs);
+  const blocked = blocksOf(objects);
+  const isDrained = remaining === 0 && heldObject === undefined;
+  const estimatedEnd = estimateOf({ previousStatus, moved, remaining, startedAt, nowMs });
   const status: DrainStatus = {
     startedAt,
     total,
     moved,
     remaining,
-    remainingReplicas: occupants.reduce((sum, { replicas }) => sum + replicas, 0),
+    remainingReplicas: objects.reduce((sum, { replicas }) => sum + replicas, 0),
     ...(blocked.length === 0 ? {} : { blocked: blocked.slice(0, blockedShownMax) }),
     ...(estimatedEnd === undefined ? {} : { estimatedEnd }),
   };
   const condition = conditionOf(input, status, blocked.length, isDrained);
   return {
-    toMark: selectForEviction(input),
+    toEvict: selectForEviction(input),
     status,
     condition,
-    happenings: drainEvents(input, status, condition, isDrained),
+    events: drainEvents(input, status, condition, isDrained),
     isDrained,
   };
 }
@@ -88,15 +89,18 @@ function blocksOf(occupants: readonly DrainedObject[]): readonly DrainBlocker[] 
   });
 }
 
-/** In the order of their names, as far as the budget goes; one may always be under way, however large. */
-function selectForEviction({ spec: { budget }, occupants }: DrainInput): readonly DrainedObject[] {
+/**
+ * Selects in the order of names, within the budget; one object may always be in flight, however
+ * large.
+ */
+function selectForEviction({ spec: { budget }, objects }: DrainInput): readonly DrainedObject[] {
   if (budget === undefined) return [];
   const { workloads = Number.POSITIVE_INFINITY, replicas = Number.POSITIVE_INFINITY } = budget;
-  const underWay = occupants.filter(({ isMarked, block }) => isMarked && block === undefined);
-  let [count, weight] = [underWay.length, underWay.reduce((sum, one) => sum + one.replicas, 0)];
+  const inFlight = objects.filter(({ isEvicting, block }) => isEvicting && block === undefined);
+  let [count, weight] = [inFlight.length, inFlight.reduce((sum, one) => sum + one.replicas, 0)];
   const chosen: DrainedObject[] = [];
   const order = (one: DrainedObject) => `${one.namespace ?? ""}/${one.kind}/${one.name}`;
-  const waiting = occupants.filter(({ isMarked }) => !isMarked);
+  const waiting = objects.filter(({ isEvicting }) => !isEvicting);
   for (const one of [...waiting].sort((a, b) => (order(a) < order(b) ? -1 : 1))) {
     const fits = count < workloads && (count === 0 || weight + one.replicas <= replicas);
     if (!fits) break;
@@ -108,29 +112,30 @@ function selectForEviction({ spec: { budget }, occupants }: DrainInput): readonl
 }
 
 interface DrainProgress {
-  readonly known: DrainStatus | undefined;
+  readonly previousStatus: DrainStatus | undefined;
   readonly moved: number;
   readonly remaining: number;
   readonly startedAt: string;
   readonly nowMs: number;
 }
 
-/** From the pace so far; the same until something more has left. */
+/** The estimated end, from the rate so far; unchanged until another object has left. */
 function estimateOf({
-  known,
+  previousStatus,
   moved,
   remaining,
   startedAt,
   nowMs,
 }: DrainProgress): string | undefined {
   if (moved === 0 || remaining === 0) return undefined;
-  if (known?.moved === moved && known.remaining === remaining) return known.estimatedEnd;
+  if (previousStatus?.moved === moved && previousStatus.remaining === remaining)
+    return previousStatus.estimatedEnd;
   const elapsedMs = Math.max(0, nowMs - Date.parse(startedAt));
   return timestamp(nowMs + (elapsedMs * remaining) / moved);
 }
 
 function conditionOf(
-  { spec, leftover, nowMs, target }: DrainInput,
+  { spec, heldObject, nowMs, target }: DrainInput,
   { startedAt, total, moved, remaining }: DrainStatus,
   blocked: number,
   isDrained: boolean,
@@ -138,14 +143,14 @@ function conditionOf(
   const type = "Drained";
   if (isDrained) {
     const next =
-      spec.decommission === true
+      spec.deleteAfterDrain === true
         ? "its SyncTarget is deleted"
         : `kubectl delete synctarget ${target} takes it out, kubectl kcp uncordon ${target} uses it again`;
     return { type, status: "True", reason: "Drained", message: `the cluster is empty: ${next}` };
   }
   const progress =
     remaining === 0
-      ? `${leftover} is still in the cluster`
+      ? `${heldObject} is still in the cluster`
       : `${moved} of ${total} workloads have left, ${remaining} remain`;
   const { deadlineSeconds } = spec;
   const isLate =
@@ -169,29 +174,29 @@ function conditionOf(
 }
 
 function drainEvents(
-  { known, target, wasDrained }: DrainInput,
+  { previousStatus, target, wasDrained }: DrainInput,
   { total, blocked = [] }: DrainStatus,
   { reason = "", message = "" }: ConditionInput,
   isDrained: boolean,
 ): readonly EventInput[] {
-  const happenings: EventInput[] = [];
-  if (known === undefined)
-    happenings.push({
+  const events: EventInput[] = [];
+  if (previousStatus === undefined)
+    events.push({
       type: "Normal",
       reason: "DrainStarted",
       message: `${total} workloads leave ${target}`,
     });
-  const before = new Set((known?.blocked ?? []).map(nameOf));
+  const before = new Set((previousStatus?.blocked ?? []).map(nameOf));
   for (const one of blocked) {
     if (before.has(nameOf(one))) continue;
-    happenings.push({
+    events.push({
       type: "Warning",
       reason: "DrainBlocked",
       message: `${nameOf(one)}: ${one.message}`,
     });
   }
-  if (isDrained && !wasDrained) happenings.push({ type: "Normal", reason, message });
-  return happenings;
+  if (isDrained && !wasDrained) events.push({ type: "Normal", reason, message });
+  return events;
 }
 
 function nameOf({ kind, namespace, name, reason }: DrainBlocker): string {

@@ -1,8 +1,8 @@
-/** Drain: emptying a cluster on a budget, and telling how far it is. */
+/** Drain: evicting the objects of a cluster within a budget, and reporting the progress. */
 export {
   DrainController,
   type DrainControllerOptions,
   drainPollMsDefault,
 } from "./drain-controller.ts";
 export { type DrainedObject, type DrainStep, drainStep } from "./drain-step.ts";
-export { workloadBlock } from "./occupants.ts";
+export { workloadBlock } from "./drained-objects.ts";

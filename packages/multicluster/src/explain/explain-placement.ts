@@ -1,4 +1,6 @@
-/** Why a workload is where it is, and why not elsewhere: said by the same functions that decide it. */
+/**
+ * Explains why a workload is in its clusters, and not in others, with the functions that decide it.
+ */
 import {
   type CopyRollout,
   type EvaluatedCluster,
@@ -12,122 +14,136 @@ import {
   type EvaluationTime,
   type SnapshotWorkload,
   type WorkspaceSnapshot,
-} from "./fleet.ts";
+} from "./workspace-snapshot.ts";
 
 export interface Explanation {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
   readonly replicas: number;
-  /** Placements that have a say, the most specific first; none: all clusters, evenly. */
+  /** The applicable Placements, the most specific first; empty for all clusters, evenly. */
   readonly policy: readonly string[];
   readonly clusters: readonly ClusterExplanation[];
-  /** What has no place. */
-  readonly unplaced: number;
-  /** What bounds all clusters together. */
-  readonly bound?: string;
-  /** Claims that keep it where it is, whatever is asked for. */
-  readonly keptBy: readonly RefusedClaim[];
-  /** The newest first. */
+  /** The unscheduled replicas. */
+  readonly unscheduled: number;
+  /** The limit over all clusters. */
+  readonly limitReason?: string;
+  /** PersistentVolumeClaims that cannot move, so that the workload stays. */
+  readonly disruptionBlockedBy: readonly RefusedClaim[];
+  /** The placement history, the newest record first. */
   readonly history: readonly PlacementRecord[];
 }
 
 export interface ClusterExplanation {
   readonly name: string;
-  /** What it is to have, has, and has available. */
-  readonly share: number;
+  /** The desired, existing and available replicas. */
+  readonly desired: number;
   readonly replicas: number;
   readonly available: number;
   readonly weight: number;
-  /** How many fit at most, those that are there included. */
-  readonly room?: number;
+  /** The most replicas that fit, existing ones included. */
+  readonly capacity?: number;
   readonly reasons: readonly string[];
 }
 
 export function explainPlacement(
-  fleet: WorkspaceSnapshot,
+  workspaceSnapshot: WorkspaceSnapshot,
   workload: SnapshotWorkload,
-  moment: EvaluationTime,
+  evaluationTime: EvaluationTime,
 ): Explanation {
-  const { whole, strategy } = workload;
-  const { plan, places, assessment, total, rollOut } = decideOne(fleet, workload, moment);
-  const { policy } = assessment;
-  const replicas = strategy.asked(whole);
+  const { workload: whole, strategy } = workload;
+  const {
+    plan,
+    clusters: places,
+    schedulingResult,
+    totalLimit,
+    rollout,
+  } = decideOne(workspaceSnapshot, workload, evaluationTime);
+  const { policy } = schedulingResult;
+  const replicas = strategy.desiredReplicas(whole);
   const { namespace = "", name, annotations } = whole.metadata;
-  const clusters = places.map((place) =>
-    explainCluster(place, plan.goal.get(place.name) ?? 0, places, rollOut?.parts.get(place.name)),
+  const clusters = places.map((evaluated) =>
+    explainCluster(
+      evaluated,
+      plan.goal.get(evaluated.name) ?? 0,
+      places,
+      rollout?.copies.get(evaluated.name),
+    ),
   );
   return {
-    kind: strategy.wholes.kind,
+    kind: strategy.workloads.kind,
     namespace,
     name,
     replicas,
     policy: policy.sources,
     clusters,
-    unplaced: plan.unplaced,
-    ...(total !== undefined && total.replicas < replicas ? { bound: total.because } : {}),
-    keptBy: disruptionBlockersOf(fleet, workload, plan.goal),
+    unscheduled: plan.unscheduled,
+    ...(totalLimit !== undefined && totalLimit.replicas < replicas
+      ? { limitReason: totalLimit.reason }
+      : {}),
+    disruptionBlockedBy: disruptionBlockersOf(workspaceSnapshot, workload, plan.goal),
     history: readPlacementHistory(annotations),
   };
 }
 
-/** What would be refused if it had to leave the clusters that it is in for another one. */
+/** The claims that would reject a move of the workload to another cluster. */
 function disruptionBlockersOf(
   { cluster, targets, storage }: WorkspaceSnapshot,
-  { strategy, whole, parts }: SnapshotWorkload,
+  { strategy, workload, copies }: SnapshotWorkload,
   goal: ReadonlyMap<string, number>,
 ): readonly RefusedClaim[] {
   if (storage === undefined) return [];
   const from = Object.fromEntries([...goal].filter(([, share]) => share > 0));
   const other = targets.map(({ metadata }) => metadata.name).find((name) => !(name in from));
   if (other === undefined) return [];
-  const { kind } = strategy.wholes;
-  const user = { kind, whole, parts, from, to: { [other]: 1 } } as PlannedUser;
+  const { kind } = strategy.workloads;
+  const user = { kind, workload, copies, from, to: { [other]: 1 } } as PlannedUser;
   return predictVolumeRefusals({ cluster, targets, storage }, user);
 }
 
 function explainCluster(
-  place: EvaluatedCluster,
+  evaluatedCluster: EvaluatedCluster,
   share: number,
   all: readonly EvaluatedCluster[],
   roll: CopyRollout | undefined,
 ): ClusterExplanation {
-  const { name, member, prospect } = place;
-  const { part, room, weight = 1 } = member;
-  const isFull = room !== undefined && share >= room;
-  const hindered =
-    member.standing !== "accepting" || isFull ? unschedulableReason(place) : undefined;
-  const weights = all.filter((one) => one.member.standing === "accepting");
-  const isOrdinary = weights.every((one) => (one.member.weight ?? 1) === weight);
+  const { name, share: member, schedulingResult } = evaluatedCluster;
+  const { copy, maxReplicas, weight = 1 } = member;
+  const isFull = maxReplicas !== undefined && share >= maxReplicas;
+  const hindered = member.state !== "Ready" || isFull ? hindranceOf(evaluatedCluster) : undefined;
+  const weights = all.filter((one) => one.share.state === "Ready");
+  const isOrdinary = weights.every((one) => (one.share.weight ?? 1) === weight);
   const reasons = [
-    ...(hindered === undefined ? [] : [withoutName(hindered, name)]),
-    ...(hindered !== undefined && share > 0 && !isFull ? ["it keeps what it has"] : []),
-    ...(isFull && share > 0 ? [`it is full with ${share}`] : []),
-    ...(isOrdinary ? [] : (prospect?.scores ?? []).map(({ text }) => text)),
-    ...(prospect?.domains ?? []).filter((domain) => domain !== "").map((domain) => `in ${domain}`),
+    ...(hindered === undefined ? [] : [hindered]),
+    ...(hindered !== undefined && share > 0 && !isFull ? ["keeps its current replicas"] : []),
+    ...(isFull && share > 0 ? [`full with ${share} replicas`] : []),
+    ...(isOrdinary ? [] : (schedulingResult?.scores ?? []).map(({ reason }) => reason)),
+    ...(schedulingResult?.domains ?? [])
+      .filter((domain) => domain !== "")
+      .map((domain) => `in ${domain}`),
     ...rollReasons(roll),
   ];
   return {
     name,
-    share,
-    replicas: part?.replicas ?? 0,
-    available: part?.available ?? 0,
+    desired: share,
+    replicas: copy?.replicas ?? 0,
+    available: copy?.available ?? 0,
     weight,
-    ...(room === undefined ? {} : { room }),
-    reasons:
-      reasons.length === 0 ? [share > 0 ? "it takes its share" : "its share is none"] : reasons,
+    ...(maxReplicas === undefined ? {} : { capacity: maxReplicas }),
+    reasons: reasons.length === 0 ? [share > 0 ? "Scheduled" : "No replicas assigned"] : reasons,
   };
 }
 
-/** How far it is with the newest template. */
+/** The progress of the rollout in the cluster. */
 function rollReasons(roll: CopyRollout | undefined): readonly string[] {
   if (roll?.isRolling === true)
-    return [`its Pods are replaced: ${Math.min(roll.updated, roll.pods)} of ${roll.pods} are new`];
-  return roll?.isBehind === true ? ["it has the template of before, until its turn comes"] : [];
+    return [`rolling out: ${Math.min(roll.updated, roll.pods)}/${roll.pods} Pods updated`];
+  return roll?.isOutdated === true ? ["waiting for its turn in the rollout"] : [];
 }
 
-function withoutName(text: string, name: string): string {
-  return text.startsWith(`${name}: `)
-    ? text.slice(name.length + 2)
-    : text.replace(`${name} is`, "it is");
+/** A cluster that the workload has to leave is draining, or the workload is excluded from it. */
+function hindranceOf(cluster: EvaluatedCluster): string | undefined {
+  const reason = unschedulableReason(cluster);
+  const isExcluded = (cluster.schedulingResult?.evictionReasons.length ?? 0) > 0;
+  return reason !== undefined && isExcluded ? `excluded: ${reason}` : reason;
 }

@@ -1,12 +1,12 @@
 /**
- * Goal: what holds for every fleet. Method: fleets drawn at random (clusters with taints, bounds, regions and failures; workloads that ask for more or less;
- * policies), looked at until they are at rest.
+ * Goal: properties of the decisions about every workspace. Method: random workspace snapshots
+ * (clusters with taints, limits, regions and failures; workloads with different requests;
+ * policies), reconciled until they are stable.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Placement, SyncTarget } from "../api/index.ts";
-import { decideEach, type SnapshotWorkload, type WorkspaceSnapshot } from "./fleet.ts";
 import { planChange, withDrainedTarget } from "./plan-change.ts";
 import {
   assignmentOf,
@@ -17,7 +17,8 @@ import {
   reconciledUntilStable,
   snapshot,
   target,
-} from "./test-support/pretend-fleet.ts";
+} from "./test-support/sample-snapshot.ts";
+import { decideEach, type SnapshotWorkload, type WorkspaceSnapshot } from "./workspace-snapshot.ts";
 
 const region = "topology.kubernetes.io/region";
 const names = ["a", "b", "c", "d", "e", "f"] as const;
@@ -36,14 +37,14 @@ function targetNamed(name: string): fc.Arbitrary<SyncTarget> {
       cpu: fc.option(fc.nat(20), { nil: undefined }),
     })
     .map(({ region: where, unschedulable, taint, pods, cpu }) => {
-      const bounds = {
+      const limits = {
         ...(pods === undefined ? {} : { pods }),
         ...(cpu === undefined ? {} : { cpu }),
       };
       const taints = taint === undefined ? [] : [{ key: "dedicated", effect: taint } as const];
       return target(name, {
         labels: where === undefined ? {} : { [region]: where },
-        spec: { unschedulable, taints, bounds },
+        spec: { unschedulable, taints, resourceLimits: limits },
       });
     });
 }
@@ -66,7 +67,7 @@ const policies = fc.record({
 
 const fleets: fc.Arbitrary<WorkspaceSnapshot> = fc
   .tuple(targets, workloads, policies)
-  .map(([all, asked, policy]) => {
+  .map(([all, requested, policy]) => {
     const term = (kind: string, app: string) =>
       kind === "none"
         ? []
@@ -89,7 +90,7 @@ const fleets: fc.Arbitrary<WorkspaceSnapshot> = fc
         affinity: term(policy.affinity, "web"),
       },
     };
-    const made: SnapshotWorkload[] = asked.map(({ replicas, app, cpu, isTolerant }, index) =>
+    const made: SnapshotWorkload[] = requested.map(({ replicas, app, cpu, isTolerant }, index) =>
       deployment(`w${index}`, replicas, {
         labels: { app },
         ...(cpu === undefined ? {} : { cpu }),
@@ -101,8 +102,8 @@ const fleets: fc.Arbitrary<WorkspaceSnapshot> = fc
 
 const runs = { numRuns: 200 };
 
-describe("what is decided about any fleet", () => {
-  it("is the same again, in whatever order clusters and workloads are given", () => {
+describe("decisions about random workspaces", () => {
+  it("decisions are the same for any order of clusters and workloads", () => {
     fc.assert(
       fc.property(fleets, (one) => {
         const other = {
@@ -120,7 +121,7 @@ describe("what is decided about any fleet", () => {
     );
   });
 
-  it("comes to rest, and stays there", () => {
+  it("decisions become stable, and stay so", () => {
     fc.assert(
       fc.property(fleets, (one) => {
         const rest = reconciledUntilStable(one);
@@ -130,55 +131,63 @@ describe("what is decided about any fleet", () => {
     );
   });
 
-  it("gives nothing new to a cluster that refuses it, and nothing beyond its room", () => {
+  it("a cluster that is filtered out gets no new replicas, and no cluster exceeds its capacity", () => {
     fc.assert(
       fc.property(fleets, fleets, (one, other) => {
-        // What is where by the first fleet's rules, when those of the second begin to hold.
+        // The assignment by the first workspace's rules, under the rules of the second.
         const now = {
           ...reconciledUntilStable(one),
           targets: other.targets,
           placements: other.placements,
         };
-        for (const [{ parts, strategy }, { places, plan }] of decideEach(now, evaluationTime)) {
-          for (const { name, prospect, member } of places) {
+        for (const [{ copies, strategy }, { clusters, plan }] of decideEach(now, evaluationTime)) {
+          for (const { name, schedulingResult, share: member } of clusters) {
             const share = plan.goal.get(name) ?? 0;
-            const has = member.part?.replicas ?? 0;
+            const has = member.copy?.replicas ?? 0;
             const isRefused =
-              (prospect?.refused.length ?? 0) + (prospect?.expelled.length ?? 0) > 0;
+              (schedulingResult?.filterReasons.length ?? 0) +
+                (schedulingResult?.evictionReasons.length ?? 0) >
+              0;
             if (isRefused) assert.ok(share <= has, `${name} has ${has} and gets ${share}`);
-            if ((prospect?.expelled.length ?? 0) > 0) assert.equal(share, 0);
-            const room = prospect?.room?.replicas ?? Number.POSITIVE_INFINITY;
-            assert.ok(share <= room, `${share} in room for ${room}`);
+            if ((schedulingResult?.evictionReasons.length ?? 0) > 0) assert.equal(share, 0);
+            const maxReplicas = schedulingResult?.maxReplicas?.replicas ?? Number.POSITIVE_INFINITY;
+            assert.ok(share <= maxReplicas, `${share} in room for ${maxReplicas}`);
           }
-          assert.ok(parts.every((part) => strategy.shareOf(part).replicas >= 0));
+          assert.ok(copies.every((copy) => strategy.shareOf(copy).replicas >= 0));
         }
       }),
       runs,
     );
   });
 
-  it("gives out all that is asked for as far as there is room", () => {
+  it("all requested replicas are scheduled as far as capacity suffices", () => {
     fc.assert(
       fc.property(fleets, (one) => {
-        for (const [{ whole, strategy }, { places, plan }] of decideEach(one, evaluationTime)) {
-          const asked = strategy.asked(whole);
+        for (const [{ workload, strategy }, { clusters, plan }] of decideEach(
+          one,
+          evaluationTime,
+        )) {
+          const requested = strategy.desiredReplicas(workload);
           const given = [...plan.goal.values()].reduce((sum, share) => sum + share, 0);
-          assert.equal(given + plan.unplaced, asked);
-          const open = places.filter(({ member }) => member.standing === "accepting");
-          const room = open.reduce((sum, { member: { room: own = asked } }) => sum + own, 0);
-          assert.equal(given, Math.min(asked, room));
+          assert.equal(given + plan.unscheduled, requested);
+          const open = clusters.filter(({ share }) => share.state === "Ready");
+          const maxReplicas = open.reduce(
+            (sum, { share: { maxReplicas: own = requested } }) => sum + own,
+            0,
+          );
+          assert.equal(given, Math.min(requested, maxReplicas));
         }
       }),
       runs,
     );
   });
 
-  it("keeps the sum of what is reserved within the bounds of every cluster", () => {
+  it("the sum of the reservations is within the limits of every cluster", () => {
     fc.assert(
       fc.property(fleets, (one) => {
         const rest = assignmentOf(reconciledUntilStable(one));
         for (const { metadata, spec } of one.targets) {
-          const pods = spec?.bounds?.["pods"];
+          const pods = spec?.resourceLimits?.["pods"];
           if (pods === undefined) continue;
           let sum = 0;
           for (const shares of rest.values()) sum += shares[metadata.name] ?? 0;
@@ -189,7 +198,7 @@ describe("what is decided about any fleet", () => {
     );
   });
 
-  it("moves no more than the newcomer's share when a cluster joins", () => {
+  it("a new cluster moves no more replicas than it gets", () => {
     fc.assert(
       fc.property(fc.nat(40), fc.integer({ min: 1, max: 6 }), (replicas, count) => {
         const few = names.slice(0, count).map((name) => target(name));
@@ -205,7 +214,7 @@ describe("what is decided about any fleet", () => {
     );
   });
 
-  it("is what a plan says before, and a plan changes nothing", () => {
+  it("a plan predicts the decisions, and changes nothing", () => {
     fc.assert(
       fc.property(fleets, (one) => {
         const rest = reconciledUntilStable(one);
@@ -214,8 +223,8 @@ describe("what is decided about any fleet", () => {
         const plan = planChange(rest, withDrainedTarget(name), evaluationTime);
         assert.equal(JSON.stringify(rest), text);
         const first = decideEach(withDrainedTarget(name)(rest), evaluationTime);
-        for (const [{ whole }, { plan: done }] of first) {
-          const move = plan.moves.find((move) => move.name === whole.metadata.name);
+        for (const [{ workload }, { plan: done }] of first) {
+          const move = plan.moves.find((move) => move.name === workload.metadata.name);
           if (move === undefined) continue;
           const goal = [...done.goal].filter(([, share]) => share > 0).sort();
           assert.deepEqual(move.to, Object.fromEntries(goal));

@@ -1,22 +1,19 @@
-/** Explain: why a workload is where it is, and what would move if something were another way. Nothing here changes anything. */
-export { applyToSnapshot } from "./edit-fleet.ts";
+/**
+ * Explain: why a workload is in its clusters, and what a hypothetical change would move. Nothing in
+ * this folder writes.
+ */
+export { applyToSnapshot } from "./apply-to-snapshot.ts";
 export {
   type DependencyCluster,
   type DependencyExplanation,
   dependencyKinds,
   explainDependency,
-} from "./explain-follower.ts";
+} from "./explain-dependency.ts";
 export {
   type ClusterExplanation,
   type Explanation,
   explainPlacement,
 } from "./explain-placement.ts";
-export {
-  decideEach,
-  type EvaluationTime,
-  type SnapshotWorkload,
-  type WorkspaceSnapshot,
-} from "./fleet.ts";
 export {
   type AccessCheck,
   PlacementReviewer,
@@ -34,7 +31,7 @@ export {
   withJoinedTarget,
   withTarget,
 } from "./plan-change.ts";
-export { type ReadSnapshotOptions, readSnapshot } from "./read-fleet.ts";
+export { type ReadSnapshotOptions, readSnapshot } from "./read-snapshot.ts";
 export {
   type ExplainedObject,
   type PlacementReview,
@@ -45,3 +42,9 @@ export {
   placementReviews,
   type ReviewedPlan,
 } from "./review-spec.ts";
+export {
+  decideEach,
+  type EvaluationTime,
+  type SnapshotWorkload,
+  type WorkspaceSnapshot,
+} from "./workspace-snapshot.ts";

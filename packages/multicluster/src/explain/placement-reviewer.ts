@@ -1,9 +1,11 @@
 /**
- * Answers questions about placement where all is known that decides it: clusters of other workspaces, who uses these ones, strategies, and how long lost clusters are
- * waited for. The functions are those that decide.
+ * Answers placement reviews on the server, which has all inputs of the decisions: clusters of
+ * compute workspaces, their tenants, strategies, and grace periods. It uses the functions that
+ * decide.
  *
- * Who asks is told of what he may see in his own workspace. Of clusters that others offer, he is told what his own objects say of them: their names, and what keeps replicas away.
- * Who may see SyncTargets is told what leaves them, of those, too, who use them from elsewhere: as a drain does.
+ * A user gets only data of the own workspace that the user may read. About shared clusters, the
+ * user gets what the user's objects reveal: the names, and the reasons against replicas. A user who
+ * may read SyncTargets also gets the moves of tenants of these clusters, as a drain reports them.
  */
 import { type Clock, runYielding } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -12,11 +14,10 @@ import { type GroupResource, statusError } from "@kcp-ts/machinery/status";
 import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
 import { clusterLabel, isSharedTargetName, syncTargets } from "../api/index.ts";
 import { type GracePeriods, type Strategy, strategiesDefault } from "../coordination/index.ts";
-import { applyToSnapshot } from "./edit-fleet.ts";
-import { dependencyKinds, explainDependency } from "./explain-follower.ts";
+import { applyToSnapshot } from "./apply-to-snapshot.ts";
+import { readComputeWorkspaces, withComputeWorkspaces } from "./compute-workspaces.ts";
+import { dependencyKinds, explainDependency } from "./explain-dependency.ts";
 import { type Explanation, explainPlacement } from "./explain-placement.ts";
-import type { EvaluationTime, WorkspaceSnapshot } from "./fleet.ts";
-import { readComputeWorkspaces, withComputeWorkspaces } from "./homes.ts";
 import {
   planChangeInSteps,
   type SnapshotChange,
@@ -24,8 +25,8 @@ import {
   withDrainedTarget,
   withJoinedTarget,
 } from "./plan-change.ts";
-import { planTenants } from "./plan-others.ts";
-import { readSnapshot, readStrategies } from "./read-fleet.ts";
+import { planTenants } from "./plan-tenants.ts";
+import { readSnapshot, readStrategies } from "./read-snapshot.ts";
 import type {
   ExplainedObject,
   PlacementReviewSpec,
@@ -33,19 +34,20 @@ import type {
   PlannedChange,
   ReviewedPlan,
 } from "./review-spec.ts";
+import type { EvaluationTime, WorkspaceSnapshot } from "./workspace-snapshot.ts";
 
 export interface PlacementReviewerOptions {
-  /** Of the server; may read everywhere. */
+  /** The client of the server; it may read every workspace. */
   readonly client: () => Client;
   readonly clock: Clock;
-  readonly patience: () => Pick<GracePeriods, "graceMs">;
+  readonly gracePeriods: () => Pick<GracePeriods, "unreachableAfterMs">;
 }
 
 export interface PlacementReviewRequest {
   readonly cluster: ClusterName;
   readonly spec: PlacementReviewSpec;
-  /** Whether who asks may do that in the workspace. */
-  readonly may: (what: AccessCheck) => Promise<boolean>;
+  /** Whether the user is authorized in the workspace. */
+  readonly authorize: (what: AccessCheck) => Promise<boolean>;
   readonly username: string;
   readonly signal: AbortSignal;
 }
@@ -72,7 +74,7 @@ export class PlacementReviewer {
     this.#options = options;
   }
 
-  async answer(question: PlacementReviewRequest): Promise<PlacementReviewStatus> {
+  async review(question: PlacementReviewRequest): Promise<PlacementReviewStatus> {
     const { explain, plan, clusters } = question.spec;
     if (explain !== undefined) return await this.#explain(question, explain);
     if (plan !== undefined) return { plan: await this.#plan(question, plan) };
@@ -88,60 +90,62 @@ export class PlacementReviewer {
     const client = this.#options.client().inCluster(cluster);
     const strategies = await readStrategies(client, { signal });
     const isMeant = (resource: Resource<KubernetesObject>) => isCalled(resource, explained);
-    const strategy = strategies.find(({ wholes }) => isMeant(wholes as never));
+    const strategy = strategies.find(({ workloads }) => isMeant(workloads as never));
     const follower = dependencyKinds.find(isMeant);
-    const resource = strategy === undefined ? follower : (strategy.wholes as never);
+    const resource = strategy === undefined ? follower : (strategy.workloads as never);
     if (resource === undefined)
       throw statusError.badRequest(
         `cannot explain ${explained.resource}/${name}: it is neither a kind of workload, as in deployment/web, nor one that follows workloads, as in configmap/app`,
       );
     await requireAccess(question, { verb: "get", resource, namespace, name });
-    const fleet = await this.#fleet(cluster, strategies, signal);
+    const snapshot = await this.#fleet(cluster, strategies, signal);
     if (strategy === undefined) {
       const object = await client.resource(resource).get({ namespace, name }, { signal });
-      return { follower: explainDependency(fleet, resource, object) };
+      return { dependency: explainDependency(snapshot, resource, object) };
     }
-    const workload = fleet.workloads.find(
+    const workload = snapshot.workloads.find(
       (one) =>
         one.strategy.name === strategy.name &&
-        one.whole.metadata.name === name &&
-        (one.whole.metadata.namespace ?? "") === namespace,
+        one.workload.metadata.name === name &&
+        (one.workload.metadata.namespace ?? "") === namespace,
     );
     if (workload === undefined)
       throw statusError.badRequest(
         `no ${explained.resource}/${name} in namespace ${namespace} is placed by a policy: is it in another namespace (-n), or assigned to a cluster by a label of its own?`,
       );
-    return { explanation: forUser(explainPlacement(fleet, workload, this.#moment())) };
+    return { explanation: forUser(explainPlacement(snapshot, workload, this.#moment())) };
   }
 
   async #plan(question: PlacementReviewRequest, planned: PlannedChange): Promise<ReviewedPlan> {
     const { cluster, signal } = question;
     const { client } = this.#options;
-    const maySeeClusters = await question.may(clustersAccess);
-    // What is asked about one of them tells which there are.
+    const maySeeClusters = await question.authorize(clustersAccess);
+    // The result about one cluster reveals the others, so it requires access to them.
     if (planned.objects === undefined) await requireAccess(question, clustersAccess);
     const moment = this.#moment();
     const strategies = await readStrategies(client().inCluster(cluster), { signal });
-    const fleet = await this.#fleet(cluster, strategies, signal);
+    const snapshot = await this.#fleet(cluster, strategies, signal);
     const change = changeOf(planned, moment.nowMs, strategies);
-    const after = changed(fleet, change);
-    const { moves, ...plan } = await runYielding(planChangeInSteps(fleet, () => after, moment));
+    const after = changed(snapshot, change);
+    const { moves, ...plan } = await runYielding(planChangeInSteps(snapshot, () => after, moment));
     const visible: (typeof moves)[number][] = [];
     for (const move of moves) {
-      const { resource } = kindOf(fleet, after, move.kind);
+      const { resource } = kindOf(snapshot, after, move.kind);
       const { namespace } = move;
-      if (await question.may({ verb: "list", resource, namespace, name: "" })) visible.push(move);
+      if (await question.authorize({ verb: "list", resource, namespace, name: "" }))
+        visible.push(move);
     }
     const hidden = moves.length - visible.length;
-    if (!maySeeClusters) return { ...plan, moves: visible, hidden, unseenWorkspaces: 0 };
+    if (!maySeeClusters)
+      return { ...plan, moves: visible, hiddenMoves: hidden, workspacesNotReviewed: 0 };
     const shared = { client: client(), signal };
-    const others = await planTenants(fleet, after, moment, shared);
+    const others = await planTenants(snapshot, after, moment, shared);
     return {
       moves: [...visible, ...others.moves],
       replicas: plan.replicas + others.replicas,
-      staying: plan.staying + others.staying,
-      hidden,
-      unseenWorkspaces: others.unseenWorkspaces,
+      unchanged: plan.unchanged + others.staying,
+      hiddenMoves: hidden,
+      workspacesNotReviewed: others.unseenWorkspaces,
     };
   }
 
@@ -151,18 +155,18 @@ export class PlacementReviewer {
   ): Promise<readonly string[]> {
     const { cluster, signal } = question;
     const selector = selectorOf(text);
-    // Workloads say which clusters they are in to whoever may see them.
-    const kinds = strategiesDefault.map(({ wholes }) => wholes as unknown as Kind);
+    // A user who may read workloads may see the names of their clusters.
+    const kinds = strategiesDefault.map(({ workloads }) => workloads as unknown as Kind);
     const accesses = kinds.map((resource) => ({ ...clustersAccess, resource, namespace }));
-    const allowed = await Promise.all([clustersAccess, ...accesses].map(question.may));
+    const allowed = await Promise.all([clustersAccess, ...accesses].map(question.authorize));
     if (!allowed.includes(true)) await requireAccess(question, clustersAccess);
     const client = this.#options.client();
-    const [own, homes] = await Promise.all([
+    const [own, computeWorkspaces] = await Promise.all([
       client.inCluster(cluster).resource(syncTargets).list({ signal }),
       readComputeWorkspaces(client, cluster, { signal }),
     ]);
     const named = { cluster, targets: own.items } as unknown as WorkspaceSnapshot;
-    return withComputeWorkspaces(named, homes)
+    return withComputeWorkspaces(named, computeWorkspaces)
       .targets.filter(({ metadata }) =>
         selector.matches({ ...metadata.labels, [clusterLabel]: metadata.name }),
       )
@@ -176,7 +180,7 @@ export class PlacementReviewer {
     signal: AbortSignal,
   ): Promise<WorkspaceSnapshot> {
     const client = this.#options.client();
-    const [own, homes] = await Promise.all([
+    const [own, computeWorkspaces] = await Promise.all([
       readSnapshot({
         client: client.inCluster(cluster),
         root: client.inCluster("root"),
@@ -186,17 +190,17 @@ export class PlacementReviewer {
       }),
       readComputeWorkspaces(client, cluster, { signal }),
     ]);
-    return withComputeWorkspaces(own, homes);
+    return withComputeWorkspaces(own, computeWorkspaces);
   }
 
-  /** A cluster that has become Ready is trusted here: what is told is where it leads. */
+  /** No recovery period: a review shows the stable result, after clusters have recovered. */
   #moment(): EvaluationTime {
-    const { patience, clock } = this.#options;
-    return { patience: { ...patience(), settleMs: 0 }, nowMs: clock.now() };
+    const { gracePeriods, clock } = this.#options;
+    return { gracePeriods: { ...gracePeriods(), recoveryMs: 0 }, nowMs: clock.now() };
   }
 }
 
-/** By the words that kubectl takes for a kind. */
+/** Whether the name is one that kubectl accepts for the kind. */
 function isCalled(
   { resource, kind, group }: Resource<KubernetesObject>,
   { resource: typed, group: ofGroup }: Pick<ExplainedObject, "resource" | "group">,
@@ -220,10 +224,10 @@ const shortNames: Readonly<Record<string, string>> = {
 };
 
 async function requireAccess(
-  { may, username }: PlacementReviewRequest,
+  { authorize, username }: PlacementReviewRequest,
   access: AccessCheck,
 ): Promise<void> {
-  if (await may(access)) return;
+  if (await authorize(access)) return;
   const { verb, resource, namespace, name } = access;
   const { group, resource: plural } = resource;
   const where = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
@@ -231,11 +235,14 @@ async function requireAccess(
   throw statusError.forbidden({ group, resource: plural } as GroupResource, name, message);
 }
 
-/** How much of another workspace's cluster is free is not the user's to know; that it is full, his object says. */
+/**
+ * The free capacity of a shared cluster is hidden from the user; the user's object reveals that it
+ * is full.
+ */
 function forUser(explanation: Explanation): Explanation {
   const clusters = explanation.clusters.map((one) => {
     if (!isSharedTargetName(one.name)) return one;
-    const { room: _, ...rest } = one;
+    const { capacity: _, ...rest } = one;
     return rest;
   });
   return { ...explanation, clusters };
@@ -251,14 +258,14 @@ function changeOf(
   if (cordon !== undefined) return withCordonedTarget(cordon, true);
   if (uncordon !== undefined) return withCordonedTarget(uncordon, false);
   if (join !== undefined) return withJoinedTarget(join, nowMs);
-  return (fleet) =>
-    (objects ?? []).reduce((now, one) => applyToSnapshot(one, nowMs, strategies)(now), fleet);
+  return (snapshot) =>
+    (objects ?? []).reduce((now, one) => applyToSnapshot(one, nowMs, strategies)(now), snapshot);
 }
 
-/** What cannot be, is the question's fault. */
-function changed(fleet: WorkspaceSnapshot, change: SnapshotChange): WorkspaceSnapshot {
+/** An impossible change is an error of the request. */
+function changed(workspaceSnapshot: WorkspaceSnapshot, change: SnapshotChange): WorkspaceSnapshot {
   try {
-    return change(fleet);
+    return change(workspaceSnapshot);
   } catch (error) {
     throw statusError.badRequest((error as Error).message);
   }
@@ -266,8 +273,8 @@ function changed(fleet: WorkspaceSnapshot, change: SnapshotChange): WorkspaceSna
 
 function kindOf(before: WorkspaceSnapshot, after: WorkspaceSnapshot, kind: string) {
   const all = [...after.workloads, ...before.workloads];
-  const found = all.find(({ strategy }) => strategy.wholes.kind === kind);
-  return { resource: found?.strategy.wholes as unknown as Resource<KubernetesObject> };
+  const found = all.find(({ strategy }) => strategy.workloads.kind === kind);
+  return { resource: found?.strategy.workloads as unknown as Resource<KubernetesObject> };
 }
 
 function selectorOf(text: string) {

@@ -1,4 +1,7 @@
-/** What would move if something were another way: the fleet as it is and the fleet as it would be, decided alike, and compared. */
+/**
+ * The effect of a hypothetical change: the decisions about the current and about the changed
+ * workspace snapshot, compared.
+ */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { SyncTarget } from "../api/index.ts";
 import { type Decision, finalAssignment, unschedulableReason } from "../coordination/index.ts";
@@ -9,14 +12,14 @@ import {
   type SnapshotWorkload,
   type WorkspaceSnapshot,
   withPlacementStatus,
-} from "./fleet.ts";
+} from "./workspace-snapshot.ts";
 
 export interface PlacementPlan {
   readonly moves: readonly PlannedMove[];
-  /** Replicas that would be started somewhere else. */
+  /** Replicas that would start in another cluster. */
   readonly replicas: number;
-  /** Workloads that stay as they are. */
-  readonly staying: number;
+  /** Workloads that do not change. */
+  readonly unchanged: number;
 }
 
 export interface PlannedMove {
@@ -25,68 +28,75 @@ export interface PlannedMove {
   readonly name: string;
   readonly from: Readonly<Record<string, number>>;
   readonly to: Readonly<Record<string, number>>;
-  /** What would have no place that has one now. */
-  readonly unplaced: number;
-  /** Why, if something has none. */
-  readonly because: readonly string[];
-  /** Claims that would not go: it would stay where they are, and nothing of it be stopped. */
-  readonly refused: readonly RefusedClaim[];
-  /** Of a workspace that uses these clusters: nothing but its name is told. */
-  readonly isOfOthers?: true;
+  /** Replicas that would become unscheduled. */
+  readonly unscheduled: number;
+  /** The reasons, if replicas would be unscheduled. */
+  readonly reasons: readonly string[];
+  /**
+   * Claims that would reject the move: the workload would stay with them, and nothing of it would
+   * stop.
+   */
+  readonly rejectedBy: readonly RefusedClaim[];
+  /** The workload belongs to a tenant of these clusters: only its name is reported. */
+  readonly ofOtherTenant?: true;
 }
 
-/** A change of a fleet, as somebody would make it. */
-export type SnapshotChange = (fleet: WorkspaceSnapshot) => WorkspaceSnapshot;
+/** A hypothetical change of a snapshot. */
+export type SnapshotChange = (workspaceSnapshot: WorkspaceSnapshot) => WorkspaceSnapshot;
 
 export function planChange(
-  fleet: WorkspaceSnapshot,
+  workspaceSnapshot: WorkspaceSnapshot,
   change: SnapshotChange,
-  moment: EvaluationTime,
+  evaluationTime: EvaluationTime,
 ): PlacementPlan {
-  return runSync(planChangeInSteps(fleet, change, moment));
+  return runSync(planChangeInSteps(workspaceSnapshot, change, evaluationTime));
 }
 
-/** The same in pieces, a decision each. */
+/** The same in resumable steps, one decision each. */
 export function* planChangeInSteps(
-  fleet: WorkspaceSnapshot,
+  workspaceSnapshot: WorkspaceSnapshot,
   change: SnapshotChange,
-  moment: EvaluationTime,
+  evaluationTime: EvaluationTime,
 ): Resumable<PlacementPlan> {
   const before = new Map<string, Outcome>();
-  for (const [workload, { plan }] of decideEach(fleet, moment)) {
-    before.set(idOf(workload), { shares: sharesOf(plan.goal), unplaced: plan.unplaced });
+  for (const [workload, { plan }] of decideEach(workspaceSnapshot, evaluationTime)) {
+    before.set(idOf(workload), { shares: sharesOf(plan.goal), unscheduled: plan.unscheduled });
     yield;
   }
   const moves: PlannedMove[] = [];
   let staying = 0;
-  const changed = withPlacementStatus(change(fleet), moment.nowMs);
-  for (const [workload, decision] of decideEach(changed, moment)) {
+  const changed = withPlacementStatus(change(workspaceSnapshot), evaluationTime.nowMs);
+  for (const [workload, decision] of decideEach(changed, evaluationTime)) {
     const move = moveOf(changed, workload, before.get(idOf(workload)) ?? noChange, decision);
     if (move === undefined) staying++;
     else moves.push(move);
     yield;
   }
-  const going = moves.filter(({ refused }) => refused.length === 0);
-  return { moves, replicas: going.reduce((sum, move) => sum + started(move), 0), staying };
+  const going = moves.filter(({ rejectedBy: refused }) => refused.length === 0);
+  return {
+    moves,
+    replicas: going.reduce((sum, move) => sum + started(move), 0),
+    unchanged: staying,
+  };
 }
 
 interface Outcome {
   readonly shares: Readonly<Record<string, number>>;
-  readonly unplaced: number;
+  readonly unscheduled: number;
 }
 
-/** Of a workload that is new. */
-const noChange: Outcome = { shares: {}, unplaced: 0 };
+/** The outcome before the creation of a new workload. */
+const noChange: Outcome = { shares: {}, unscheduled: 0 };
 
 export function withTarget(name: string, edit: (target: SyncTarget) => SyncTarget): SnapshotChange {
-  return (fleet) => {
-    const found = fleet.targets.some(({ metadata }) => metadata.name === name);
+  return (snapshot) => {
+    const found = snapshot.targets.some(({ metadata }) => metadata.name === name);
     if (!found) {
-      const names = fleet.targets.map(({ metadata }) => metadata.name).sort();
+      const names = snapshot.targets.map(({ metadata }) => metadata.name).sort();
       throw new Error(`there is no SyncTarget ${name}: there are ${names.join(", ") || "none"}`);
     }
-    const targets = fleet.targets.map((one) => (one.metadata.name === name ? edit(one) : one));
-    return { ...fleet, targets };
+    const targets = snapshot.targets.map((one) => (one.metadata.name === name ? edit(one) : one));
+    return { ...snapshot, targets };
   };
 }
 
@@ -104,10 +114,12 @@ export function withCordonedTarget(name: string, isCordoned: boolean): SnapshotC
   });
 }
 
-/** A cluster that is Ready and serves what the others do. */
+/** Adds a cluster that is Ready and serves the resources of the others. */
 export function withJoinedTarget(target: SyncTarget, nowMs: number): SnapshotChange {
-  return (fleet) => {
-    const resources = new Set(fleet.targets.flatMap(({ status }) => status?.syncedResources ?? []));
+  return (snapshot) => {
+    const resources = new Set(
+      snapshot.targets.flatMap(({ status }) => status?.syncedResources ?? []),
+    );
     const ready = {
       type: "Ready",
       status: "True",
@@ -120,32 +132,46 @@ export function withJoinedTarget(target: SyncTarget, nowMs: number): SnapshotCha
       ...target.status,
       conditions: [ready],
     };
-    const others = fleet.targets.filter(({ metadata }) => metadata.name !== target.metadata.name);
-    return { ...fleet, targets: [...others, { ...target, status }] };
+    const others = snapshot.targets.filter(
+      ({ metadata }) => metadata.name !== target.metadata.name,
+    );
+    return { ...snapshot, targets: [...others, { ...target, status }] };
   };
 }
 
 function moveOf(
   { cluster, targets, storage }: WorkspaceSnapshot,
-  { strategy, whole, parts }: SnapshotWorkload,
+  { strategy, workload, copies }: SnapshotWorkload,
   before: Outcome,
   after: Decision,
 ): PlannedMove | undefined {
-  const [from, to] = [before.shares, sharesOf(finalAssignment(strategy, whole, after))];
-  const unplaced = Math.max(0, after.plan.unplaced - before.unplaced);
+  const [from, to] = [before.shares, sharesOf(finalAssignment(strategy, workload, after))];
+  const unscheduled = Math.max(0, after.plan.unscheduled - before.unscheduled);
   const names = new Set([...Object.keys(from), ...Object.keys(to)]);
   const isSame = [...names].every((name) => from[name] === to[name]);
-  if (isSame && unplaced === 0) return undefined;
-  const { namespace = "", name } = whole.metadata;
-  const because =
-    unplaced === 0
+  if (isSame && unscheduled === 0) return undefined;
+  const { namespace = "", name } = workload.metadata;
+  const reasons =
+    unscheduled === 0
       ? []
-      : after.places.map(unschedulableReason).filter((text) => text !== undefined);
-  const { kind } = strategy.wholes;
-  const user = { kind, whole, parts, from, to } as PlannedUser;
+      : after.clusters.flatMap((cluster) => {
+          const reason = unschedulableReason(cluster);
+          return reason === undefined ? [] : [`${cluster.name}: ${reason}`];
+        });
+  const { kind } = strategy.workloads;
+  const user = { kind, workload, copies, from, to } as PlannedUser;
   const options = storage && { cluster, targets, storage };
   const refused = options === undefined ? [] : predictVolumeRefusals(options, user);
-  return { kind, namespace, name, from, to, unplaced, because, refused };
+  return {
+    kind,
+    namespace,
+    name,
+    from,
+    to,
+    unscheduled,
+    reasons,
+    rejectedBy: refused,
+  };
 }
 
 function sharesOf(goal: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
@@ -160,6 +186,6 @@ function started({ from, to }: PlannedMove): number {
   );
 }
 
-function idOf({ strategy, whole: { metadata } }: SnapshotWorkload): string {
+function idOf({ strategy, workload: { metadata } }: SnapshotWorkload): string {
   return `${strategy.name} ${metadata.namespace}/${metadata.name}`;
 }

@@ -1,12 +1,15 @@
-/** Goal: a plan says what claims would refuse, and why, before anybody asks them; and where numbers go in the end. */
+/**
+ * Goal: a plan reports which claims would reject a move, and why, before the move is requested; and
+ * the final clusters of ordinals.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stateLabel, volumeClusterAnnotation } from "../api/index.ts";
 import { newClusterCopy, strategiesDefault, type Workload } from "../coordination/index.ts";
 import { explainPlacement } from "./explain-placement.ts";
-import type { SnapshotWorkload, WorkspaceSnapshot } from "./fleet.ts";
 import { planChange, withDrainedTarget } from "./plan-change.ts";
-import { evaluationTime, snapshot, target } from "./test-support/pretend-fleet.ts";
+import { evaluationTime, snapshot, target } from "./test-support/sample-snapshot.ts";
+import type { SnapshotWorkload, WorkspaceSnapshot } from "./workspace-snapshot.ts";
 
 const synced = ["deployments.apps", "statefulsets.apps", "jobs.batch", "persistentvolumeclaims"];
 const targets = ["east", "west"].map((name) => {
@@ -40,9 +43,9 @@ function workload(
   spec: object,
   shares: readonly (readonly [string, number, number?])[],
 ): SnapshotWorkload {
-  const strategy = strategiesDefault.find(({ wholes }) => wholes.resource === resource);
+  const strategy = strategiesDefault.find(({ workloads }) => workloads.resource === resource);
   assert.ok(strategy !== undefined);
-  const { group, version, kind } = strategy.wholes;
+  const { group, version, kind } = strategy.workloads;
   const apiVersion = `${group}/${version}`;
   const metadata = { name: "db", namespace: "demo", uid: "db", generation: 1 };
   const tied = resource === "statefulsets" ? {} : { [volumeClusterAnnotation]: "east" };
@@ -52,14 +55,14 @@ function workload(
     metadata: { ...metadata, annotations: tied },
     spec,
   } as unknown as Workload;
-  const parts = shares.map(([cluster, replicas, start]): Workload => {
+  const copies = shares.map(([cluster, replicas, start]): Workload => {
     const share = { replicas, ...(start === undefined ? {} : { start }) };
     const made = newClusterCopy({
       strategy,
       parent: whole,
       cluster,
       share,
-      askedReplicas: replicas,
+      desiredReplicas: replicas,
     });
     const status = {
       observedGeneration: 1,
@@ -68,7 +71,7 @@ function workload(
       availableReplicas: replicas,
     };
     const { annotations, name = "" } = made.metadata;
-    const opened = { ...annotations, [`opened.workload.kcp.io/${cluster}`]: "true" };
+    const opened = { ...annotations, [`volume-gate.workload.kcp.io/${cluster}`]: "true" };
     return {
       apiVersion,
       kind,
@@ -77,7 +80,7 @@ function workload(
       status,
     };
   });
-  return { strategy, whole, parts };
+  return { strategy, workload: whole, copies };
 }
 
 const pods = { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] };
@@ -108,37 +111,37 @@ function planned(
   return { ...move, now };
 }
 
-const detachable = { annotations: { "workloads.kcp.io/volume-move": "detach" } };
+const detachable = { annotations: { "workload.kcp.io/volume-migration": "detach" } };
 
-describe("a plan of what has volumes", () => {
-  it("says what a claim would refuse, and that nothing would move", () => {
-    const { refused, from, to, now } = planned(deployment, [claim("data")]);
+describe("plan for workloads with volumes", () => {
+  it("a plan reports the claim that would reject the move, and that nothing would move", () => {
+    const { rejectedBy: refused, from, to, now } = planned(deployment, [claim("data")]);
     assert.deepEqual([from, to], [{ east: 2 }, { west: 2 }]);
     assert.deepEqual(
       refused.map(({ claim: name, cluster, reason }) => [name, cluster, reason]),
-      [["data", "east", "AccessMode"]],
+      [["data", "east", "IncompatibleAccessMode"]],
     );
     assert.match(
       refused[0]?.message ?? "",
-      /annotate it with workloads\.kcp\.io\/volume-move=detach/,
+      /annotate it with workload\.kcp\.io\/volume-migration=detach/,
     );
     assert.equal(planChange(now, withDrainedTarget("east"), evaluationTime).replicas, 0);
-    const { keptBy } = explainPlacement(now, deployment, evaluationTime);
+    const { disruptionBlockedBy: keptBy } = explainPlacement(now, deployment, evaluationTime);
     assert.deepEqual(keptBy, refused);
   });
 
-  it("says nothing where the claim may go: it may be detached, is shared, or has a hook", () => {
-    const hooked = { annotations: { "workloads.kcp.io/volume-hook": "copier" } };
+  it("a plan reports no claim that may move: it can be detached, is shared, or has a hook", () => {
+    const hooked = { annotations: { "workload.kcp.io/volume-copier": "copier" } };
     for (const one of [
       claim("data", detachable),
       claim("data", hooked),
       claim("data", { modes: ["ReadWriteMany"] }),
     ])
-      assert.deepEqual(planned(deployment, [one]).refused, []);
-    assert.deepEqual(planned(deployment, [claim("other")]).refused, []);
+      assert.deepEqual(planned(deployment, [one]).rejectedBy, []);
+    assert.deepEqual(planned(deployment, [claim("other")]).rejectedBy, []);
   });
 
-  it("knows volumes that only one cluster can reach, or that would be deleted", () => {
+  it("a plan reports volumes that only one cluster can reach, or that would be deleted", () => {
     const volume = (spec: object) => ({
       metadata: { name: "pv-1--east", labels: { [stateLabel("east")]: "Upsync" } },
       spec,
@@ -151,17 +154,17 @@ describe("a plan of what has volumes", () => {
       },
     };
     const reasons = (spec: object) =>
-      planned(deployment, [claim("data", brought)], [volume(spec)]).refused.map(
+      planned(deployment, [claim("data", brought)], [volume(spec)]).rejectedBy.map(
         ({ reason }) => reason,
       );
-    assert.deepEqual(reasons({ hostPath: { path: "/data" } }), ["NotPortable"]);
+    assert.deepEqual(reasons({ hostPath: { path: "/data" } }), ["VolumeNotMovable"]);
     assert.deepEqual(reasons({ csi: {}, persistentVolumeReclaimPolicy: "Delete" }), [
-      "ReclaimPolicy",
+      "IncompatibleReclaimPolicy",
     ]);
     assert.deepEqual(reasons({ csi: {}, persistentVolumeReclaimPolicy: "Retain" }), []);
   });
 
-  it("of what runs to its end says that its claim stays as long", () => {
+  it("a plan for a Job reports that its claim stays until the Job finishes", () => {
     const job = workload(
       "jobs",
       { completions: 1, parallelism: 1, template, completionMode: "Indexed" },
@@ -176,13 +179,13 @@ describe("a plan of what has volumes", () => {
       withDrainedTarget("east"),
       evaluationTime,
     ).moves[0];
-    // It ends where it is, or it would be refused: in neither case is it stopped.
-    assert.ok(move === undefined || move.refused[0]?.reason === "Busy");
+    // The Job finishes in its cluster, or its move is rejected: it is not stopped in either case.
+    assert.ok(move === undefined || move.rejectedBy[0]?.reason === "VolumeInUse");
   });
 
-  it("says where numbers go, and which of their claims would not", () => {
+  it("a plan reports the clusters of ordinals, and which of their claims would reject the move", () => {
     const [first, second] = [claim("data-db-0", detachable), claim("data-db-1")];
-    const { to, from, refused } = planned(set, [first, second]);
+    const { to, from, rejectedBy: refused } = planned(set, [first, second]);
     assert.deepEqual([from, to], [{ east: 2, west: 2 }, { west: 4 }]);
     assert.deepEqual(
       refused.map(({ claim: name }) => name),

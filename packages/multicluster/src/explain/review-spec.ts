@@ -1,20 +1,22 @@
-/** What can be asked about placement, and what is answered: a question that is posted and not stored. */
+/** The request and the result of a placement review: an object that is posted and not stored. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { SyncTarget } from "../api/index.ts";
-import type { DependencyExplanation } from "./explain-follower.ts";
+import type { DependencyExplanation } from "./explain-dependency.ts";
 import type { Explanation } from "./explain-placement.ts";
 import type { PlacementPlan } from "./plan-change.ts";
 
-/** One of its members. */
+/** A review has exactly one of these fields. */
 export interface PlacementReviewSpec {
   readonly explain?: ExplainedObject;
   readonly plan?: PlannedChange;
-  /** Which clusters there are, for who sees them or workloads of the namespace. */
+  /**
+   * Requests the names of the clusters, for users who may read them or workloads of the namespace.
+   */
   readonly clusters?: { readonly selector?: string; readonly namespace?: string };
 }
 
-/** By the words that kubectl takes for a kind. */
+/** The object, by the names that kubectl accepts for a kind. */
 export interface ExplainedObject {
   readonly resource: string;
   readonly group?: string;
@@ -22,29 +24,29 @@ export interface ExplainedObject {
   readonly name: string;
 }
 
-/** One of its members. */
+/** A change has exactly one of these fields. */
 export interface PlannedChange {
   readonly drain?: string;
   readonly cordon?: string;
   readonly uncordon?: string;
   readonly join?: SyncTarget;
-  /** As the server would store them. */
+  /** The objects as the server would store them. */
   readonly objects?: readonly KubernetesObject[];
 }
 
 export interface PlacementReviewStatus {
   readonly explanation?: Explanation;
-  readonly follower?: DependencyExplanation;
+  readonly dependency?: DependencyExplanation;
   readonly plan?: ReviewedPlan;
-  /** Names of the clusters that the workspace may use, as far as they are selected. */
+  /** Names of the selected clusters that the workspace may use. */
   readonly clusters?: readonly string[];
 }
 
 export interface ReviewedPlan extends PlacementPlan {
-  /** Workloads that would move, and that who asks may not see. */
-  readonly hidden: number;
-  /** Workspaces that use these clusters and were not looked at, because there are too many. */
-  readonly unseenWorkspaces: number;
+  /** Workloads that would move, and that the user may not read. */
+  readonly hiddenMoves: number;
+  /** Tenant workspaces of these clusters beyond the reviewed ones. */
+  readonly workspacesNotReviewed: number;
 }
 
 export interface PlacementReview extends KubernetesObject {
@@ -66,7 +68,7 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...{ type: "object", properties, minProperties: 1, maxProperties: 1, ...more },
 });
 
-/** In one question. */
+/** The most objects of one review. */
 export const plannedObjectsMax = 500;
 
 export const placementReviewKind = {

@@ -1,21 +1,28 @@
-/** Two descriptions of one API: may objects of the one live in the other, and what suits both? Schemas, and what is no part of them. */
+/**
+ * Compares two descriptions of one API: whether objects of one are valid in the other, and the API
+ * that both accept. The comparison covers schemas, and properties outside of them.
+ */
 import { type Comparison, compareSchemas, type Finding } from "@kcp-ts/machinery/compat";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { readSchema, type SchemaProps, schemaToJson } from "@kcp-ts/machinery/schema";
 import { type ApiResourceSpec, schemaDigest } from "../api/index.ts";
 
 export interface ApiComparison {
-  readonly verdict: Comparison["verdict"];
-  /** What both allow, in the form of the existing one; undefined when incompatible. */
+  readonly compatibility: Comparison["verdict"];
+  /** The API that both accept, in the form of the existing one; undefined when incompatible. */
   readonly common: ApiResourceSpec | undefined;
   readonly findings: readonly Finding[];
 }
 
 export function compareApis(existing: ApiResourceSpec, next: ApiResourceSpec): ApiComparison {
   const facets = facetFindings(existing, next);
-  if (facets.length > 0) return { verdict: "incompatible", common: undefined, findings: facets };
-  const { verdict, common, findings } = compared(existing.openAPIV3Schema, next.openAPIV3Schema);
-  if (common === undefined) return { verdict, common: undefined, findings };
+  if (facets.length > 0)
+    return { compatibility: "incompatible", common: undefined, findings: facets };
+  const { compatibility, common, findings } = compared(
+    existing.openAPIV3Schema,
+    next.openAPIV3Schema,
+  );
+  if (common === undefined) return { compatibility, common: undefined, findings };
   const subResources = existing.subResources ?? [];
   const kept = subResources.filter(({ name }) => has(next, name));
   const spec = {
@@ -23,12 +30,12 @@ export function compareApis(existing: ApiResourceSpec, next: ApiResourceSpec): A
     openAPIV3Schema: common,
     ...(subResources.length === 0 ? {} : { subResources: kept }),
   };
-  if (kept.length === subResources.length) return { verdict, common: spec, findings };
+  if (kept.length === subResources.length) return { compatibility, common: spec, findings };
   const finding: Finding = { kind: "narrower", path: "/scale", message: "the subresource is gone" };
-  return { verdict: "narrowable", common: spec, findings: [finding, ...findings] };
+  return { compatibility: "narrowable", common: spec, findings: [finding, ...findings] };
 }
 
-/** What cannot be met halfway. */
+/** Differences for which no common API exists. */
 function facetFindings(existing: ApiResourceSpec, next: ApiResourceSpec): Finding[] {
   const findings: Finding[] = [];
   for (const facet of ["kind", "scope"] as const) {
@@ -54,12 +61,15 @@ function has({ subResources = [] }: ApiResourceSpec, wanted: string): boolean {
 }
 
 interface ComparedSchemas {
-  readonly verdict: Comparison["verdict"];
+  readonly compatibility: Comparison["verdict"];
   readonly common: JsonObject | undefined;
   readonly findings: readonly Finding[];
 }
 
-/** Many tenants have the same clusters: what was compared for one need not be for the next. */
+/**
+ * The number of cached comparisons: many tenants have the same clusters, and a comparison for one
+ * tenant serves the next.
+ */
 const rememberedMax = 256;
 const remembered = new Map<string, ComparedSchemas>();
 
@@ -82,14 +92,18 @@ function compared(existing: JsonObject, next: JsonObject): ComparedSchemas {
 
 function compare(existing: JsonObject, next: JsonObject): ComparedSchemas {
   if (schemaDigest(existing) === schemaDigest(next))
-    return { verdict: "compatible", common: existing, findings: [] };
+    return { compatibility: "compatible", common: existing, findings: [] };
   const [one, other] = [parsed(existing), parsed(next)];
   if (typeof one === "string") return unreadable(one);
   if (typeof other === "string") return unreadable(other);
   const { verdict, common, findings } = compareSchemas(one, other);
-  // Unchanged, it stays the very same: no difference in writing, no write.
-  if (verdict === "compatible") return { verdict, common: existing, findings: [] };
-  return { verdict, common: common && (schemaToJson(common) as JsonObject), findings };
+  // An unchanged API is returned as the identical object: no difference in notation causes a write.
+  if (verdict === "compatible") return { compatibility: verdict, common: existing, findings: [] };
+  return {
+    compatibility: verdict,
+    common: common && (schemaToJson(common) as JsonObject),
+    findings,
+  };
 }
 
 function parsed(schema: JsonObject): SchemaProps | string {
@@ -100,7 +114,7 @@ function parsed(schema: JsonObject): SchemaProps | string {
 function unreadable(reason: string): ComparedSchemas {
   const message = `the schema cannot be read: ${reason}`;
   return {
-    verdict: "incompatible",
+    compatibility: "incompatible",
     common: undefined,
     findings: [{ kind: "unknown", path: "", message }],
   };

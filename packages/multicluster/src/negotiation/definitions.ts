@@ -51,7 +51,10 @@ export const customResourceDefinitions = defineResource<Definition>({
   namespaced: false,
 });
 
-/** Made by negotiation: it is owned by a NegotiatedAPIResource. Others are made by hand, and not touched. */
+/**
+ * Whether negotiation created the definition: it is owned by a NegotiatedAPIResource. Users created
+ * the others, and negotiation does not change them.
+ */
 export function isNegotiated({ metadata }: KubernetesObject): boolean {
   const { kind, group } = negotiatedApiResources;
   return (
@@ -71,7 +74,7 @@ export function isServed({ status, metadata }: Definition): boolean {
   );
 }
 
-/** Why a definition is not served, in its own words. */
+/** Why a definition is not served, from its own conditions. */
 export function whyNotServed({ status, metadata }: Definition): string {
   if (metadata.deletionTimestamp !== undefined)
     return "the CustomResourceDefinition is being deleted";
@@ -88,7 +91,7 @@ export function versionOf({ spec }: Definition, wanted: string): DefinitionVersi
   return spec.versions.find(({ name, served }) => name === wanted && served);
 }
 
-/** One version of a definition that was made by hand, as an API. */
+/** One version of a user's definition, as an API. */
 export function apiOf({ spec }: Definition, version: DefinitionVersion): ApiResourceSpec {
   const { group, scope, names } = spec;
   const subResources = ["status", "scale"].filter(
@@ -109,10 +112,10 @@ export function apiOf({ spec }: Definition, version: DefinitionVersion): ApiReso
   };
 }
 
-/** Groups in which CustomResourceDefinitions need an approval. */
+/** Groups in which CustomResourceDefinitions need an approval annotation. */
 const protectedGroup = /(^|\.)(k8s|kubernetes)\.io$/;
 const approval = "unapproved, negotiated among physical clusters";
-/** As the puller guesses them: OpenAPI does not say. */
+/** The paths that the API importer assumes: OpenAPI does not contain them. */
 const scalePaths = { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" };
 
 export function definitionFor(

@@ -1,5 +1,9 @@
-/** What physical clusters have in common: imports are folded into one API, which is published as a CustomResourceDefinition. */
+/**
+ * API negotiation: the imports of all physical clusters are merged into one common API, which is
+ * published as a CustomResourceDefinition.
+ */
 export { type ApiComparison, compareApis } from "./compare-apis.ts";
+export { describeFindings, findingsShownMax, isPublished } from "./conditions.ts";
 export {
   customResourceDefinitions,
   type Definition,
@@ -11,11 +15,10 @@ export {
   type ImportMember,
   type NegotiationResult,
   negotiateImports,
-} from "./fold-imports.ts";
+} from "./negotiate-imports.ts";
 export { negotiatedInformer } from "./negotiated-informer.ts";
 export {
   NegotiationController,
   type NegotiationOptions,
   retainedRecheckMs,
 } from "./negotiation-controller.ts";
-export { describeFindings, findingsShownMax, isPublished } from "./sayings.ts";

@@ -1,4 +1,4 @@
-/** How NegotiatedAPIResources are cached. */
+/** The cache of NegotiatedAPIResources. */
 import type { Indexers, SharedInformerOptions } from "@kcp-ts/sdk";
 import { byDefinition, definitionName, type NegotiatedAPIResource } from "../api/index.ts";
 

@@ -1,8 +1,10 @@
 /**
- * The negotiation controller: what the clusters of a logical cluster serve becomes what the logical cluster serves. One for all of them,
- * keyed by the name that the definition has or would have.
+ * The negotiation controller: publishes the APIs that the physical clusters serve in their logical
+ * cluster. One controller serves all logical clusters, keyed by the name of the
+ * CustomResourceDefinition, existing or not.
  *
- * Definitions are followed only while there is something to negotiate, and none of them is kept: a round reads the one it is about.
+ * Definitions are watched only while imports exist, and are not cached: a reconcile reads the
+ * definition that it needs.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import {
@@ -27,21 +29,21 @@ import {
 } from "../api/index.ts";
 import { customResourceDefinitions } from "./definitions.ts";
 import { negotiatedInformer } from "./negotiated-informer.ts";
-import { reconcileNegotiation } from "./negotiation-round.ts";
+import { reconcileNegotiation } from "./reconcile-negotiation.ts";
 
 export interface NegotiationOptions {
-  /** Of the control plane, not of one cluster of it. */
+  /** A client of the control plane, for all logical clusters. */
   readonly client: Client;
   readonly clusters: Clusters;
-  /** Whether what was negotiated is served without being asked for. */
+  /** Whether negotiated APIs are published automatically. */
   readonly autoPublish: boolean;
   readonly clock?: Clock | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
-  /** Definitions are not followed any more: the controller is to be made anew. */
+  /** The watch of definitions has failed: the controller must be created again. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How long after a round that kept something for the sake of stored objects the next one looks. */
+/** The requeue interval after a reconcile that kept a definition because objects are stored. */
 export const retainedRecheckMs = 60_000;
 const concurrency = 2;
 
@@ -74,7 +76,7 @@ export class NegotiationController {
       .watch(negotiatedApiResources, { ...negotiatedInformer, map });
   }
 
-  /** After the controller has ended. */
+  /** Called after the controller has ended. */
   async close(): Promise<void> {
     this.#following?.stop.abort();
     await this.#following?.done;
@@ -104,7 +106,10 @@ export class NegotiationController {
     return isWaiting ? { requeueAfterMs: retainedRecheckMs } : undefined;
   }
 
-  /** From the first negotiation on: a definition that is made, changed or deleted begins a round if anybody negotiates about it. */
+  /**
+   * Watches definitions from the first negotiation on: a definition that is created, changed or
+   * deleted is reconciled if an import or a NegotiatedAPIResource of it exists.
+   */
   #follow(): void {
     if (this.#following !== undefined) return;
     const stop = new AbortController();
@@ -118,9 +123,9 @@ export class NegotiationController {
       scope: "all-clusters",
       state: "skip",
       handler: {
-        told: (_definition, { key }) => enqueue(key),
+        observed: (_definition, { key }) => enqueue(key),
         deleted: (_definition, key) => enqueue(key),
-        caughtUp: () => this.#enqueueAll(),
+        synced: () => this.#enqueueAll(),
       },
       onError: (error) => onError?.(error),
       clock: this.#clock,

@@ -1,4 +1,7 @@
-/** What the user of a kubeconfig may not do in the cluster, of what syncing needs: verb by verb, so that a role can be written from it. */
+/**
+ * The permissions that the user of a kubeconfig lacks in the cluster, of those that syncing
+ * requires: verb by verb, so that a role can be written from the list.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { namespaceVerbs, parseName, syncVerbs } from "../agent/index.ts";
@@ -24,10 +27,13 @@ const selfSubjectAccessReviews = defineResource<AccessReview>({
   namespaced: false,
 });
 
-/** Objects are synced into namespaces that are made for them. */
+/** Objects are synced into namespaces that the syncer creates for them. */
 const neededAlways = "namespaces";
 
-/** As in `create deployments.apps`; empty when nothing is missing, or the cluster cannot be asked. */
+/**
+ * Permissions such as `create deployments.apps`; empty when none is missing, or the cluster cannot
+ * review access.
+ */
 export async function missingAccess(
   client: Client,
   resources: readonly string[],
@@ -41,7 +47,7 @@ export async function missingAccess(
     return status?.allowed === true;
   };
   try {
-    // An administrator is asked one question.
+    // One access review is enough for an administrator.
     if (await may("*", allResources)) return [];
     const missing: string[] = [];
     for (const name of new Set([neededAlways, ...resources])) {

@@ -8,7 +8,7 @@ import { boundedTransport, responseBytesPerSecond } from "./bounded-transport.ts
 
 const encoder = new TextEncoder();
 
-/** What it says, and how much of it was asked for. */
+/** A transport whose response has these chunks, and the number of chunks that were read. */
 function saying(parts: Iterable<Uint8Array | string>, status = 200) {
   const told = { bytes: 0, hasEnded: false };
   const transport: Transport = {
@@ -45,17 +45,17 @@ function* endless(part: string): Generator<string> {
   for (;;) yield part;
 }
 
-describe("an answer of a cluster", () => {
+describe("response of a cluster", () => {
   const { clusterAnswer, clusterList, clusterObject } = bounds;
   const kilobyte = " ".repeat(1024);
 
-  it("is read whole when it is within its bound, characters of several bytes over the borders of chunks included", async () => {
+  it("a response within its limit is read completely, with multi-byte characters across chunk borders", async () => {
     const bytes = encoder.encode('{"name":"größe"}');
     const { transport } = saying([bytes.subarray(0, 11), bytes.subarray(11)]);
     assert.equal(await (await ask(transport, "/version")).text(), '{"name":"größe"}');
   });
 
-  it("is broken off behind its bytes, and its sender is not listened to any longer", async () => {
+  it("a response beyond its byte limit is aborted, and no more of it is read", async () => {
     for (const path of ["/version", "/openapi/v3", "/apis", "/api/v1/nodes"]) {
       const { told, transport } = saying(endless(kilobyte.repeat(64)));
       await assert.rejects((await ask(transport, path)).text(), /limit is \d+ bytes/);
@@ -64,7 +64,7 @@ describe("an answer of a cluster", () => {
     }
   });
 
-  it("is broken off behind its values before any of them is made, however they are written", async () => {
+  it("a response beyond its limit of JSON values is aborted before any value is parsed, in any spelling", async () => {
     for (const part of ["{},", "[],", "1,", '"",', "[[]],", '{"a":1},']) {
       const { told, transport } = saying(endless(part.repeat(1000)));
       await assert.rejects(
@@ -73,17 +73,17 @@ describe("an answer of a cluster", () => {
       );
       assert.ok(told.bytes < clusterAnswer.bytesMax, part);
     }
-    // What is within a text counts as one.
+    // A string counts as one value.
     const { transport } = saying(['["', "{},[],".repeat(200_000), '\\",{},"]']);
     assert.equal((await (await ask(transport, "/apis")).text()).length, 1_200_010);
   });
 
-  it("is broken off when it is nested deeper than anything is", async () => {
+  it("a response that is nested too deeply is aborted", async () => {
     const { transport } = saying(endless("[".repeat(100)));
     await assert.rejects((await ask(transport, "/apis")).text(), /limit is \d+ levels/);
   });
 
-  it("that is an error is short", async () => {
+  it("an error response has a small limit", async () => {
     const { told, transport } = saying(endless(kilobyte), 500);
     await assert.rejects((await ask(transport, "/version")).text(), /error: limit is \d+ bytes/);
     assert.ok(told.bytes <= (1 << 20) + 1024);
@@ -91,7 +91,7 @@ describe("an answer of a cluster", () => {
     await assert.rejects((await ask(watch.transport, "/api/v1/pods?watch=true")).text(), /error/);
   });
 
-  it("that is a list read in pieces has more room, and an end", async () => {
+  it("a paginated list has a larger limit, beyond which it is aborted", async () => {
     const { told, transport } = saying(endless(kilobyte.repeat(64)));
     const clock = new FakeClock();
     await assert.rejects(
@@ -101,7 +101,7 @@ describe("an answer of a cluster", () => {
     assert.ok(told.bytes > clusterAnswer.bytesMax && told.bytes <= clusterList.bytesMax + 65_536);
   });
 
-  it("that is a watch goes on as long as its events are each within their bound", async () => {
+  it("a watch continues as long as each event is within the limit", async () => {
     const event = `{"type":"ADDED","object":{"a":"${"x".repeat(1000)}"}}\n`;
     const events = Array.from({ length: 8000 }, () => event);
     const { transport } = saying(events);
@@ -115,7 +115,7 @@ describe("an answer of a cluster", () => {
     }
   });
 
-  it("is read no faster than its cluster may speak, once that has said much", async () => {
+  it("a cluster that has sent much is read at a limited rate", async () => {
     const clock = new FakeClock();
     const event = `{"a":"${"x".repeat(1 << 20)}"}\n`;
     const { told, transport } = saying(endless(event));
@@ -124,22 +124,22 @@ describe("an answer of a cluster", () => {
     const reading = (async () => {
       for await (const _ of body) if (stop.signal.aborted) return;
     })();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     const burst = told.bytes;
     assert.ok(burst <= responseBytesPerSecond.burst + 2 * event.length, `${burst}`);
-    for (let second = 0; second < 40; second++) await clock.advanceAndSettle(250);
+    for (let second = 0; second < 40; second++) await clock.advanceAndFlush(250);
     assert.ok(
       told.bytes - burst <= 10 * responseBytesPerSecond.perSecond + 2 * event.length,
       `${told.bytes}`,
     );
     stop.abort();
-    for (let turn = 0; turn < 4; turn++) await clock.advanceAndSettle(1000);
+    for (let turn = 0; turn < 4; turn++) await clock.advanceAndFlush(1000);
     await reading;
   });
 
-  it("shares the room for answers that are being read with the others of its cluster", async () => {
+  it("the responses of one cluster that are read at the same time share a limit", async () => {
     const { transport } = saying(endless(kilobyte));
-    // So fast that nothing is waited for.
+    // The clock advances so far that no rate limit applies.
     let nowMs = 0;
     const hurried = () => {
       nowMs += 1000;
@@ -152,7 +152,7 @@ describe("an answer of a cluster", () => {
           let read = 0;
           async function* slow() {
             for await (const chunk of body) {
-              // Each stops short of its own bound, and waits.
+              // Each response stops short of its own limit, and waits.
               read += chunk.length;
               if (read > clusterAnswer.bytesMax - 2048) await new Promise(() => {});
               yield chunk;

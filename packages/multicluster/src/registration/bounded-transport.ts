@@ -1,8 +1,13 @@
 /**
- * A transport to a cluster that need not mean well: whatever it answers is counted while it comes, after it was unpacked, and broken off where it is too much.
+ * A transport to a cluster that may be hostile: each response is measured while it arrives, after
+ * decompression, and aborted when it exceeds a limit.
  *
- * - One answer: bytes, JSON values, levels. What is read whole has less room than a list, whose items are read one by one; an event of a watch has as much as an object.
- * - All answers of a cluster together: what is being read whole at a time, and how much is read in a second. A cluster that says more is read more slowly, and holds up nobody.
+ * - One response: bytes, JSON values, nesting depth. A response that is buffered completely has a
+ *   smaller limit than a list, whose items are parsed one by one; an event of a watch has the limit
+ *   of an object.
+ * - All responses of a cluster together: the bytes that are buffered at a time, and the bytes that
+ *   are read in a second. A cluster that sends more is read more slowly, and delays no other
+ *   cluster.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import {
@@ -19,9 +24,9 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "@kcp-ts/sdk";
-import { ResponseSizeCounter } from "./answer-count.ts";
+import { ResponseSizeCounter } from "./response-size-counter.ts";
 
-/** A Status, with what admission of the cluster has to say. */
+/** The limit of a Status, with messages of the cluster's admission plugins. */
 const errorAnswer: Bound = {
   ...bounds.clusterAnswer,
   name: "physical cluster error",
@@ -29,11 +34,11 @@ const errorAnswer: Bound = {
   valuesMax: 10_000,
 };
 
-/** Of answers that are read whole at a time, by connection. */
+/** The bytes of buffered responses in flight, by connection. */
 const gathered = new BytesInFlight(bytesInFlight.clusterAnswers);
 let connections = 0;
 
-/** What a cluster may say at once, and in a second from then on. */
+/** How much a cluster may send in a burst, and per second from then on. */
 export const responseBytesPerSecond = { burst: 64 << 20, perSecond: 8 << 20 } as const;
 
 export interface BoundedTransportOptions {
@@ -45,7 +50,7 @@ export function boundedTransport(inner: Transport, { clock }: BoundedTransportOp
   const pace = new ResponseRateLimiter(clock);
   const id = `connection ${++connections}`;
   return {
-    // Behind an upgrade both sides keep each other to a pace, and nothing is collected.
+    // After an upgrade, both sides apply backpressure, and nothing is buffered.
     ...(upgrade === undefined ? {} : { upgrade }),
     async send(request: TransportRequest): Promise<TransportResponse> {
       const response = await inner.send(request);
@@ -72,7 +77,7 @@ export function boundedTransport(inner: Transport, { clock }: BoundedTransportOp
 
 const watchPath = /[?&]watch=(true|1)(&|$)/;
 
-/** Logs go to whoever asked for them as they come, however much it is. */
+/** Logs of any length are streamed to the client. */
 function isPassedOn(path: string): boolean {
   return /^[^?]*\/pods\/[^/?]+\/log(\?|$)/.test(path);
 }
@@ -115,7 +120,7 @@ async function gather(chunks: AsyncIterable<Uint8Array>, id: string): Promise<st
   }
 }
 
-/** A bucket that is full at first. */
+/** A token bucket that starts full. */
 class ResponseRateLimiter {
   readonly #clock: Clock;
   #left: number = responseBytesPerSecond.burst;
@@ -126,7 +131,7 @@ class ResponseRateLimiter {
     this.#atMs = clock.monotonic();
   }
 
-  /** Undefined when there is nothing to wait for. */
+  /** Undefined when no wait is necessary. */
   take(bytes: number): Promise<void> | undefined {
     const nowMs = this.#clock.monotonic();
     const gained = ((nowMs - this.#atMs) * responseBytesPerSecond.perSecond) / 1000;

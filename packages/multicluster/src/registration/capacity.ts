@@ -1,4 +1,4 @@
-/** What a cluster has: the sums over its nodes, resource by resource. */
+/** The capacity of a cluster: the sums over its nodes, for each resource. */
 import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import { formatNanos, type Nanos, nanosOf } from "../api/index.ts";
 
@@ -22,7 +22,7 @@ export interface Capacity {
   readonly allocatable: StringMap;
 }
 
-/** A resource is a name that a cluster chose: more of them than this are left out. */
+/** Names of resources are chosen by the cluster: resources beyond this number are ignored. */
 export const resourceNamesMax = 64;
 
 export async function readCapacity(client: Client, signal: AbortSignal): Promise<Capacity> {
@@ -37,7 +37,10 @@ export async function readCapacity(client: Client, signal: AbortSignal): Promise
   return { capacity: capacity.toMap(), allocatable: allocatable.toMap() };
 }
 
-/** Adds up in the smallest unit that appears, and prints in the largest one that is exact. */
+/**
+ * Adds quantities in the smallest unit that occurs, and prints them in the largest unit that is
+ * exact.
+ */
 class Sums {
   readonly #sums = new Map<string, Nanos>();
 

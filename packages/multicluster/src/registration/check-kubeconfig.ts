@@ -1,11 +1,12 @@
 /**
- * Whether a kubeconfig that somebody handed in can be used: it parses, its current context leads to a cluster, and it names nothing of the
- * machine that reads it, neither files nor commands. No message repeats what is in it.
+ * Whether a kubeconfig of a user is valid: it parses, its current context refers to a cluster, and
+ * it refers to nothing on the machine that reads it, neither files nor commands. No error message
+ * contains content of the kubeconfig.
  */
 import { type Kubeconfig, KubeconfigError, parseKubeconfig } from "@kcp-ts/sdk";
-import { type Problem, problem } from "./verdict.ts";
+import { type Problem, problem } from "./problem.ts";
 
-/** As the schema of SyncTargets has it. */
+/** The limit in the schema of SyncTargets. */
 export const kubeconfigTextMax = 262_144;
 
 export function checkKubeconfig(text: string): Kubeconfig | Problem {
@@ -16,7 +17,7 @@ export function checkKubeconfig(text: string): Kubeconfig | Problem {
     kubeconfig = parseKubeconfig(text, { trust: "inline" });
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;
-    // Behind the first line a parser quotes what it read.
+    // After the first line, a parser error quotes the input.
     return invalid(error.message.split("\n", 1)[0] ?? "");
   }
   const { currentContext, contexts, clusters, users } = kubeconfig;

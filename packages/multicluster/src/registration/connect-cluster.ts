@@ -1,4 +1,4 @@
-/** From the text of a kubeconfig to a connection, or to why there is none. */
+/** Creates a connection from the text of a kubeconfig, or returns the reason why that fails. */
 import { X509Certificate } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
@@ -12,20 +12,23 @@ import {
 } from "@kcp-ts/sdk";
 import { boundedTransport } from "./bounded-transport.ts";
 import { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
-import { type Problem, problem } from "./verdict.ts";
+import { type Problem, problem } from "./problem.ts";
 
 export interface ClusterConnectionOptions {
   readonly clock: Clock;
-  /** Whether an address that the kubeconfig leads to may be connected to; all may if left out. */
-  readonly permits?: PermitsAddress | undefined;
+  /** Whether the address in the kubeconfig may be connected to; all addresses if omitted. */
+  readonly isAddressAllowed?: PermitsAddress | undefined;
 }
 
-/** That a cluster has fallen silent is to be known in seconds: requests that others send there go elsewhere then. A ping costs next to nothing. */
+/**
+ * An unresponsive cluster must be detected within seconds, because requests that others send there
+ * go to other clusters then. A ping costs next to nothing.
+ */
 export const clusterPings = { intervalMs: 2000, timeoutMs: 2500 } as const;
 
 export function connectCluster(
   text: string,
-  { clock, permits }: ClusterConnectionOptions,
+  { clock, isAddressAllowed: permits }: ClusterConnectionOptions,
 ): Connection | Problem {
   const kubeconfig = checkKubeconfig(text);
   if (isProblem(kubeconfig)) return kubeconfig;
@@ -39,8 +42,14 @@ export function connectCluster(
     const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
     const transport = boundedTransport(connection.transport, { clock });
     const { basePath } = connection.client;
-    const answers = untrustedServerLimits;
-    const client = new Client({ transport, basePath, clock, userAgent: "kcp", answers });
+    const responseLimits = untrustedServerLimits;
+    const client = new Client({
+      transport,
+      basePath,
+      clock,
+      userAgent: "kcp",
+      responseLimits,
+    });
     return { ...connection, transport, client };
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error;
@@ -48,7 +57,10 @@ export function connectCluster(
   }
 }
 
-/** The end of its time, when that has passed. Servers say nothing of it: they end the handshake. */
+/**
+ * The end of the client certificate's validity, when it has passed. Servers do not report it: they
+ * end the handshake.
+ */
 function expiredCertificate(kubeconfig: Kubeconfig, nowMs: number): string | undefined {
   const { contexts, users, currentContext = "" } = kubeconfig;
   const certificate = users.get(contexts.get(currentContext)?.user ?? "")?.clientCertificate;
@@ -57,7 +69,7 @@ function expiredCertificate(kubeconfig: Kubeconfig, nowMs: number): string | und
     const { validTo } = new X509Certificate(certificate.data);
     return Date.parse(validTo) < nowMs ? validTo : undefined;
   } catch {
-    // What is no certificate is found out by whoever connects, and said there.
+    // An invalid certificate is reported when the client connects.
     return undefined;
   }
 }

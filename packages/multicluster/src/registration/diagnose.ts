@@ -1,7 +1,7 @@
-/** From the error that a request to a cluster ended with to what is wrong with it. */
+/** Translates the error of a request to a cluster into the cluster's problem. */
 import { StatusError } from "@kcp-ts/machinery/status";
 import { isTransportError } from "@kcp-ts/sdk";
-import { type Problem, problem } from "./verdict.ts";
+import { type Problem, problem } from "./problem.ts";
 
 export function diagnose(error: unknown): Problem {
   if (error instanceof StatusError) return ofStatus(error);
@@ -26,7 +26,7 @@ export function diagnose(error: unknown): Problem {
       `${what}: check that the cluster runs, and that its address can be reached from the control plane`,
     );
   return problem(
-    "UnexpectedAnswer",
+    "UnexpectedResponse",
     `${what}: check that the server in the kubeconfig is a Kubernetes API server`,
   );
 }
@@ -45,7 +45,7 @@ function ofStatus(error: StatusError): Problem {
     );
   if (code >= 500)
     return problem("ClusterNotReady", `the cluster is not ready (${code}): ${message}`);
-  return problem("UnexpectedAnswer", `the cluster answers with ${code}: ${message}`);
+  return problem("UnexpectedResponse", `the cluster answers with ${code}: ${message}`);
 }
 
 const untrusted: ReadonlySet<string> = new Set([
@@ -58,7 +58,7 @@ const untrusted: ReadonlySet<string> = new Set([
   "INVALID_CA",
 ]);
 
-/** What it takes to make such a certificate good. */
+/** How to renew an expired certificate, by error code. */
 const outOfTime: ReadonlyMap<string, string> = new Map([
   [
     "CERT_HAS_EXPIRED",
@@ -72,7 +72,7 @@ const outOfTime: ReadonlyMap<string, string> = new Map([
 
 const causesMax = 8;
 
-/** Errors wrap errors; what happened is said by the innermost. */
+/** Errors wrap errors; the innermost one is the cause. */
 function codesOf(error: unknown): string[] {
   const codes: string[] = [];
   let at = error;

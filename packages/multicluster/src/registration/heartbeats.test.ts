@@ -19,7 +19,9 @@ const target = {
   spec: { mode: "Pull" },
 } as const;
 
-/** An agent whose clock is off by so much, and what is said of it. */
+/**
+ * An agent whose clock is off by `agentAheadMs`, and the conditions that its heartbeats result in.
+ */
 function listening(agentAheadMs = 0, leaseDurationSeconds?: number) {
   const clock = new FakeClock();
   const heartbeats = new Heartbeats(clock);
@@ -41,8 +43,8 @@ function listening(agentAheadMs = 0, leaseDurationSeconds?: number) {
   return { clock, look, beat };
 }
 
-describe("an agent's heartbeat", () => {
-  it("is late after a minute of silence and lost after two, and good again with the next one", async () => {
+describe("heartbeat of an agent", () => {
+  it("a heartbeat is late after a minute and lost after two minutes, and healthy again with the next one", async () => {
     const { clock, look, beat } = listening();
     look();
     await clock.advance(20_000);
@@ -54,12 +56,12 @@ describe("an agent's heartbeat", () => {
     await clock.advance(heartbeatLostMs - heartbeatTimeoutMs - 1);
     assert.equal(look().status, "Unknown");
     await clock.advance(1);
-    assert.deepEqual([look().status, look().reason], ["False", "ErrorHeartbeat"]);
+    assert.deepEqual([look().status, look().reason], ["False", "AgentHeartbeatMissed"]);
     assert.match(look().message, /look at the syncer's log/);
     assert.equal(beat().status, "True");
   });
 
-  it("is late when the lease is over that the agent has written, within bounds", async () => {
+  it("a heartbeat is late when the lease duration that the agent wrote has passed, within limits", async () => {
     for (const [seconds, lateMs] of [
       [6, 6000],
       [1, leaseMsMin],
@@ -78,7 +80,7 @@ describe("an agent's heartbeat", () => {
     }
   });
 
-  it("tells since when it is not healthy, however bad it has become since", async () => {
+  it("lastTransitionTime is the time at which the heartbeat became unhealthy, also when it becomes worse", async () => {
     const clock = new FakeClock();
     const heartbeats = new Heartbeats(clock);
     const lastHeartbeatTime = new Date(clock.now()).toISOString();
@@ -102,7 +104,7 @@ describe("an agent's heartbeat", () => {
       assert.equal(sinceOf(type), late.replace("Unknown", "False"));
   });
 
-  it("counts by the listener's clock, however wrong the agent's is, and the difference is said", async () => {
+  it("heartbeats count by the server's clock, and a clock skew of the agent is reported", async () => {
     for (const aheadMs of [-7_200_000, 7_200_000]) {
       const { clock, look, beat } = listening(aheadMs);
       look();
@@ -120,7 +122,7 @@ describe("an agent's heartbeat", () => {
     }
   });
 
-  it("does not speak of a difference below the limit", async () => {
+  it("a clock skew below the limit is not reported", async () => {
     for (const [aheadMs, isSaid] of [
       [clockSkewMaxMs - 1, false],
       [clockSkewMaxMs, true],
@@ -132,36 +134,39 @@ describe("an agent's heartbeat", () => {
     }
   });
 
-  it("that is old when it is first seen is late and not lost: whoever listens may have been away", () => {
+  it("a heartbeat that is old when the server first sees it is late, not lost: the server may have been down", () => {
     const { look } = listening(-86_400_000);
     assert.equal(look().status, "Unknown");
     const { conditions = [] } = targetStatus(target, { kind: "agent", heartbeat: undefined }, 0);
     const never = conditions.find(({ type }) => type === "HeartbeatHealthy");
-    assert.equal(never?.status, "False");
+    assert.deepEqual([never?.status, never?.reason], ["Unknown", "WaitingForAgent"]);
     assert.match(never?.message ?? "", /kubectl kcp workload sync east/);
   });
 
-  it("counts although a tunnel has broken off, if it came after that", () => {
+  it("a heartbeat after the end of a tunnel counts", () => {
     const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
     const readyOf = (status: SyncTargetStatus) => {
       const found = { ...target, status };
       const { conditions = [] } = targetStatus(found, { kind: "agent", heartbeat }, 0);
       const ready = conditions.find(({ type }) => type === "Ready");
       const healthy = conditions.find(({ type }) => type === "HeartbeatHealthy");
-      // The lease is another matter: it is renewed by heartbeats.
+      // The lease has its own evaluation: heartbeats renew it.
       assert.equal(healthy?.status, "True");
       return `${ready?.status} ${ready?.reason}`;
     };
     const lastHeartbeatTime = "2026-01-01T12:00:20Z";
     assert.equal(readyOf({ lastHeartbeatTime, tunnel: { id: "a" } }), "True ClusterReady");
-    const broken = { id: "a", brokenAfter: lastHeartbeatTime };
-    assert.equal(readyOf({ lastHeartbeatTime, tunnel: broken }), "Unknown AgentSilent");
-    assert.equal(readyOf({ tunnel: { id: "a", brokenAfter: "" } }), "Unknown AgentSilent");
+    const broken = { id: "a", disconnectedAt: lastHeartbeatTime };
+    assert.equal(readyOf({ lastHeartbeatTime, tunnel: broken }), "Unknown AgentHeartbeatMissed");
+    assert.equal(
+      readyOf({ tunnel: { id: "a", disconnectedAt: "" } }),
+      "Unknown AgentHeartbeatMissed",
+    );
     const since = { lastHeartbeatTime: "2026-01-01T12:00:40Z", tunnel: broken };
     assert.equal(readyOf(since), "True ClusterReady");
   });
 
-  it("that is missing is told apart from an installation that fails", () => {
+  it("a missing heartbeat and a failed agent installation have different reasons", () => {
     const agent = {
       state: "failed",
       message: "the namespace is somebody else's: delete it",

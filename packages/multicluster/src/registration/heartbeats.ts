@@ -1,30 +1,37 @@
 /**
- * When agents were last heard of, by the clock of whoever listens: an agent writes the time of its own clock, which may be any. That the time changes is the
- * sign of life; by how much it differs from ours says how far the clocks are apart.
+ * The times of the agents' last heartbeats, by the clock of this process: an agent writes the time
+ * of its own clock, which may be wrong. A change of the written time is a heartbeat; its difference
+ * to the local clock is the clock skew.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { leaseMsMax, leaseMsMin, type SyncTargetStatus } from "../api/index.ts";
 
-/** Nobody was heard of for so long: it cannot be told how the agent does. Agents with a lease of their own say another time; all write three times as often. */
+/**
+ * Without a heartbeat for this long, the state of the agent is Unknown. Agents with a lease of
+ * their own write another time; all agents send heartbeats three times as often.
+ */
 export const heartbeatTimeoutMs = 60_000;
-/** And for so many times as long: it is gone. */
+/** After this many timeouts, the agent is lost. */
 export const timeoutsUntilLost = 2;
-/** Clocks that are further apart are spoken of: tokens and certificates are good for times. */
+/** A larger clock skew is reported: tokens and certificates are valid for limited times. */
 export const clockSkewMaxMs = 30_000;
 
 export interface Heartbeat {
-  /** As the agent wrote it. */
+  /** The time as the agent wrote it. */
   readonly last: string;
   readonly silentMs: number;
-  /** So long it may be silent. */
+  /** How long the agent may be silent. */
   readonly lateMs: number;
-  /** How far the agent's clock is ahead of ours; undefined when it is not known. */
+  /** How far the agent's clock is ahead of the local clock; undefined when unknown. */
   readonly skewMs: number | undefined;
 }
 
 type HeartbeatStatus = Pick<SyncTargetStatus, "lastHeartbeatTime" | "leaseDurationSeconds">;
 
-/** Who promises to stop things so long after a heartbeat is not to be relied on for longer. */
+/**
+ * An agent that promises to stop workloads a certain time after its last heartbeat is not
+ * considered healthy for longer.
+ */
 export function heartbeatTimeoutMsOf({
   leaseDurationSeconds: seconds,
 }: Pick<SyncTargetStatus, "leaseDurationSeconds"> = {}): number {
@@ -46,7 +53,7 @@ export class Heartbeats {
     this.#clock = clock;
   }
 
-  /** Undefined when there was none yet. */
+  /** Undefined before the first heartbeat. */
   observe(
     id: string,
     { lastHeartbeatTime: last, ...status }: HeartbeatStatus,
@@ -58,7 +65,8 @@ export class Heartbeats {
     if (known?.last === last)
       return { last, lateMs, silentMs: nowMs - known.atMs, skewMs: known.skewMs };
     const aheadMs = Date.parse(last) - this.#clock.now();
-    // The first that we see may be old: then its age is a guess, and never one that says that the agent is gone.
+    // The first heartbeat that this process observes may be old: its age is then an estimate, which
+    // is never long enough to report the agent as lost.
     const silentMs = known === undefined ? Math.min(Math.max(0, -aheadMs), lateMs + 1) : 0;
     const skewMs = known === undefined ? undefined : aheadMs;
     this.#seen.set(id, { last, atMs: nowMs - silentMs, skewMs });

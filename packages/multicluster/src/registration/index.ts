@@ -1,17 +1,20 @@
-/** SyncTargets: from a kubeconfig to a connected cluster, and what is said of its health. */
+/**
+ * SyncTargets: from a kubeconfig to a connected cluster, and the conditions that report its health.
+ */
 export { missingAccess } from "./access.ts";
 export { boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
+export { describeHeldObject, heldObjectResources } from "./held-objects.ts";
 export { kubeconfigInSecret, type Unseal } from "./kubeconfig-source.ts";
-export { describeHeldObject, heldObjectResources } from "./originals.ts";
+export type { Problem, ProblemReason } from "./problem.ts";
 export { registeredServerAnnotation, serverIn } from "./registered-server.ts";
 export { isSealed, type SealContext, seal, sealingKeyBytes, unseal } from "./seal.ts";
 export {
   runStatusReporter,
   type StatusReporterOptions,
   statusReportIntervalMs,
-} from "./self-report.ts";
+} from "./status-reporter.ts";
 export {
   drainTimeoutMsDefault,
   type IsServerAlive,
@@ -26,4 +29,3 @@ export {
   type TargetListener,
   Targets,
 } from "./targets.ts";
-export type { Problem, ProblemReason } from "./verdict.ts";

@@ -1,23 +1,31 @@
-/** Where the kubeconfig of a SyncTarget comes from: its own text, plain or sealed, or a Secret in the same logical cluster. */
+/**
+ * The source of a SyncTarget's kubeconfig: its own text, plain or sealed, or a Secret in the same
+ * logical cluster.
+ */
 import { type Client, type ObjectKey, stringMember } from "@kcp-ts/sdk";
 import { secrets } from "../agent/index.ts";
 import { defaultSecretKey, type SyncTarget } from "../api/index.ts";
+import { type Problem, problem } from "./problem.ts";
 import { checkRegisteredServer } from "./registered-server.ts";
 import { isSealed, type SealContext } from "./seal.ts";
-import { type Problem, problem } from "./verdict.ts";
 
-/** Opens what is sealed; undefined when it cannot. Whoever holds the key supplies it. */
+/**
+ * Decrypts a sealed text; undefined when that fails. The owner of the key supplies the function.
+ */
 export type Unseal = (sealed: string, place: SealContext) => Promise<string | undefined>;
 
 export interface KubeconfigRequest {
   readonly key: ObjectKey;
-  /** Of the logical cluster. */
+  /** A client of the logical cluster. */
   readonly client: Client;
-  readonly openSealed: Unseal | undefined;
+  readonly unseal: Unseal | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Undefined when the SyncTarget names none, which is fine where an agent connects to us. */
+/**
+ * Undefined when the SyncTarget has no kubeconfig, which is valid where an agent connects to the
+ * control plane.
+ */
 export async function readKubeconfig(
   target: SyncTarget,
   request: KubeconfigRequest,
@@ -34,7 +42,7 @@ async function opened(text: string, request: KubeconfigRequest): Promise<string 
   if (!isSealed(text)) return text;
   const { cluster, name } = request.key;
   return (
-    (await request.openSealed?.(text, { cluster, name })) ??
+    (await request.unseal?.(text, { cluster, name })) ??
     problem(
       "InvalidKubeConfig",
       "spec.kubeconfig is a redacted text that belongs to another SyncTarget, or whose key is lost: write the kubeconfig itself",

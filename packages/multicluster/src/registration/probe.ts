@@ -1,15 +1,18 @@
-/** Asks a cluster who it is and how it does. */
+/** Requests the version and the health of a cluster. */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError, StatusError } from "@kcp-ts/machinery/status";
 import { type Client, headerText, startDeadline } from "@kcp-ts/sdk";
 import { diagnose } from "./diagnose.ts";
-import { boundedMessage, type Problem, problem } from "./verdict.ts";
+import { boundedMessage, type Problem, problem } from "./problem.ts";
 
 export interface ProbeResult {
-  /** Of Kubernetes: v1.36.0. */
+  /** The Kubernetes version, such as v1.36.0. */
   readonly version: string;
-  /** How far the cluster's clock is ahead of ours; undefined when it does not say. */
+  /**
+   * How far the cluster's clock is ahead of the local clock; undefined when the response has no
+   * date.
+   */
   readonly skewMs: number | undefined;
 }
 
@@ -32,7 +35,7 @@ export async function probe(client: Client, options: ProbeOptions): Promise<Prob
     const text = isJsonObject(version) ? version["gitVersion"] : undefined;
     if (typeof text !== "string")
       return problem(
-        "UnexpectedAnswer",
+        "UnexpectedResponse",
         "the server in the kubeconfig does not say which version of Kubernetes it is: check its address",
       );
     await checkReadyz(client, signal);
@@ -49,7 +52,10 @@ function aheadOf(clock: Clock, date: string | undefined): number | undefined {
   return Number.isNaN(atMs) ? undefined : atMs - clock.now();
 }
 
-/** Clusters before 1.16 only have healthz; who may not ask is content with an answer to anything. */
+/**
+ * Clusters before 1.16 serve only healthz; for a user without permission for either, any response
+ * counts.
+ */
 async function checkReadyz(client: Client, signal: AbortSignal): Promise<void> {
   for (const path of ["/readyz", "/healthz"]) {
     try {

@@ -26,15 +26,15 @@ const registered = (server: string | undefined): SyncTarget => ({
   },
 });
 
-describe("a kubeconfig in a Secret", () => {
-  it("is followed to the registered server, whatever its credentials are", () => {
+describe("kubeconfig in a Secret", () => {
+  it("a kubeconfig for the registered server is used, with any credentials", () => {
     for (const text of [kubeconfig({ server: east }), kubeconfig({ server: east }, "renewed")])
       assert.equal(checkRegisteredServer(registered(east), text), text);
     const proxied = kubeconfig({ server: east, "proxy-url": "http://proxy.example:3128" });
     assert.equal(checkRegisteredServer(registered(serverIn(proxied)), proxied), proxied);
   });
 
-  it("is not followed anywhere else: to another server or port, by way of a proxy, or when none was registered", () => {
+  it("a kubeconfig is rejected if it names another server, port or proxy, or if no server was registered", () => {
     for (const [server, cluster] of [
       [east, { server: "https://west.example:6443" }],
       [east, { server: "https://east.example:6444" }],

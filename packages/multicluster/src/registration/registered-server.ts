@@ -1,15 +1,18 @@
 /**
- * Where a kubeconfig in a Secret may lead. Whoever may change the Secret renews credentials; where the server connects to was said by who registered the cluster, and stands
- * on the SyncTarget, where admission lets nobody else change it.
+ * Which server a kubeconfig in a Secret may name. A user who may change the Secret can renew
+ * credentials; the server's address is decided by the user who registered the cluster, and is
+ * recorded on the SyncTarget, where admission lets no other user change it.
  */
 import { stringMember } from "@kcp-ts/sdk";
 import type { SyncTarget } from "../api/index.ts";
 import { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
-import { type Problem, problem } from "./verdict.ts";
+import { type Problem, problem } from "./problem.ts";
 
 export const registeredServerAnnotation = "workload.kcp.io/registered-server";
 
-/** The address in a kubeconfig, with the proxy on the way if there is one; undefined when it cannot be used at all. */
+/**
+ * The address in a kubeconfig, with its proxy if there is one; undefined for an invalid kubeconfig.
+ */
 export function serverIn(text: string): string | undefined {
   const kubeconfig = checkKubeconfig(text);
   if (isProblem(kubeconfig)) return undefined;
@@ -19,7 +22,10 @@ export function serverIn(text: string): string | undefined {
   return proxyUrl === undefined ? server : `${server} via ${proxyUrl}`;
 }
 
-/** The text, or why it is not followed. What cannot be used is said by whoever connects. */
+/**
+ * The text, or the problem with its address. An invalid kubeconfig is reported when the client
+ * connects.
+ */
 export function checkRegisteredServer({ metadata }: SyncTarget, text: string): string | Problem {
   const server = serverIn(text);
   const registered = stringMember(metadata.annotations, registeredServerAnnotation);

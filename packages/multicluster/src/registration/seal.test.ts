@@ -4,11 +4,11 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { isSealed, seal, sealingKeyBytes, unseal } from "./seal.ts";
 
-describe("a sealed text", () => {
+describe("sealed text", () => {
   const key = randomBytes(sealingKeyBytes);
   const place = { cluster: "root", name: "east" };
 
-  it("opens to what was sealed", () => {
+  it("unsealing returns the sealed text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const sealed = seal(text, place, key);
@@ -18,7 +18,7 @@ describe("a sealed text", () => {
     );
   });
 
-  it("opens nowhere else, with no other key, and not when it is damaged", () => {
+  it("unsealing fails for another SyncTarget, with another key, and for a damaged text", () => {
     const sealed = seal("secret", place, key);
     assert.equal(unseal(sealed, { ...place, cluster: "other" }, key), undefined);
     assert.equal(unseal(sealed, { ...place, name: "west" }, key), undefined);
@@ -27,7 +27,7 @@ describe("a sealed text", () => {
       assert.equal(unseal(text, place, key), undefined);
   });
 
-  it("does not take a name for a part of a cluster's", () => {
+  it("the boundary between the names of cluster and SyncTarget is part of the seal", () => {
     const sealed = seal("secret", { cluster: "a", name: "b-c" }, key);
     assert.equal(unseal(sealed, { cluster: "a-b", name: "c" }, key), undefined);
   });

@@ -1,8 +1,10 @@
 /**
- * Sealed kubeconfigs: what is stored, and shown to everybody, in the place of a kubeconfig that was written into a SyncTarget.
+ * Sealed kubeconfigs: the encrypted text that is stored and served instead of a kubeconfig that was
+ * written into a SyncTarget.
  *
- * A sealed text opens only for the SyncTarget that it was made for, in its logical cluster: copied to another one, it is of no use.
- * Written back where it came from, it stays what it is.
+ * A sealed text can be decrypted only for the SyncTarget that it was created for, in its logical
+ * cluster: copied to another SyncTarget, it is useless. Written back to the same SyncTarget, it
+ * stays valid.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
@@ -33,7 +35,7 @@ export function seal(text: string, place: SealContext, key: Uint8Array): string 
   return prefix + sealed.toString("base64");
 }
 
-/** Undefined when it was sealed for another place or with another key, or is damaged. */
+/** Undefined when the text was sealed for another SyncTarget or with another key, or is damaged. */
 export function unseal(sealed: string, place: SealContext, key: Uint8Array): string | undefined {
   if (!isSealed(sealed)) return undefined;
   const bytes = Buffer.from(sealed.slice(prefix.length), "base64");
@@ -47,7 +49,7 @@ export function unseal(sealed: string, place: SealContext, key: Uint8Array): str
     const text = decipher.update(bytes.subarray(nonceBytes, bytes.length - tagBytes));
     return Buffer.concat([text, decipher.final()]).toString("utf8");
   } catch {
-    // The one way in which it says that the tag does not fit.
+    // The only way in which node:crypto reports that the authentication tag does not match.
     return undefined;
   }
 }

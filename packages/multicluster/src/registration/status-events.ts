@@ -1,9 +1,11 @@
-/** What is told in Events when conditions of a SyncTarget change: whoever looks at Events sees the same words as whoever looks at conditions. Pure. */
+/**
+ * Events for changed conditions of a SyncTarget, with the conditions' reasons and messages. Pure.
+ */
 import { type EventInput, findCondition } from "@kcp-ts/sdk";
 import { type SeverityCondition, targetConditions } from "../api/index.ts";
 import { installedCondition, sharedOwnershipCondition } from "./target-status.ts";
 
-/** Ready sums up most of them; these say more than it. */
+/** Ready summarizes most conditions; these add information to it. */
 const reportedConditions: ReadonlySet<string> = new Set([
   targetConditions.ready,
   sharedOwnershipCondition,
@@ -20,15 +22,16 @@ export function statusEvents(
     const { type, status, reason, message } = condition;
     const known = findCondition(before, type);
     const isNew = known?.status !== status || known.reason !== reason;
+    const isWell = (status === "True") !== (type === sharedOwnershipCondition);
     if (
       reportedConditions.has(type) &&
       isNew &&
-      (known !== undefined || status !== "True" || type === "Ready")
+      (known !== undefined || !isWell || type === "Ready")
     ) {
       found.push({
-        type: status === "True" ? "Normal" : "Warning",
+        type: isWell ? "Normal" : "Warning",
         reason,
-        message: `SyncTarget ${name}: ${message === "" ? "all is well again" : message}`,
+        message: `SyncTarget ${name}: ${message === "" ? "Cluster is ready" : message}`,
       });
     }
     const isSkewed = type === targetConditions.heartbeatHealthy && / clock is about /.test(message);

@@ -1,8 +1,10 @@
 /**
- * The controller of SyncTargets: connects to each physical cluster, keeps asking how it does, and says so in the status.
+ * The SyncTarget controller: connects to each physical cluster, probes its health, and writes the
+ * status.
  *
- * One for all logical clusters. It knows nothing of what others do in the clusters: it hands connections to `Targets`, and asks there before
- * it lets a SyncTarget go.
+ * One controller serves all logical clusters. The controller does not know which other controllers
+ * work in the clusters: it hands connections to `Targets`, and runs the drain hooks there before it
+ * removes the finalizer of a SyncTarget.
  */
 import { createHash } from "node:crypto";
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
@@ -33,57 +35,60 @@ import {
   syncTargetFinalizer,
   syncTargets,
 } from "../api/index.ts";
-import { AgentLivenessMonitor } from "./agent-silence.ts";
-import { AgentInstallations } from "./agent-upkeep.ts";
+import { AgentInstallations } from "./agent-installations.ts";
+import { AgentLivenessMonitor } from "./agent-liveness.ts";
 import { connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
 import { Heartbeats, heartbeatTimeoutMsOf } from "./heartbeats.ts";
+import { describeHeldObject, heldObjectResources, heldObjects } from "./held-objects.ts";
 import { readKubeconfig, type Unseal } from "./kubeconfig-source.ts";
-import { describeHeldObject, heldObjectResources, heldObjects } from "./originals.ts";
+import { type Problem, problem } from "./problem.ts";
 import { statusEvents } from "./status-events.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
 import { isStatusCurrent, type Observation, targetStatus } from "./target-status.ts";
 import type { TargetConnection, Targets } from "./targets.ts";
-import { type Problem, problem } from "./verdict.ts";
 
 export interface TargetControllerOptions {
   readonly clusters: Clusters;
   readonly targets: Targets;
-  /** What is synced where a SyncTarget does not say. */
+  /** The resources to sync when a SyncTarget does not list any. */
   readonly resources: readonly string[];
-  readonly openSealed?: Unseal | undefined;
-  /** How long a cluster may take to be emptied before its SyncTarget goes all the same. */
+  readonly unseal?: Unseal | undefined;
+  /** How long a drain may take before the SyncTarget is deleted regardless. */
   readonly drainTimeoutMs?: number | undefined;
   readonly settings?: Partial<LinkSettings> | undefined;
-  /** Whether an address that a kubeconfig leads to may be connected to; all may if left out. */
-  readonly permits?: PermitsAddress | undefined;
-  /** Installs agents; without it people apply what `kubectl kcp workload sync` prints. */
+  /** Whether the address in a kubeconfig may be connected to; all addresses if omitted. */
+  readonly isAddressAllowed?: PermitsAddress | undefined;
+  /** Installs agents; without it, users apply the output of `kubectl kcp workload sync`. */
   readonly installer?: AgentInstaller | undefined;
-  /** Whether a server process that has had an agent's tunnel is still there; none is held for gone if left out. */
-  readonly isServerThere?: IsServerAlive | undefined;
-  /** Whether somebody imports APIs from where the connections are: a cluster is not ready before that was done once. */
+  /**
+   * Whether a server process that held an agent's tunnel is alive; every server counts as alive if
+   * omitted.
+   */
+  readonly isServerAlive?: IsServerAlive | undefined;
+  /** Whether this process imports APIs: a cluster is not Ready before its first import. */
   readonly awaitsImport?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
 }
 
-/** By what AgentPresence calls it. */
+/** `server` is the server's name in AgentPresence. */
 export type IsServerAlive = (server: string, signal: AbortSignal) => Promise<boolean>;
 
 export const drainTimeoutMsDefault = 300_000;
 const drainPollMs = 2000;
-/** Statuses are written and Secrets read; what takes time is done beside. */
+/** A reconcile writes a status or reads a Secret; slow operations run in the background. */
 const concurrency = 8;
 
 interface OpenLink {
   readonly link: TargetLink;
   readonly digest: string;
-  /** Of the SyncTarget as it was when the cluster was last looked at for its sake. */
+  /** The generation of the SyncTarget that the cluster was last probed for. */
   generation: number | undefined;
 }
 
-/** With the way into the cluster, if there is one. */
+/** An agent to observe, with the connection to its cluster if there is one. */
 interface AgentObservationRequest {
   readonly waitMs: number;
   readonly report?: LinkReport;
@@ -100,7 +105,7 @@ export class TargetController {
   readonly #agents: AgentInstallations;
   readonly #heartbeats: Heartbeats;
   readonly #silence: AgentLivenessMonitor;
-  /** Since when SyncTargets are being deleted, as far as this process has seen it. */
+  /** The time since which each SyncTarget is being deleted, as observed by this process. */
   readonly #leavingSinceMs = new Map<string, number>();
 
   constructor(options: TargetControllerOptions) {
@@ -111,7 +116,7 @@ export class TargetController {
     this.#heartbeats = new Heartbeats(this.#clock);
     this.#silence = new AgentLivenessMonitor({
       clock: this.#clock,
-      onOver: (key) => this.controller.enqueue(key),
+      onExpired: (key) => this.controller.enqueue(key),
     });
     this.#agents = new AgentInstallations({ installer: options.installer, clock: this.#clock });
     this.#events = new EventRecorder({
@@ -130,7 +135,7 @@ export class TargetController {
     }).watch(syncTargets);
   }
 
-  /** After the controller has ended. */
+  /** Called after the controller has ended. */
   async close(): Promise<void> {
     this.#silence.close();
     const open = [...this.#links.keys()];
@@ -146,7 +151,8 @@ export class TargetController {
     }
     if (isBeingDeleted(target)) return await this.#finalize(key, target, context);
     if (!hasFinalizer(target, syncTargetFinalizer)) {
-      // Before the first connection: what others do in the cluster is undone before the SyncTarget goes.
+      // The finalizer is set before the first connection: other controllers clean up the cluster
+      // before the SyncTarget is deleted.
       const resource = context.client.resource(syncTargets);
       await addFinalizer({
         resource,
@@ -166,10 +172,10 @@ export class TargetController {
     target: SyncTarget,
     { client, signal }: Pick<ReconcileContext, "client" | "signal">,
   ): Promise<{ readonly observation: Observation; readonly waitMs: number }> {
-    const { openSealed } = this.#options;
+    const { unseal } = this.#options;
     const mode = modeOf(target);
     if (mode === "Pull") await this.#agents.ensureAccount(client, target, signal);
-    const text = await readKubeconfig(target, { key, client, openSealed, signal });
+    const text = await readKubeconfig(target, { key, client, unseal, signal });
     const { probeMs } = this.#settings;
     if (text === undefined) {
       await this.#close(formatKey(key));
@@ -193,7 +199,10 @@ export class TargetController {
     return { observation: { kind: "link", report }, waitMs };
   }
 
-  /** The way into the cluster, if there is one, is for the installation alone: how the agent does it says itself. */
+  /**
+   * A connection to the cluster is used only for the installation: the agent reports its health
+   * itself.
+   */
   async #observeAgent(
     key: ObjectKey,
     target: SyncTarget,
@@ -202,21 +211,22 @@ export class TargetController {
     const id = formatKey(key);
     const { server } = target.status?.tunnel ?? {};
     const isServerThere =
-      server === undefined || ((await this.#options.isServerThere?.(server, signal)) ?? true);
+      server === undefined || ((await this.#options.isServerAlive?.(server, signal)) ?? true);
     const heartbeat = this.#heartbeats.observe(id, target.status ?? {});
     const { problem } = report ?? {};
     const failed = problem && ({ state: "failed", message: problem.message } as const);
     const agent = this.#agents.stateOf(id) ?? failed;
-    const silence = this.#silence.look(key, target, isServerThere);
-    const observation = { kind: "agent" as const, heartbeat, agent, silence };
+    const liveness = this.#silence.observe(key, target, isServerThere);
+    const observation = { kind: "agent" as const, heartbeat, agent, liveness };
     const { inventoryMs } = this.#settings;
     const often = Math.min(waitMs, inventoryMs, heartbeatTimeoutMsOf(target.status) / 4);
-    // Just then, and not at the next look: endpoints wait for it.
+    // Requeued for exactly this time, not for the next probe: the withdrawal of endpoints depends
+    // on it.
     const lateInMs = heartbeat === undefined ? 0 : heartbeat.lateMs - heartbeat.silentMs + 1;
     return { observation, waitMs: lateInMs > 0 ? Math.min(often, lateInMs) : often };
   }
 
-  /** The link for this kubeconfig: another kubeconfig is another link, and so is another mode. */
+  /** The link for this kubeconfig: another kubeconfig or another mode gets another link. */
   async #open(
     key: ObjectKey,
     target: SyncTarget,
@@ -232,7 +242,7 @@ export class TargetController {
     await this.#close(id);
     const connection = connectCluster(text, {
       clock: this.#clock,
-      permits: this.#options.permits,
+      isAddressAllowed: this.#options.isAddressAllowed,
     });
     if ("reason" in connection) return connection;
     const { clock, targets, random = systemRandom } = { ...this.#options, clock: this.#clock };
@@ -246,7 +256,7 @@ export class TargetController {
       random,
       onChange: () => this.controller.enqueue(key),
       onConnected: (made) => targets.add(made),
-      ...(mode === "Pull" ? { upkeep: (made) => this.#install(key, made, upstream) } : {}),
+      ...(mode === "Pull" ? { onInventory: (made) => this.#install(key, made, upstream) } : {}),
     });
     const open = { link, digest, generation: target.metadata.generation };
     this.#links.set(id, open);
@@ -288,7 +298,7 @@ export class TargetController {
       }
       if (isGivenUp) this.#tellOrphaned(key, target, drainTimeoutMs);
     }
-    // Nobody works in the cluster from here on: what is let go of is not taken again.
+    // The connection ends here: a released object is not synced again.
     await this.#close(id);
     const held = heldObjects(this.#held(key, target, client, signal));
     for await (const original of held) await original.release();
@@ -299,7 +309,7 @@ export class TargetController {
     return undefined;
   }
 
-  /** Undefined when nothing of ours is in the cluster any more, else what is still to be done. */
+  /** Undefined when no synced object is left in the cluster, else the remaining work. */
   async #empty(
     key: ObjectKey,
     target: SyncTarget,
@@ -335,7 +345,10 @@ export class TargetController {
     });
   }
 
-  /** The garbage collector would, too, but others are to see the cluster leave before its SyncTarget is gone. */
+  /**
+   * The garbage collector would delete the imports, too, but other controllers must see the cluster
+   * leave before its SyncTarget is deleted.
+   */
   async #removeImports(
     { name: location }: ObjectKey,
     target: SyncTarget,

@@ -8,7 +8,7 @@ import { diagnose } from "./diagnose.ts";
 import { linkDefaults, TargetLink } from "./target-link.ts";
 import { targetStatus } from "./target-status.ts";
 
-/** A cluster of three answers: well, not ready, or not there. */
+/** A cluster with three kinds of responses: healthy, not ready, or unreachable. */
 class Cluster {
   state: "well" | "unready" | "gone" = "well";
   questions = 0;
@@ -60,15 +60,15 @@ function linkTo(cluster: Cluster) {
   const ask = async (afterMs: number) => {
     clock.advance(afterMs);
     link.tick();
-    // Answers come from memory: a few turns of the event loop bring them all.
+    // Responses come from memory: a few turns of the event loop deliver all of them.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     return link.report;
   };
   return { link, ask, clock, connections: () => connections };
 }
 
-describe("the link to a cluster", () => {
-  it("takes one failure, or two, for no news, and three for one", async () => {
+describe("link to a cluster", () => {
+  it("one or two failed probes do not change the state, three do", async () => {
     const cluster = new Cluster();
     const { ask, connections } = linkTo(cluster);
     assert.equal((await ask(0)).health, "True");
@@ -83,7 +83,7 @@ describe("the link to a cluster", () => {
     assert.equal(connections(), 1);
   });
 
-  it("stays as it is when failures and answers take turns", async () => {
+  it("the state does not change while failures and successes alternate", async () => {
     const cluster = new Cluster();
     const { ask } = linkTo(cluster);
     for (let round = 0; round < 10; round++) {
@@ -94,7 +94,7 @@ describe("the link to a cluster", () => {
     }
   });
 
-  it("knows nothing of a cluster that has never answered, until it has failed often enough", async () => {
+  it("a cluster that has never responded is Unknown until enough probes have failed", async () => {
     const cluster = new Cluster();
     cluster.state = "gone";
     const { ask, connections } = linkTo(cluster);
@@ -104,7 +104,7 @@ describe("the link to a cluster", () => {
     assert.equal(connections(), 0);
   });
 
-  it("tells a cluster that is not ready from one that is not there", async () => {
+  it("a cluster that is not ready and an unreachable cluster have different reasons", async () => {
     const cluster = new Cluster();
     cluster.state = "unready";
     const { ask } = linkTo(cluster);
@@ -113,7 +113,7 @@ describe("the link to a cluster", () => {
     assert.match(problem?.message ?? "", /etcd failed/);
   });
 
-  it("does not ask before it is time, however often it is looked at", async () => {
+  it("a reconcile before the next probe is due sends no probe", async () => {
     const cluster = new Cluster();
     const { ask } = linkTo(cluster);
     for (let look = 0; look < 50; look++) await ask(100);
@@ -121,14 +121,14 @@ describe("the link to a cluster", () => {
   });
 });
 
-describe("the status of a SyncTarget", () => {
+describe("status of a SyncTarget", () => {
   const base = {
     apiVersion: "workload.kcp.io/v1alpha1",
     kind: "SyncTarget",
     metadata: { name: "east" },
   };
 
-  it("is ready only when all that is said of it is", () => {
+  it("a SyncTarget is Ready only when all other conditions are True", () => {
     const report = {
       health: "True",
       problem: undefined,
@@ -136,7 +136,7 @@ describe("the status of a SyncTarget", () => {
       capacity: undefined,
       allocatable: undefined,
       missingAccess: [],
-      otherClaims: [],
+      otherSyncTargets: [],
       skewMs: 0,
     } as const;
     const link = { kind: "link", report } as const;
@@ -153,8 +153,8 @@ describe("the status of a SyncTarget", () => {
     assert.deepEqual([ready?.status, ready?.reason], ["False", "Broken"]);
   });
 
-  it("is not ready before its APIs were looked at, where somebody does that", () => {
-    const report = { health: "True", missingAccess: [], otherClaims: [], skewMs: 0 } as never;
+  it("a SyncTarget is not Ready before its APIs are discovered, where API import is enabled", () => {
+    const report = { health: "True", missingAccess: [], otherSyncTargets: [], skewMs: 0 } as never;
     const link = { kind: "link", report } as const;
     const readyOf = (target: SyncTarget, awaitsImport: boolean) => {
       const [ready] = targetStatus(target, link, 0, { awaitsImport }).conditions ?? [];
@@ -175,8 +175,8 @@ describe("the status of a SyncTarget", () => {
   });
 });
 
-describe("the diagnosis of an error", () => {
-  it("reads what the innermost cause says", () => {
+describe("diagnosis of an error", () => {
+  it("the diagnosis reads the innermost cause", () => {
     const cause = Object.assign(new Error("self-signed certificate"), {
       code: "DEPTH_ZERO_SELF_SIGNED_CERT",
     });

@@ -1,26 +1,30 @@
 /**
- * TargetLink: the connection to one cluster, and what is known of its health.
+ * TargetLink: the connection to one cluster, and its health.
  *
- * It is asked from time to time; the answer decides when it is asked again. One failure is no news: a cluster that was well counts as well until
- * several in a row say otherwise. A cluster that has never answered is unknown until then.
+ * The link probes the cluster at intervals; each result decides the time of the next probe. A
+ * single failure does not change the health: a healthy cluster counts as healthy until several
+ * probes in a row have failed. A cluster that has never responded is Unknown until then.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type Connection, type StringMap, startDeadline } from "@kcp-ts/sdk";
 import { missingAccess } from "./access.ts";
 import { readCapacity } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
-import { otherSyncTargets } from "./other-claims.ts";
+import { otherSyncTargets } from "./other-sync-targets.ts";
 import { probe } from "./probe.ts";
+import type { Problem } from "./problem.ts";
 import type { TargetConnection } from "./targets.ts";
-import type { Problem } from "./verdict.ts";
 
 export interface LinkSettings {
-  /** Between questions to a cluster that is well; a fifth more or less, so that clusters are not asked all at once. */
+  /**
+   * The interval between probes of a healthy cluster; a jitter of a fifth spreads the probes of
+   * many clusters.
+   */
   readonly probeMs: number;
   readonly probeTimeoutMs: number;
-  /** Failures in a row that make a cluster not ready. */
+  /** The number of consecutive failures that make a cluster not ready. */
   readonly failuresMax: number;
-  /** Capacity is read and access reviewed less often. */
+  /** Capacity and permissions are read less often than health. */
   readonly inventoryMs: number;
 }
 
@@ -31,38 +35,40 @@ export const linkDefaults: LinkSettings = {
   inventoryMs: 60_000,
 };
 
-/** A cluster that does not answer is asked after this long, then after twice as long, and so on. */
+/** The first interval after a failure; it doubles with every further failure. */
 const retryFirstMs = 1000;
 const retryMaxMs = 60_000;
 
 export interface LinkReport {
   readonly health: "True" | "False" | "Unknown";
-  /** The last one, also while it does not count yet. */
+  /** The last problem, also while it does not change the health yet. */
   readonly problem: Problem | undefined;
   readonly version: string | undefined;
   readonly capacity: StringMap | undefined;
   readonly allocatable: StringMap | undefined;
-  /** Undefined while it is not known. */
+  /** Undefined while it is unknown. */
   readonly missingAccess: readonly string[] | undefined;
-  /** Other SyncTargets that work in the cluster. */
-  readonly otherClaims: readonly string[] | undefined;
-  /** How far the cluster's clock is ahead of ours. */
+  /** Other SyncTargets that use the cluster. */
+  readonly otherSyncTargets: readonly string[] | undefined;
+  /** How far the cluster's clock is ahead of the local clock. */
   readonly skewMs: number | undefined;
 }
 
 export interface LinkOptions {
   readonly connection: Connection;
   readonly target: Omit<TargetConnection, "client" | "signal">;
-  /** What syncing needs access to; empty when nothing is synced from here. */
+  /** The resources that syncing needs access to; empty when this process does not sync. */
   readonly resources: () => readonly string[];
   readonly settings: LinkSettings;
   readonly clock: Clock;
   readonly random: Random;
-  /** Something is to be reported, or the next question is due earlier. */
+  /** The report has changed, or the next probe is due earlier. */
   readonly onChange: () => void;
-  /** Work that belongs to taking stock, and takes longer; it reports by itself and does not fail. */
-  readonly upkeep?: ((connection: TargetConnection) => Promise<void>) | undefined;
-  /** The first good answer: from now on others may work with the cluster. */
+  /** Slow work that follows an inventory; it reports its errors itself and does not fail. */
+  readonly onInventory?: ((connection: TargetConnection) => Promise<void>) | undefined;
+  /**
+   * Called after the first successful probe: from now on other controllers may use the connection.
+   */
   readonly onConnected: (connection: TargetConnection) => void;
 }
 
@@ -77,7 +83,7 @@ export class TargetLink {
     capacity: undefined,
     allocatable: undefined,
     missingAccess: undefined,
-    otherClaims: undefined,
+    otherSyncTargets: undefined,
     skewMs: undefined,
   };
   #failures = 0;
@@ -96,7 +102,7 @@ export class TargetLink {
     return this.#report;
   }
 
-  /** Asks if it is time to, without waiting for the answer. Returns when to look again. */
+  /** Starts a probe if one is due, without waiting for it. Returns the time until the next call. */
   tick(): number {
     const { clock, settings } = this.#options;
     const waitMs = this.#dueAtMs - clock.monotonic();
@@ -109,7 +115,7 @@ export class TargetLink {
     return this.#probing === undefined ? Math.max(waitMs, 1) : settings.probeTimeoutMs * 2;
   }
 
-  /** What it may not do is looked at anew. */
+  /** Reviews the missing permissions again. */
   reviewAgain(): void {
     this.#inventoryAtMs = Number.NEGATIVE_INFINITY;
     this.#dueAtMs = Number.NEGATIVE_INFINITY;
@@ -146,7 +152,7 @@ export class TargetLink {
     }
     if (clock.monotonic() < this.#inventoryAtMs) return;
     await this.#takeInventory();
-    if (!signal.aborted) await this.#options.upkeep?.(this.connection);
+    if (!signal.aborted) await this.#options.onInventory?.(this.connection);
   }
 
   #fail(found: Problem): void {
@@ -159,7 +165,10 @@ export class TargetLink {
     this.#dueAtMs = clock.monotonic() + this.#jittered(waitMs);
   }
 
-  /** Nice to know: who may not see nodes gets no capacity, and the cluster is none the worse for it. */
+  /**
+   * The inventory is optional: without permission to list nodes there is no capacity, and the
+   * cluster's health does not depend on it.
+   */
   async #takeInventory(): Promise<void> {
     const { clock, settings } = this.#options;
     const { probeTimeoutMs: timeoutMs } = settings;
@@ -173,7 +182,7 @@ export class TargetLink {
         this.#report = { ...this.#report, missingAccess: missing };
       }
       const claims = await otherSyncTargets(client, this.connection, deadline.signal);
-      this.#report = { ...this.#report, otherClaims: claims };
+      this.#report = { ...this.#report, otherSyncTargets: claims };
       const found = await readCapacity(client, deadline.signal);
       this.#report = { ...this.#report, ...found };
     } catch (error) {

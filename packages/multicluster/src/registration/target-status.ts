@@ -1,4 +1,4 @@
-/** What the status of a SyncTarget says, from what is known of the cluster. Pure. */
+/** Computes the status of a SyncTarget from the observed state of the cluster. Pure. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { findCondition, type StringMap, setCondition, timestamp } from "@kcp-ts/sdk";
 import {
@@ -9,34 +9,37 @@ import {
   type SyncTargetStatus,
   targetConditions,
 } from "../api/index.ts";
-import { type AgentLiveness, agentHeartbeatMissedReason } from "./agent-silence.ts";
-import type { AgentState } from "./agent-upkeep.ts";
+import type { AgentState } from "./agent-installations.ts";
+import { type AgentLiveness, agentHeartbeatMissedReason } from "./agent-liveness.ts";
 import { clockSkewMaxMs, type Heartbeat, timeoutsUntilLost } from "./heartbeats.ts";
+import { boundedMessage, type Problem } from "./problem.ts";
 import type { LinkReport } from "./target-link.ts";
-import { boundedMessage, type Problem } from "./verdict.ts";
 
-/** How the cluster was found, or why it could not be looked for. */
+/** The result of the last probe, or the reason why there was none. */
 export type Observation =
   | { readonly kind: "link"; readonly report: LinkReport }
   | { readonly kind: "problem"; readonly problem: Problem }
   | AgentObservation
   | { readonly kind: "draining"; readonly message: string };
 
-/** An agent works in the cluster and reports by itself. */
+/** An agent works in the cluster and reports its status itself. */
 export interface AgentObservation {
   readonly kind: "agent";
   readonly heartbeat: Heartbeat | undefined;
-  /** How far its installation is, where it is installed from here. */
+  /** The state of the installation, where the control plane installs the agent. */
   readonly agent?: AgentState | undefined;
-  /** It has not kept its word. */
-  readonly silence?: AgentLiveness | undefined;
+  /** The agent missed a heartbeat that it had promised. */
+  readonly liveness?: AgentLiveness | undefined;
 }
 
 export const accessCondition = "SyncerAuthorized";
 export const installedCondition = "SyncerInstalled";
-export const sharedOwnershipCondition = "Exclusive";
+export const sharedOwnershipCondition = "SharedOwnership";
 
-/** The part of the status that is ours, with the conditions that are. Others write theirs beside it. */
+/**
+ * The fields and conditions of the status that this controller owns. Other controllers write theirs
+ * separately.
+ */
 export function targetStatus(
   target: SyncTarget,
   observation: Observation,
@@ -73,7 +76,7 @@ export function targetStatus(
   };
 }
 
-/** Without the time of its last transition. */
+/** A condition without lastTransitionTime. */
 export type ConditionDraft = Omit<SeverityCondition, "lastTransitionTime">;
 
 const others: ReadonlySet<string> = new Set([
@@ -81,20 +84,16 @@ const others: ReadonlySet<string> = new Set([
   targetConditions.syncerReady,
 ]);
 
-/** For who waits for a cluster to be ready and then uses what it lends. */
-const notImported = unknown(
-  targetConditions.apiImporterReady,
-  "ImportingAPIs",
-  "the cluster answers, and its APIs are looked at for the first time",
-);
+/** Clients that wait for Ready use the cluster's exported APIs next. */
+const notImported = unknown(targetConditions.apiImporterReady, "ImportingAPIs", "Discovering APIs");
 
 function heartbeatMissedOf(
   target: SyncTarget,
-  { silence }: AgentObservation,
+  { liveness }: AgentObservation,
 ): ConditionDraft | undefined {
   const why = isTunnelBroken(target)
     ? "the agent's tunnel broke off, and no heartbeat has come since"
-    : silence && heartbeatMissedMessage(target.status ?? {}, silence);
+    : liveness && heartbeatMissedMessage(target.status ?? {}, liveness);
   const next = "look at the agent's log, and at its way to the control plane";
   if (why === undefined) return undefined;
   return unknown(targetConditions.ready, agentHeartbeatMissedReason, `${why}: ${next}`);
@@ -107,14 +106,17 @@ function heartbeatMissedMessage(status: SyncTargetStatus, silence: AgentLiveness
   return `no heartbeat has come since ${status.lastHeartbeatTime}, and the agent promised one every ${seconds} s`;
 }
 
-/** And no heartbeat has come since: who cannot dial may still be there. */
+/**
+ * Whether the tunnel broke and no heartbeat has come since: an agent that cannot dial may still be
+ * alive.
+ */
 function isTunnelBroken({ status: { tunnel, lastHeartbeatTime = "" } = {} }: SyncTarget): boolean {
-  return tunnel?.brokenAfter !== undefined && tunnel.brokenAfter === lastHeartbeatTime;
+  return tunnel?.disconnectedAt !== undefined && tunnel.disconnectedAt === lastHeartbeatTime;
 }
 
-/** What was found in the cluster, by whoever works there. */
+/** The conditions that describe the cluster, observed by the control plane or by the agent. */
 export function clusterConditions(
-  found: Pick<LinkReport, "missingAccess" | "otherClaims">,
+  found: Pick<LinkReport, "missingAccess" | "otherSyncTargets">,
 ): readonly ConditionDraft[] {
   return [accessOf(found), sharedOwnershipOf(found)].filter((one) => one !== undefined);
 }
@@ -132,8 +134,7 @@ function healthOf(target: SyncTarget, observation: Observation): ConditionDraft 
       const { health, problem, skewMs } = observation.report;
       if (health === "True")
         return passed(type, "ClusterReady", `the cluster answers${clockSkewMessage(skewMs)}`);
-      if (problem === undefined)
-        return unknown(type, "Connecting", "the cluster is asked for the first time");
+      if (problem === undefined) return unknown(type, "Connecting", "Connecting");
       return health === "False"
         ? failed(type, problem)
         : unknown(type, problem.reason, problem.message);
@@ -153,26 +154,29 @@ function heartbeatOf(
       (spec?.mode === "Pull"
         ? `its agent has to run in the cluster: kubectl kcp workload sync ${name} --output agent.yaml prints what to apply there`
         : `run a syncer for ${name} in or beside the cluster`);
-    return failed(type, { reason: "ErrorHeartbeat", message: `No heartbeat yet seen: ${next}` });
+    return unknown(type, "WaitingForAgent", `No heartbeat yet seen: ${next}`);
   }
   const { last, silentMs, lateMs, skewMs } = heartbeat;
   if (silentMs <= lateMs)
     return passed(type, "HeartbeatHealthy", clockSkewMessage(skewMs).replace(/^, but /, ""));
   const message = `No heartbeat since ${last}: look at the syncer's log, and at its way to the control plane`;
   if (silentMs <= lateMs * timeoutsUntilLost) return unknown(type, "HeartbeatLate", message);
-  return failed(type, { reason: "ErrorHeartbeat", message });
+  return failed(type, { reason: agentHeartbeatMissedReason, message });
 }
 
-/** A cluster whose clock is off is not worse for it, but its tokens and certificates may be. */
+/**
+ * A skewed clock does not make the cluster unhealthy, but may invalidate its tokens and
+ * certificates.
+ */
 export function clockSkewMessage(skewMs: number | undefined): string {
   if (skewMs === undefined || Math.abs(skewMs) < clockSkewMaxMs) return "";
-  // In steps, so that the sentence does not change with every look.
+  // Rounded, so that the message does not change with every probe.
   const seconds = Math.round(Math.abs(skewMs) / clockSkewMaxMs) * (clockSkewMaxMs / 1000);
   const where = skewMs > 0 ? "ahead of" : "behind";
   return `, but its clock is about ${seconds} s ${where} the control plane's: set both by the same time, or tokens and certificates count as expired`;
 }
 
-/** An installation that fails matters as long as no agent reports. */
+/** A failed installation matters only while no agent reports. */
 function installedOf(observation: Observation, health: ConditionDraft): ConditionDraft | undefined {
   if (observation.kind !== "agent" || observation.agent === undefined) return undefined;
   const { state, message } = observation.agent;
@@ -184,16 +188,17 @@ function installedOf(observation: Observation, health: ConditionDraft): Conditio
   return { type, status: "Unknown", severity: "Info", reason: "SyncerInstalling", message };
 }
 
-/** Two may share a cluster; that they do is said, for nobody may have meant it. */
-function sharedOwnershipOf({ otherClaims: others }: Pick<LinkReport, "otherClaims">) {
+/**
+ * Two SyncTargets may share a cluster. The condition reports it, because it may be unintended;
+ * Ready does not depend on it.
+ */
+function sharedOwnershipOf({ otherSyncTargets: others }: Pick<LinkReport, "otherSyncTargets">) {
   if (others === undefined) return undefined;
-  if (others.length === 0) return passed(sharedOwnershipCondition, "NoOtherClaims", "");
-  const message = `${others.join(", ")} also has work in this cluster: both use its capacity. If one of them should not, delete that SyncTarget; if it is gone already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;
-  return failed(
-    sharedOwnershipCondition,
-    { reason: "ClaimedByOthers", message: boundedMessage(message) },
-    "Info",
-  );
+  const type = sharedOwnershipCondition;
+  if (others.length === 0)
+    return failed(type, { reason: "NoOtherSyncTargets", message: "" }, "Info");
+  const message = `also registered as ${others.join(", ")}; capacity is counted twice. If one of them should not have work in this cluster, delete that SyncTarget; if it is deleted already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;
+  return passed(type, "OtherSyncTargets", boundedMessage(message));
 }
 
 function accessOf({ missingAccess: missing }: Pick<LinkReport, "missingAccess">) {
@@ -206,7 +211,7 @@ function accessOf({ missingAccess: missing }: Pick<LinkReport, "missingAccess">)
   });
 }
 
-/** The worst of all: False before Unknown before True, and of equals the first. */
+/** The worst condition: False before Unknown before True; the first of several equal ones. */
 function summary(conditions: readonly ConditionDraft[]): ConditionDraft {
   const type = targetConditions.ready;
   for (const status of ["False", "Unknown"] as const) {
@@ -246,7 +251,7 @@ function unknown(type: string, reason: string, message: string): ConditionDraft 
   return { type, status: "Unknown", severity: "Warning", reason, message };
 }
 
-/** With the time of its last transition. */
+/** The condition with its lastTransitionTime. */
 export function withTransitionTime(
   known: readonly SeverityCondition[],
   draft: ConditionDraft,
@@ -254,7 +259,8 @@ export function withTransitionTime(
 ): SeverityCondition {
   const { type, status } = draft;
   const before = findCondition(known, type);
-  // How long a cluster is tolerated counts from when it was last well, whether it is unknown or bad by now.
+  // Tolerations count from the time at which the cluster was last True; a change between Unknown
+  // and False does not restart them.
   const isStillNot = before !== undefined && before.status !== "True" && status !== "True";
   if (isStillNot)
     return { ...withoutObserved(draft), lastTransitionTime: before.lastTransitionTime };
@@ -268,7 +274,7 @@ export function withTransitionTime(
   };
 }
 
-/** What was found last stays when the cluster is silent. */
+/** The last observed values stay while the cluster is unreachable. */
 function factsOf(
   known: SyncTargetStatus,
   report: LinkReport | undefined,
@@ -284,7 +290,7 @@ function factsOf(
   };
 }
 
-/** Whether the object says all of this already. */
+/** Whether the object already has this status. */
 export function isStatusCurrent({ status = {} }: SyncTarget, said: SyncTargetStatus): boolean {
   const { conditions = [], ...facts } = said;
   const isFactSaid = Object.entries(facts).every(([name, value]) =>

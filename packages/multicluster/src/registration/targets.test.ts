@@ -13,16 +13,16 @@ const connection = (name: string, worker?: "here" | "agent"): TargetConnection =
   ...(worker === undefined ? {} : { worker }),
 });
 
-describe("the clusters that this process works in", () => {
-  it("are those that no agent works in, whether they were there before or came later", () => {
+describe("local targets", () => {
+  it("local targets are all clusters without an agent, connected before or after the subscription", () => {
     const targets = new Targets();
     const early = connection("early", "agent");
     targets.add(early);
     targets.add(connection("early-here"));
     const told: string[] = [];
-    targets.workedInHere.subscribe({
+    targets.localTargets.subscribe({
       connected: ({ name }) => told.push(`+${name}`),
-      gone: ({ name }) => told.push(`-${name}`),
+      disconnected: ({ name }) => told.push(`-${name}`),
     });
     const late = connection("late", "here");
     targets.add(late);
@@ -33,7 +33,7 @@ describe("the clusters that this process works in", () => {
     assert.equal(targets.size, 2);
   });
 
-  it("hold a SyncTarget that is being deleted, too", async () => {
+  it("drain hooks hold a SyncTarget that is being deleted", async () => {
     const targets = new Targets();
     const target = { apiVersion: "", kind: "", metadata: { name: "a" } };
     const context = {
@@ -41,7 +41,7 @@ describe("the clusters that this process works in", () => {
       connection: undefined,
       signal: new AbortController().signal,
     };
-    const take = targets.workedInHere.onDrain(async () => "pending");
+    const take = targets.localTargets.onDrain(async () => "pending");
     assert.equal(await targets.drain(target, context), "pending");
     take();
     assert.equal(await targets.drain(target, context), "done");

@@ -1,40 +1,44 @@
 /**
- * Targets: the physical clusters that this process is connected to. Whoever works in them (the importer, the syncer) is told here, and
- * never sees a kubeconfig.
+ * Targets: the physical clusters that this process is connected to. Controllers that work in
+ * clusters (the importer, the syncer) subscribe here, and never see a kubeconfig.
  *
  *     targets.subscribe({
  *       connected: ({ cluster, name, client, signal }) => start(…),
- *       gone: ({ cluster, name }) => stop(…),
+ *       disconnected: ({ cluster, name }) => stop(…),
  *     });
  *
- * A connection that fails for a while is not gone: requests fail, and go through again later. It is gone when the SyncTarget is, or when its
- * kubeconfig is another one, in which case a new one follows.
+ * A connection that fails for a while stays connected: requests fail, and succeed again later. A
+ * connection ends when its SyncTarget is deleted, or when its kubeconfig changes, in which case a
+ * new connection follows.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, formatKey, type ObjectKey } from "@kcp-ts/sdk";
 import type { SyncTarget } from "../api/index.ts";
 
 export interface TargetConnection {
-  /** The logical cluster that the SyncTarget is in. */
+  /** The logical cluster of the SyncTarget. */
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
-  /** Who works in the cluster: this process, or an agent of the cluster's own. Then this connection is for its installation only. */
+  /**
+   * Whether this process or an agent syncs the cluster. With an agent, this connection is used only
+   * for the agent's installation.
+   */
   readonly worker?: "here" | "agent";
-  /** Speaks to the physical cluster. */
+  /** A client of the physical cluster. */
   readonly client: Client;
-  /** Aborts when this connection is over. */
+  /** Aborts when this connection ends. */
   readonly signal: AbortSignal;
 }
 
 export interface TargetListener {
   connected?(connection: TargetConnection): void;
-  gone?(connection: TargetConnection): void;
+  disconnected?(connection: TargetConnection): void;
 }
 
 /**
- * Asked while a SyncTarget is being deleted, again and again: `done` when nothing of ours is left in the cluster. `connection` is
- * undefined when there is no way into it.
+ * Called repeatedly while a SyncTarget is being deleted: `done` when no synced object is left in
+ * the cluster. `connection` is undefined when there is no connection to the cluster.
  */
 export type DrainHook = (
   target: SyncTarget,
@@ -55,8 +59,8 @@ export class Targets {
     return this.#connections.get(formatKey(key));
   }
 
-  /** The clusters that this process works in. Whoever imports or syncs asks here. */
-  get workedInHere(): Targets {
+  /** The clusters that this process syncs, for controllers that import or sync. */
+  get localTargets(): Targets {
     if (this.#here !== undefined) return this.#here;
     this.#here = new Targets();
     for (const connection of this.#connections.values())
@@ -68,27 +72,33 @@ export class Targets {
     return this.#connections.size;
   }
 
-  /** Tells of the connections there are, and of changes from now on. Returns what ends it. */
+  /**
+   * Notifies the listener of the existing connections, and of changes from now on. Returns the
+   * function that unsubscribes.
+   */
   subscribe(listener: TargetListener): () => void {
     this.#listeners.add(listener);
     for (const connection of this.#connections.values()) listener.connected?.(connection);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Holds SyncTargets that are being deleted until the hook says done. Returns what takes it away. */
+  /**
+   * Blocks the deletion of SyncTargets until the hook returns done. Returns the function that
+   * removes the hook.
+   */
   onDrain(hook: DrainHook): () => void {
     this.#drains.add(hook);
     return () => this.#drains.delete(hook);
   }
 
-  /** Whether everybody has left the cluster. */
+  /** Whether all hooks are done. */
   async drain(...[target, context]: Parameters<DrainHook>): Promise<"done" | "pending"> {
     const answers = await Promise.all([...this.#drains].map((hook) => hook(target, context)));
     if (this.#here !== undefined) answers.push(await this.#here.drain(target, context));
     return answers.every((answer) => answer === "done") ? "done" : "pending";
   }
 
-  /** For the controller of SyncTargets. */
+  /** Called by the SyncTarget controller. */
   add(connection: TargetConnection): void {
     this.#connections.set(formatKey(keyOf(connection)), connection);
     for (const listener of this.#listeners) listener.connected?.(connection);
@@ -99,7 +109,7 @@ export class Targets {
     const key = formatKey(keyOf(connection));
     if (this.#connections.get(key) !== connection) return;
     this.#connections.delete(key);
-    for (const listener of this.#listeners) listener.gone?.(connection);
+    for (const listener of this.#listeners) listener.disconnected?.(connection);
     this.#here?.remove(connection);
   }
 }

@@ -1,14 +1,18 @@
 /**
- * Affinity and anti-affinity between the workloads of a namespace: where others are, by the domains that labels of clusters make.
+ * Affinity and anti-affinity between the workloads of a namespace, by the topology domains of
+ * cluster labels.
  *
- * What is required keeps new replicas away; what is preferred makes a share smaller. Where none of the others is anywhere yet, there is
- * nothing to be near to: the first one goes where it would go anyway.
+ * Required terms filter clusters for new replicas; preferred terms lower the score. While no target
+ * of an affinity term is scheduled, the term has no effect: the first workload is scheduled as
+ * without it.
  *
- * Those that must be near others and are not, because these were moved or lost, go after them. Nobody goes after one that goes after them, so that they cannot run in
- * circles; and nobody is near to what a lost cluster had.
+ * A workload that violates a required affinity, because its target was moved or lost, follows its
+ * target. No workload follows one that follows it, so that they cannot move in circles; and a copy
+ * in an Unreachable cluster is no affinity target.
  *
- * Those that must be apart and are not (they were before anybody said so) are put apart by one of them leaving. Which one is the same for both, and nobody
- * leaves for one that comes after it, so that they cannot chase each other.
+ * When two workloads violate a required anti-affinity (both were scheduled before the term
+ * existed), one of them leaves. Both decide on the same one, and no workload leaves for one without
+ * precedence, so that they cannot chase each other.
  */
 import type { StringMap } from "@kcp-ts/sdk";
 import type { WorkloadAffinity } from "../api/index.ts";
@@ -19,31 +23,34 @@ import { selectorOf } from "./selectors.ts";
 export interface ExistingWorkload {
   readonly name: string;
   readonly labels: StringMap;
-  /** Where it has, or is to have, replicas. */
+  /** The clusters in which the workload has, or is to have, replicas. */
   readonly clusters: readonly string[];
-  /** Of two that must be apart, it is the one that stays. */
-  readonly goesFirst?: boolean | undefined;
-  /** Those of the clusters that are lost. */
-  readonly lost?: ReadonlySet<string> | undefined;
-  /** Who must be near it goes where it goes. Asked for only when somebody is not near. */
-  readonly leads?: boolean | undefined;
+  /** With a required anti-affinity, this workload stays and the other one leaves. */
+  readonly hasPrecedence?: boolean | undefined;
+  /** The clusters of these that are Unreachable. */
+  readonly unreachableClusters?: ReadonlySet<string> | undefined;
+  /**
+   * Whether workloads with a required affinity to this one follow it. Evaluated only when one of
+   * them violates the affinity.
+   */
+  readonly isAffinityTarget?: boolean | undefined;
 }
 
 export interface WorkloadAffinityTerms {
-  /** Why nothing new goes there. */
-  refusals(candidate: ClusterCandidate): readonly string[];
-  /** Why rather somewhere else. */
-  dislikes(candidate: ClusterCandidate): readonly string[];
-  /** Whether anything may have to leave for others. */
-  readonly hasConflicts: boolean;
-  /** Why what is there should leave, if it can. */
-  conflicts(candidate: ClusterCandidate): readonly string[];
-  /** Whether anything may have to go after others. */
-  readonly mayStray: boolean;
-  /** Why what is there should go where others are, if it can. */
-  strays(candidate: ClusterCandidate): readonly string[];
-  /** Why that is not here: nobody is whom it goes after. */
-  unled(candidate: ClusterCandidate): readonly string[];
+  /** The reasons why the cluster is filtered out for new replicas. */
+  filterReasons(candidate: ClusterCandidate): readonly string[];
+  /** The preferred terms that the cluster does not satisfy. */
+  scorePenalties(candidate: ClusterCandidate): readonly string[];
+  /** Whether any existing replica may have to leave because of anti-affinity. */
+  readonly hasAntiAffinityViolations: boolean;
+  /** The reasons why existing replicas should leave the cluster, if another one is feasible. */
+  antiAffinityViolations(candidate: ClusterCandidate): readonly string[];
+  /** Whether any existing replica may have to follow its affinity target. */
+  readonly mayViolateAffinity: boolean;
+  /** The reasons why existing replicas should follow their affinity target, if it is feasible. */
+  affinityViolations(candidate: ClusterCandidate): readonly string[];
+  /** The reasons why the cluster is no destination: no affinity target is there. */
+  missingAffinityTargets(candidate: ClusterCandidate): readonly string[];
 }
 
 interface AffinityTerm {
@@ -53,13 +60,13 @@ interface AffinityTerm {
 
 const none: readonly string[] = [];
 const noAffinity: WorkloadAffinityTerms = {
-  refusals: () => none,
-  dislikes: () => none,
-  hasConflicts: false,
-  conflicts: () => none,
-  mayStray: false,
-  strays: () => none,
-  unled: () => none,
+  filterReasons: () => none,
+  scorePenalties: () => none,
+  hasAntiAffinityViolations: false,
+  antiAffinityViolations: () => none,
+  mayViolateAffinity: false,
+  affinityViolations: () => none,
+  missingAffinityTargets: () => none,
 };
 
 export function affinityTermsOf(
@@ -78,16 +85,16 @@ export function affinityTermsOf(
       .filter((term) => term.isRequired === isRequired)
       .map((term) => term.isViolatedBy(candidate))
       .filter((text) => text !== undefined);
-  const first = others.filter(({ goesFirst }) => goesFirst === true);
+  const first = others.filter(({ hasPrecedence }) => hasPrecedence === true);
   const apart = antiAffinity
     .filter(({ required }) => required === true)
     .map((term) => termOf(term, first, labels, false))
     .filter((term) => term !== undefined);
   return {
-    refusals: (candidate) => violated(candidate, true),
-    dislikes: (candidate) => violated(candidate, false),
-    hasConflicts: apart.length > 0,
-    conflicts: (candidate) =>
+    filterReasons: (candidate) => violated(candidate, true),
+    scorePenalties: (candidate) => violated(candidate, false),
+    hasAntiAffinityViolations: apart.length > 0,
+    antiAffinityViolations: (candidate) =>
       apart.map((term) => term.isViolatedBy(candidate)).filter((text) => text !== undefined),
     ...nearness(affinity, others, labels),
   };
@@ -97,18 +104,21 @@ function nearness(
   affinity: readonly WorkloadAffinity[],
   others: readonly ExistingWorkload[],
   labels: ReadonlyMap<string, StringMap>,
-): Pick<WorkloadAffinityTerms, "mayStray" | "strays" | "unled"> {
+): Pick<
+  WorkloadAffinityTerms,
+  "mayViolateAffinity" | "affinityViolations" | "missingAffinityTargets"
+> {
   const near = affinity
     .filter(({ required }) => required === true)
     .map((term) => {
       let led: AffinityTerm | undefined | "unknown" = "unknown";
       return {
         toAny: termOf(term, others, labels, true),
-        /** Who leads is found out when it is asked for. */
+        /** The affinity targets are computed on demand. */
         toLeaders() {
           if (led === "unknown") {
-            const leaders = others.filter((one) => one.leads === true);
-            led = termOf(term, leaders, labels, true);
+            const affinityTargets = others.filter((one) => one.isAffinityTarget === true);
+            led = termOf(term, affinityTargets, labels, true);
           }
           return led;
         },
@@ -117,15 +127,16 @@ function nearness(
   const found = (texts: readonly (string | undefined)[]) =>
     texts.filter((text) => text !== undefined);
   return {
-    mayStray: near.some(({ toAny }) => toAny !== undefined),
-    strays: (candidate) =>
+    mayViolateAffinity: near.some(({ toAny }) => toAny !== undefined),
+    affinityViolations: (candidate) =>
       found(
         near.map(({ toAny, toLeaders }) => {
           const text = toAny?.isViolatedBy(candidate);
           return text === undefined || toLeaders() === undefined ? undefined : text;
         }),
       ),
-    unled: (candidate) => found(near.map(({ toLeaders }) => toLeaders()?.isViolatedBy(candidate))),
+    missingAffinityTargets: (candidate) =>
+      found(near.map(({ toLeaders }) => toLeaders()?.isViolatedBy(candidate))),
   };
 }
 
@@ -140,10 +151,11 @@ function termOf(
   for (const other of others) {
     if (!selector.matches(other.labels)) continue;
     for (const cluster of other.clusters) {
-      // What a lost cluster has may run on, so one keeps away from it; but nobody can count on it.
-      if (isWanted && other.lost?.has(cluster) === true) continue;
+      // The copy in an Unreachable cluster may still run, so anti-affinity counts it; affinity does
+      // not rely on it.
+      if (isWanted && other.unreachableClusters?.has(cluster) === true) continue;
       const domain = topologyKey === "" ? cluster : labels.get(cluster)?.[topologyKey];
-      // The same words whichever is met first.
+      // The first name decides, so that the message does not depend on the order.
       const known = domain === undefined ? undefined : inDomain.get(domain);
       if (domain !== undefined && (known === undefined || other.name < known))
         inDomain.set(domain, other.name);

@@ -1,4 +1,7 @@
-/** A physical cluster as the scheduler sees it: what its SyncTarget says but for its health, which is judged elsewhere. */
+/**
+ * A physical cluster as the scheduler sees it: the content of its SyncTarget except its health,
+ * which the cluster state covers.
+ */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
 import { clusterLabel, type ResourceLimits, type SyncTarget, type Taint } from "../api/index.ts";
@@ -6,24 +9,27 @@ import { clusterLabel, type ResourceLimits, type SyncTarget, type Taint } from "
 export interface ClusterCandidate {
   readonly name: string;
   readonly labels: StringMap;
-  /** The logical cluster of the SyncTarget; that of the workload if left out. */
-  readonly home?: string | undefined;
+  /** The logical cluster of the SyncTarget; that of the workload if omitted. */
+  readonly computeWorkspace?: string | undefined;
   readonly taints?: readonly Taint[] | undefined;
-  readonly bounds?: ResourceLimits | undefined;
+  readonly resourceLimits?: ResourceLimits | undefined;
   readonly allocatable?: StringMap | undefined;
-  /** What it takes, as in `deployments.apps`: its own API is compatible with what is served here. Unknown if left out. */
+  /**
+   * The resources that the cluster syncs, such as `deployments.apps`: its own API is compatible
+   * with the served one. Unknown if omitted.
+   */
   readonly resources?: readonly string[] | undefined;
 }
 
 export function clusterCandidateOf({ metadata, spec, status }: SyncTarget): ClusterCandidate {
-  const { taints, bounds } = spec ?? {};
+  const { taints, resourceLimits: limits } = spec ?? {};
   const { allocatable, syncedResources: resources } = status ?? {};
   return {
     name: metadata.name,
-    // By its name, too: who selects clusters may mean this one.
+    // The name is a label, too, so that a selector can select a single cluster.
     labels: { ...metadata.labels, [clusterLabel]: metadata.name },
     ...(Array.isArray(taints) && taints.length > 0 ? { taints } : {}),
-    ...(isJsonObject(bounds as JsonValue | undefined) ? { bounds } : {}),
+    ...(isJsonObject(limits as JsonValue | undefined) ? { resourceLimits: limits } : {}),
     ...(isJsonObject(allocatable as JsonValue | undefined) ? { allocatable } : {}),
     ...(resources === undefined ? {} : { resources }),
   };

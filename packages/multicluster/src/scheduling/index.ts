@@ -1,7 +1,10 @@
-/** Scheduling: policy by Locations and Placements, and for every workload and cluster whether it may be there, how much of it, and why. */
+/**
+ * Scheduling: policy by Locations and Placements; for every workload and cluster the filter
+ * results, the most replicas, and the reasons.
+ */
 
 export type { ExistingWorkload } from "./affinity.ts";
-export { formatResourceAmounts, parseResourceAmounts, type ResourceAmounts } from "./amounts.ts";
+export { type ClusterCandidate, clusterCandidateOf } from "./candidate.ts";
 export {
   type ClusterSchedulingResult,
   type CurrentReplicas,
@@ -13,22 +16,15 @@ export {
   type ScoreFactor,
   type SharedReplicaLimit,
   type WorkloadPreferences,
-} from "./assess.ts";
-export { type ClusterCandidate, clusterCandidateOf } from "./candidate.ts";
+} from "./filter-and-score.ts";
 export {
-  type ObservedCopy,
-  ReservationCache,
-  type ReservationCacheOptions,
-  type WorkloadKey,
-} from "./ledger.ts";
-export {
-  type LocationInstance,
-  type LocationInWorkspace,
-  type LocationLimits,
-  type LocationMatcher,
-  locationLimitsOf,
-  locationMatcher,
-} from "./located.ts";
+  formatInFlight,
+  type InFlightByCluster,
+  type InFlightReplicas,
+  inFlightAnnotation,
+  inFlightReplicas,
+  readInFlight,
+} from "./in-flight.ts";
 export {
   type LocationUpdate,
   type NamespaceUpdate,
@@ -58,12 +54,23 @@ export {
   policyOf,
   type SelectedLocation,
 } from "./policy.ts";
+export { noUsage, type Usage } from "./replica-estimator.ts";
 export { formatReservation, readReservation } from "./reservation.ts";
+export {
+  type ObservedCopy,
+  ReservationCache,
+  type ReservationCacheOptions,
+  type WorkloadKey,
+} from "./reservation-cache.ts";
 export {
   ReservedResourcesController,
   type ReservedResourcesControllerOptions,
-} from "./reserved-controller.ts";
-export { noUsage, type Usage } from "./room.ts";
+} from "./reserved-resources-controller.ts";
+export {
+  formatResourceAmounts,
+  parseResourceAmounts,
+  type ResourceAmounts,
+} from "./resource-amounts.ts";
 export {
   observedCopyOf,
   Scheduler,
@@ -75,14 +82,6 @@ export {
 } from "./scheduler.ts";
 export { selectorOf } from "./selectors.ts";
 export {
-  formatInFlight,
-  type InFlightByCluster,
-  type InFlightReplicas,
-  inFlightAnnotation,
-  inFlightReplicas,
-  readInFlight,
-} from "./under-way.ts";
-export {
   requestsOf,
   reservationOf,
   type SchedulableWorkload,
@@ -91,3 +90,11 @@ export {
   type WorkloadShape,
 } from "./workload.ts";
 export { WorkspaceController, type WorkspaceControllerOptions } from "./workspace-controller.ts";
+export {
+  type LocationInstance,
+  type LocationInWorkspace,
+  type LocationLimits,
+  type LocationMatcher,
+  locationLimitsOf,
+  locationMatcher,
+} from "./workspace-locations.ts";

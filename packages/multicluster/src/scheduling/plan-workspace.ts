@@ -1,4 +1,4 @@
-/** What is said about the Locations, Placements and namespaces of one workspace. Pure. */
+/** The status updates for the Locations, Placements and namespaces of one workspace. Pure. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type Condition, type ConditionInput, isConditionTrue, setCondition } from "@kcp-ts/sdk";
 import {
@@ -13,42 +13,45 @@ import {
   type SyncTarget,
   targetConditions,
 } from "../api/index.ts";
-import { type LocationInWorkspace, locationMatcher } from "./located.ts";
 import type { NamespaceInfo } from "./policies.ts";
 import { choosesLocation, isAboutNamespace, selectsLocation } from "./policy.ts";
+import { type LocationInWorkspace, locationMatcher } from "./workspace-locations.ts";
 
 export interface WorkspaceState {
   /** The logical cluster. */
   readonly cluster: string;
   readonly targets: readonly SyncTarget[];
   readonly locations: readonly Location[];
-  /** Of workspaces whose clusters this one uses, by their names and paths. */
-  readonly offered?: ReadonlyMap<string, SharedLocations> | undefined;
+  /**
+   * The Locations of compute workspaces whose clusters this workspace uses, by their names and
+   * paths.
+   */
+  readonly sharedLocations?: ReadonlyMap<string, SharedLocations> | undefined;
   readonly placements: readonly Placement[];
   readonly namespaces: readonly NamespaceInfo[];
   readonly nowMs: number;
 }
 
 export interface SharedLocations {
-  /** The logical cluster that they are in. */
+  /** The logical cluster of the Locations. */
   readonly path: string;
   readonly locations: readonly Location[];
 }
 
 export interface WorkspacePlan {
-  /** The Location that every workspace with clusters has is missing. */
+  /** The default Location, which every workspace with clusters has, is missing. */
   readonly needsDefaultLocation: boolean;
   readonly locations: readonly LocationUpdate[];
   readonly placements: readonly PlacementUpdate[];
   readonly namespaces: readonly NamespaceUpdate[];
-  /** When time alone changes what is to be said. */
-  readonly wakeAtMs: number | undefined;
+  /** The time at which the plan changes without any other change. */
+  readonly requeueAtMs: number | undefined;
 }
 
 export interface LocationUpdate {
   readonly location: Location;
   readonly status: LocationStatus;
-  /** Its labels in one line. */
+  /** The labels, formatted in one line. */
   readonly labels: string;
 }
 
@@ -59,11 +62,11 @@ export interface PlacementUpdate {
 
 export interface NamespaceUpdate {
   readonly namespace: NamespaceInfo;
-  readonly isPlaced: boolean;
+  readonly isScheduled: boolean;
   readonly condition: Condition;
 }
 
-/** Only what differs from what is said already. */
+/** The plan contains only changes to the current status. */
 export function planWorkspace(state: WorkspaceState): WorkspacePlan {
   const locations = state.locations.map((location) => locationUpdate(location, state));
   const placements = state.placements.map((placement) => placementUpdate(placement, state));
@@ -76,11 +79,11 @@ export function planWorkspace(state: WorkspaceState): WorkspacePlan {
     namespaces: state.namespaces
       .filter(({ isDeleting }) => !isDeleting)
       .flatMap((namespace) => namespaceUpdate(namespace, placements, state)),
-    wakeAtMs: nextEviction(state),
+    requeueAtMs: nextEviction(state),
   };
 }
 
-/** Those of other workspaces, which this one uses, have a dot in their names. */
+/** The names of shared SyncTargets of compute workspaces contain a dot. */
 function isOwn({ name }: SyncTarget["metadata"]): boolean {
   return !name.includes(".");
 }
@@ -136,7 +139,7 @@ function placementUpdate(placement: Placement, state: WorkspaceState): Placement
   const { ready, scheduled } = placementConditions;
   const drafts: ConditionInput[] = [
     choice.problem === undefined
-      ? { type: ready, status: "True", reason: "LocationSelected", message: choice.words }
+      ? { type: ready, status: "True", reason: "LocationSelected", message: choice.message }
       : { type: ready, status: "False", ...choice.problem },
     scheduling(scheduled, choice, state),
   ];
@@ -154,41 +157,48 @@ function placementUpdate(placement: Placement, state: WorkspaceState): Placement
   return { placement, status: { phase, ...selected, conditions } };
 }
 
-/** Of this workspace, or of one whose clusters it uses. */
+/** The Locations of this workspace, or of a compute workspace whose clusters it uses. */
 function locationsIn(
   workspace: string,
-  { cluster, locations, offered }: WorkspaceState,
+  { cluster, locations, sharedLocations }: WorkspaceState,
 ): SharedLocations | undefined {
   if (workspace === "" || workspace === cluster) return { path: cluster, locations };
-  return offered?.get(workspace);
+  return sharedLocations?.get(workspace);
 }
 
 interface LocationSelection {
   readonly location?: Location;
   /** The logical cluster of the Location. */
   readonly path?: string;
-  readonly words: string;
+  readonly message: string;
   readonly problem?: { readonly reason: string; readonly message: string };
 }
 
-/** The one that it has, as long as it may; otherwise the one with most clusters that take something, and of these the first by name. */
+/**
+ * The current Location as long as it is valid; otherwise the one with the most available clusters,
+ * and of these the first by name.
+ */
 function choose(placement: Placement, state: WorkspaceState): LocationSelection {
   const { spec, status } = placement;
-  if (!choosesLocation(placement)) return { words: "it is about every cluster of the workspace" };
+  if (!choosesLocation(placement)) return { message: "it is about every cluster of the workspace" };
   const { locationWorkspace = "" } = spec;
   const there = locationsIn(locationWorkspace, state);
   if (there === undefined) {
     const message = `Locations of ${locationWorkspace} cannot be used from here: bind the APIExport that offers its clusters (kubectl kcp bind compute ${locationWorkspace})`;
-    return { words: "", problem: { reason: "LocationNotFound", message } };
+    return { message: "", problem: { reason: "LocationNotFound", message } };
   }
   const valid = there.locations.filter((location) => selectsLocation(placement, location));
   const known = status?.selectedLocation?.locationName;
   const kept = valid.find(({ metadata }) => metadata.name === known);
   const location = kept ?? [...valid].sort(byAvailability(there.path, state))[0];
   if (location !== undefined)
-    return { location, path: there.path, words: `Location ${location.metadata.name} is selected` };
+    return {
+      location,
+      path: there.path,
+      message: `Location ${location.metadata.name} is selected`,
+    };
   const message = "No valid location is found";
-  return { words: "", problem: { reason: "LocationNoMatch", message } };
+  return { message: "", problem: { reason: "LocationNoMatch", message } };
 }
 
 function byAvailability(
@@ -207,7 +217,7 @@ function locationReferenceOf(
   location: Location,
   { cluster }: WorkspaceState,
 ): LocationInWorkspace {
-  return path === cluster ? { location } : { location, home: path };
+  return path === cluster ? { location } : { location, computeWorkspace: path };
 }
 
 function scheduling(
@@ -245,7 +255,7 @@ function namespaceUpdate(
 ): readonly NamespaceUpdate[] {
   const { labels, isAnnotated, scheduled } = namespace;
   const about = placements.filter(({ placement }) => isAboutNamespace(placement, labels));
-  // One that no Placement is or was about is left alone.
+  // A namespace that no Placement selects or has selected stays unchanged.
   if (about.length === 0 && !isAnnotated && scheduled === undefined) return [];
   const valid = about.filter(({ status }) => status.phase !== "Pending");
   const isPlaced = valid.length > 0;
@@ -257,7 +267,7 @@ function namespaceUpdate(
   if (condition === undefined) return [];
   return condition === scheduled && isPlaced === isAnnotated
     ? []
-    : [{ namespace, isPlaced, condition }];
+    : [{ namespace, isScheduled: isPlaced, condition }];
 }
 
 function namespaceCondition(isPlaced: boolean, isScheduled: boolean): ConditionInput {

@@ -1,4 +1,4 @@
-/** The policy for a workload from what is watched: Placements, Locations, and the labels of namespaces. */
+/** The policy of a workload from the watched Placements, Locations, and namespace labels. */
 import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
   type Clusters,
@@ -19,7 +19,6 @@ import {
   placementAnnotation,
   placements,
 } from "../api/index.ts";
-import { type LocationInWorkspace, type LocationLimits, locationLimitsOf } from "./located.ts";
 import {
   applicablePlacements,
   defaultPolicy,
@@ -28,15 +27,20 @@ import {
   policyOf,
   selectsLocation,
 } from "./policy.ts";
+import {
+  type LocationInWorkspace,
+  type LocationLimits,
+  locationLimitsOf,
+} from "./workspace-locations.ts";
 
-/** What of a namespace matters here. */
+/** The properties of a namespace that scheduling needs. */
 export interface NamespaceInfo {
   readonly name: string;
   readonly labels: StringMap;
-  /** That it is assigned by Placements. */
+  /** Placements assign the namespace. */
   readonly isAnnotated: boolean;
   readonly isDeleting: boolean;
-  /** Its condition NamespaceScheduled. */
+  /** The condition NamespaceScheduled. */
   readonly scheduled: Condition | undefined;
 }
 
@@ -65,18 +69,21 @@ export function namespaceInfoOf({ metadata, status }: Namespace): NamespaceInfo 
 export interface PolicyStores {
   readonly placements: ObjectStore<Placement>;
   readonly locations: ObjectStore<Location>;
-  /** Without ordinary ones of workspaces that had no Placement when they last changed. */
+  /**
+   * The namespaces; those with default labels only are omitted in workspaces that had no Placement
+   * when they last changed.
+   */
   readonly namespaces: ObjectStore<NamespaceInfo>;
 }
 
-/** What every namespace has, whoever made it. */
+/** The labels that every namespace has. */
 function ordinaryLabels(name: string): StringMap {
   return { [nameLabel]: name };
 }
 
 const nameLabel = "kubernetes.io/metadata.name";
 
-/** Nothing but its name is to be known of it. */
+/** Whether the namespace has only default labels, and no other relevant property. */
 export function hasOnlyDefaultLabels(namespace: Namespace): boolean {
   const { name, labels, isAnnotated, isDeleting, scheduled } = namespaceInfoOf(namespace);
   return (
@@ -88,7 +95,7 @@ export function hasOnlyDefaultLabels(namespace: Namespace): boolean {
   );
 }
 
-/** Under "": all of a logical cluster, without walking those of all others. */
+/** Index under "": lists all objects of a logical cluster without visiting the others. */
 export const byLogicalCluster = { "of-cluster": { values: () => [""] } };
 
 export function allInLogicalCluster<Cached>(
@@ -99,14 +106,16 @@ export function allInLogicalCluster<Cached>(
 }
 
 /**
- * All who watch namespaces through the same clusters have to do it by this. Of those that are like all others nothing is kept: most workspaces have no Placement,
- * and there may be very many of them. Where there is one, they are told of, so that who has to know all of them can list them.
+ * The informer options of namespaces, which all watchers of the shared clusters must use.
+ * Namespaces with default labels only are not cached: most workspaces have no Placement, and there
+ * may be very many of them. In a workspace with a Placement they are cached, so that all of them
+ * can be listed.
  */
 export function namespaceInformer(clusters: Clusters) {
   const { store } = clusters.source<Placement>(placements, { indexers: byLogicalCluster });
   return {
     transform: namespaceInfoOf,
-    keep: (namespace: Namespace) => {
+    filter: (namespace: Namespace) => {
       if (!hasOnlyDefaultLabels(namespace)) return true;
       const cluster = clusterOf(namespace);
       return cluster === undefined || allInLogicalCluster(store, cluster).length > 0;
@@ -124,23 +133,26 @@ export function policyStores(clusters: Clusters): PolicyStores {
   };
 }
 
-/** Where Placements, Locations and namespaces are known from. */
+/** The source of Placements, Locations and namespaces. */
 export interface PolicyLister {
   placementsIn(cluster: ClusterName): readonly Placement[];
   placement(cluster: ClusterName, name: string): Placement | undefined;
   locationsIn(cluster: ClusterName): readonly Location[];
-  /** Workspaces whose clusters this one uses, by their names and paths; none if left out. */
-  homesOf?(cluster: ClusterName): ReadonlyMap<string, ClusterName>;
-  /** Undefined for a namespace that is not known. */
+  /**
+   * The compute workspaces whose clusters a workspace uses, by their names and paths; none if
+   * omitted.
+   */
+  computeWorkspacesOf?(cluster: ClusterName): ReadonlyMap<string, ClusterName>;
+  /** The labels of a namespace; undefined for an unknown namespace. */
   namespaceLabels(cluster: ClusterName, namespace: string): StringMap | undefined;
 }
 
 export function informerPolicyLister(
   stores: PolicyStores,
-  users?: Required<Pick<PolicyLister, "homesOf">>,
+  users?: Required<Pick<PolicyLister, "computeWorkspacesOf">>,
 ): PolicyLister {
   return {
-    homesOf: (cluster) => users?.homesOf(cluster) ?? noHomes,
+    computeWorkspacesOf: (cluster) => users?.computeWorkspacesOf(cluster) ?? noHomes,
     placementsIn: (cluster) => allInLogicalCluster(stores.placements, cluster),
     placement: (cluster, name) => stores.placements.get({ cluster, namespace: "", name }),
     locationsIn: (cluster) => allInLogicalCluster(stores.locations, cluster),
@@ -184,26 +196,31 @@ export class Policies {
     return this.#facts.placement(rootCluster, globalPlacement.name);
   }
 
-  /** What the workspace may use of clusters at most, whatever chooses them. */
-  allowancesFor(cluster: ClusterName): readonly LocationLimits[] {
+  /** The workspace's limits on clusters, however the clusters are selected. */
+  locationLimitsFor(cluster: ClusterName): readonly LocationLimits[] {
     return locationLimitsOf(this.#seenFrom(cluster));
   }
 
-  /** Locations of the workspace itself, and of those whose clusters it uses. */
+  /**
+   * The Locations of the workspace itself, and of the compute workspaces whose clusters it uses.
+   */
   #seenFrom(cluster: ClusterName): readonly LocationInWorkspace[] {
     const found = this.#facts
       .locationsIn(cluster)
       .map((location): LocationInWorkspace => ({ location }));
-    for (const home of new Set(this.#homesOf(cluster).values())) found.push(...this.#at(home));
+    for (const computeWorkspace of new Set(this.#homesOf(cluster).values()))
+      found.push(...this.#at(computeWorkspace));
     return found;
   }
 
-  #at(home: ClusterName): readonly LocationInWorkspace[] {
-    return this.#facts.locationsIn(home).map((location) => ({ location, home }));
+  #at(computeWorkspace: ClusterName): readonly LocationInWorkspace[] {
+    return this.#facts
+      .locationsIn(computeWorkspace)
+      .map((location) => ({ location, computeWorkspace }));
   }
 
   #homesOf(cluster: ClusterName): ReadonlyMap<string, ClusterName> {
-    return this.#facts.homesOf?.(cluster) ?? noHomes;
+    return this.#facts.computeWorkspacesOf?.(cluster) ?? noHomes;
   }
 
   #locationsOf(
@@ -215,33 +232,34 @@ export class Policies {
     const { selectedLocation } = placement.status ?? {};
     if (selectedLocation === undefined) return [];
     const { path, locationName } = selectedLocation;
-    const home = parseClusterName(path);
-    if (home === undefined) return [];
+    const computeWorkspace = parseClusterName(path);
+    if (computeWorkspace === undefined) return [];
     const located = (location: Location): LocationInWorkspace =>
-      home === cluster ? { location } : { location, home };
+      computeWorkspace === cluster ? { location } : { location, computeWorkspace };
     return this.#facts
-      .locationsIn(home)
+      .locationsIn(computeWorkspace)
       .filter(({ metadata }) => metadata.name === locationName)
       .map(located);
   }
 
   /**
-   * The Placement of all has no status for each workspace: whatever it selects there is meant. Where it names a workspace, it says nothing to those who do
-   * not use its clusters: they could not follow it.
+   * The Locations that the global Placement selects. It has no status for each workspace, so every
+   * selected Location applies. A global Placement that names a compute workspace does not apply to
+   * workspaces that do not use its clusters.
    */
   #selectedByAll(
     cluster: ClusterName,
     placement: Placement,
   ): readonly LocationInWorkspace[] | undefined {
     const { locationWorkspace = "" } = placement.spec;
-    const home = this.#homesOf(cluster).get(locationWorkspace);
+    const computeWorkspace = this.#homesOf(cluster).get(locationWorkspace);
     const isNamed = locationWorkspace !== "" && locationWorkspace !== cluster;
-    if (isNamed && home === undefined) return undefined;
+    if (isNamed && computeWorkspace === undefined) return undefined;
     const all =
-      home !== undefined
-        ? this.#at(home)
+      computeWorkspace !== undefined
+        ? this.#at(computeWorkspace)
         : this.#seenFrom(cluster).filter(
-            (one) => locationWorkspace === "" || one.home === undefined,
+            (one) => locationWorkspace === "" || one.computeWorkspace === undefined,
           );
     return all.filter(({ location }) => selectsLocation(placement, location));
   }

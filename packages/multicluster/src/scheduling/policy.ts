@@ -1,17 +1,26 @@
 /**
- * The policy for one workload, merged over the levels at which Placements speak. The most specific one that says something about a matter decides it:
+ * The policy for one workload, merged over the levels of Placements. Each rule comes from the most
+ * specific level that has it:
  *
- *     annotations of the object  >  Placement that selects its namespace  >  Placement of the workspace  >  `default` in root  >  all clusters, evenly
+ *     annotations of the object
+ *     > Placement that selects its namespace
+ *     > Placement of the workspace
+ *     > Placement `default` in root
+ *     > all clusters, evenly
  *
- * Of several at one level, one with a workloadSelector comes first, then the older one.
+ * Of several Placements at one level, one with a workloadSelector comes first, then the older one.
  */
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import type { StringMap } from "@kcp-ts/sdk";
 import type { Location, Placement, PlacementSpec } from "../api/index.ts";
-import { type LocationInWorkspace, type LocationMatcher, locationMatcher } from "./located.ts";
 import { selectorOf } from "./selectors.ts";
+import {
+  type LocationInWorkspace,
+  type LocationMatcher,
+  locationMatcher,
+} from "./workspace-locations.ts";
 
-/** What Placements say about anything but where. */
+/** The rules of Placements besides the selection of Locations. */
 export type PlacementRules = Pick<
   PlacementSpec,
   | "weights"
@@ -25,18 +34,18 @@ export type PlacementRules = Pick<
 >;
 
 export interface Policy extends PlacementRules {
-  /** Undefined: every cluster of the workspace. */
-  readonly choice?: SelectedLocation | undefined;
-  /** Who has a say, the most specific first, for people. */
+  /** The selected Location; undefined for every cluster of the workspace. */
+  readonly selectedLocation?: SelectedLocation | undefined;
+  /** The sources of the rules for messages, the most specific first. */
   readonly sources: readonly string[];
 }
 
-/** The Location that a Placement has. */
+/** The Location that a Placement has selected. */
 export interface SelectedLocation {
   readonly placement: string;
-  /** Undefined while it has none. */
+  /** Undefined while the Placement has no Location. */
   readonly location: string | undefined;
-  /** Which clusters are in it. */
+  /** Whether a cluster is in the Location. */
   readonly includes: LocationMatcher;
 }
 
@@ -45,7 +54,10 @@ export type PolicyLevel = "namespace" | "workspace" | "global";
 export interface ApplicablePlacement {
   readonly level: PolicyLevel;
   readonly placement: Placement;
-  /** Those that it has: one, or for the Placement of all, whatever of the workspace it selects. Undefined: it does not say where. */
+  /**
+   * The selected Locations: one, or for the global Placement every Location of the workspace that
+   * it selects. Undefined when the Placement does not select Locations.
+   */
   readonly locations: readonly LocationInWorkspace[] | undefined;
 }
 
@@ -56,7 +68,10 @@ export interface PolicySubject {
   readonly workloadLabels: StringMap;
 }
 
-/** Which of the Placements of a workspace, and of the one for all, are about the workload; in the order of the levels. */
+/**
+ * The Placements of a workspace and the global one that apply to the workload, in the order of the
+ * levels.
+ */
 export function applicablePlacements(
   subject: PolicySubject,
   own: readonly Placement[],
@@ -96,7 +111,7 @@ export function policyOf(statements: readonly ApplicablePlacement[]): Policy {
     ...first("rollout"),
     ...first("failover"),
     ...first("overrides"),
-    choice: choiceOf(statements),
+    selectedLocation: choiceOf(statements),
     sources: statements.map(
       ({ placement, level }) => `Placement ${placement.metadata.name} (${levelWords[level]})`,
     ),
@@ -135,14 +150,14 @@ export function choosesLocation({ spec }: Placement): boolean {
   return spec.locationSelectors !== undefined || (spec.locationWorkspace ?? "") !== "";
 }
 
-/** Undefined for one that is about no namespace. */
+/** The level of a Placement; undefined for a Placement without a namespaceSelector. */
 export function levelOf({ spec }: Placement): Exclude<PolicyLevel, "global"> | undefined {
   const { namespaceSelector } = spec;
   if (namespaceSelector === undefined) return undefined;
   return isEmpty(namespaceSelector) ? "workspace" : "namespace";
 }
 
-/** Whether it is about workloads of a namespace with such labels. */
+/** Whether the Placement applies to workloads of a namespace with these labels. */
 export function isAboutNamespace({ spec }: Placement, namespaceLabels: StringMap): boolean {
   const { namespaceSelector } = spec;
   return namespaceSelector !== undefined && selectorOf(namespaceSelector).matches(namespaceLabels);

@@ -1,7 +1,11 @@
-/** Reservations as parts carry them: `cpu=2,memory=4Gi,pods=4,workloads=1`. */
+/** The reservations on per-cluster objects: `cpu=2,memory=4Gi,pods=4,workloads=1`. */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import { reservedAnnotation } from "../api/index.ts";
-import { formatResourceAmounts, parseResourceAmounts, type ResourceAmounts } from "./amounts.ts";
+import {
+  formatResourceAmounts,
+  parseResourceAmounts,
+  type ResourceAmounts,
+} from "./resource-amounts.ts";
 
 const texts = new WeakMap<ResourceAmounts, string>();
 
@@ -16,7 +20,7 @@ export function formatReservation(amounts: ResourceAmounts): string {
   return text;
 }
 
-/** What cannot be read reserves nothing. */
+/** The reservation; an invalid annotation reserves nothing. */
 export function readReservation(annotations: StringMap | undefined): ResourceAmounts {
   return readReservationText(stringMember(annotations, reservedAnnotation) ?? "");
 }
@@ -31,7 +35,7 @@ export function readReservationText(text: string): ResourceAmounts {
   return amounts;
 }
 
-/** Many parts say the same. */
+/** Cache of parsed annotations: many copies have the same value. */
 const readings = new Map<string, ResourceAmounts>();
 const readingsMax = 4096;
 

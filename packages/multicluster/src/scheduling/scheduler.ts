@@ -1,6 +1,6 @@
 /**
- * What decisions need to know beyond the workload and its clusters: the policy, what others have reserved, and where they are. One for all coordinators,
- * because they give away the same room.
+ * The scheduling state that all coordinators share: the policies, the reservations, and the
+ * clusters of other workloads. Shared, because all coordinators reserve the same capacity.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -22,15 +22,8 @@ import {
   unreachableSinceAnnotation,
 } from "../api/index.ts";
 import type { ExistingWorkload } from "./affinity.ts";
-import type { ResourceAmounts } from "./amounts.ts";
-import { affinityTargetsOf } from "./leaders.ts";
-import {
-  type ObservedCopy,
-  ReservationCache,
-  type ReservationCacheOptions,
-  type WorkloadKey,
-} from "./ledger.ts";
-import type { LocationLimits } from "./located.ts";
+import { affinityTargetsOf } from "./affinity-targets.ts";
+import type { InFlightByCluster } from "./in-flight.ts";
 import {
   byLogicalCluster,
   informerPolicyLister,
@@ -42,30 +35,37 @@ import {
   policyStores,
 } from "./policies.ts";
 import type { Policy } from "./policy.ts";
+import type { Usage } from "./replica-estimator.ts";
 import { readReservation } from "./reservation.ts";
-import type { Usage } from "./room.ts";
-import type { InFlightByCluster } from "./under-way.ts";
+import {
+  type ObservedCopy,
+  ReservationCache,
+  type ReservationCacheOptions,
+  type WorkloadKey,
+} from "./reservation-cache.ts";
+import type { ResourceAmounts } from "./resource-amounts.ts";
+import type { LocationLimits } from "./workspace-locations.ts";
 
-export interface SchedulerOptions extends Pick<ReservationCacheOptions, "placeOf"> {
-  /** Whole objects of all logical clusters; run by the caller. */
+export interface SchedulerOptions extends Pick<ReservationCacheOptions, "clusterKeyOf"> {
+  /** Full objects of all logical clusters; the caller runs the watches. */
   readonly clusters: Clusters;
-  /** Who uses whose clusters; everybody their own if left out. */
-  readonly users?: ComputeConsumers | undefined;
+  /** The tenants of compute workspaces; each workspace uses only its own clusters if omitted. */
+  readonly consumers?: ComputeConsumers | undefined;
 }
 
 export interface ComputeConsumers {
-  /** Workspaces whose clusters this one uses, by names and paths. */
-  homesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName>;
-  /** Workspaces that use the clusters of this one. */
-  tenantsOf(home: ClusterName): readonly ClusterName[];
+  /** The compute workspaces whose clusters a workspace uses, by names and paths. */
+  computeWorkspacesOf(tenant: ClusterName): ReadonlyMap<string, ClusterName>;
+  /** The workspaces that use the clusters of a compute workspace. */
+  tenantsOf(computeWorkspace: ClusterName): readonly ClusterName[];
 }
 
-/** Whose decisions may be others now. */
+/** A change that may affect the decisions about some workloads. */
 export type SchedulingNotification =
   | { readonly kind: "policy"; readonly cluster: ClusterName | "all"; readonly namespace?: string }
-  /** Those who wait for room may have it. */
+  /** Capacity was released: workloads that wait for it are requeued. */
   | { readonly kind: "room" }
-  /** Those who look where others are. */
+  /** Workloads with affinity or anti-affinity in the namespace are requeued. */
   | { readonly kind: "neighbours"; readonly cluster: ClusterName; readonly namespace: string };
 
 export interface SchedulingSubject extends Omit<WorkloadKey, "cluster"> {
@@ -75,58 +75,62 @@ export interface SchedulingSubject extends Omit<WorkloadKey, "cluster"> {
 
 export interface SchedulingSnapshot {
   readonly policy: Policy;
-  readonly allowances: readonly LocationLimits[];
+  readonly locationLimits: readonly LocationLimits[];
   readonly usage: Usage;
-  readonly neighbours: readonly ExistingWorkload[];
+  readonly existingWorkloads: readonly ExistingWorkload[];
 }
 
 export function snapshotFrom(
   policies: Policies,
-  ledger: ReservationCache,
+  reservations: ReservationCache,
   subject: SchedulingSubject,
 ): SchedulingSnapshot {
   const policy = policies.policyFor(subject);
-  const usedByOthers = ledger.usedByOthers(subject);
+  const usedByOthers = reservations.usedByOthers(subject);
   const usage: Usage = {
-    inCluster: ({ name, home }) => usedByOthers(name, home),
-    byWorkspace: (targets) => ledger.usedInWorkspace(subject, targets),
+    inCluster: ({ name, computeWorkspace }) => usedByOthers(name, computeWorkspace),
+    byWorkspace: (targets) => reservations.usedInWorkspace(subject, targets),
   };
-  const allowances = policies.allowancesFor(subject.cluster);
-  const neighbours = hasAffinity(policy)
-    ? existingWorkloadsOf(policies, ledger, subject, policy)
+  const locationLimits = policies.locationLimitsFor(subject.cluster);
+  const existingWorkloads = hasAffinity(policy)
+    ? existingWorkloadsOf(policies, reservations, subject, policy)
     : [];
-  return { policy, allowances, usage, neighbours };
+  return { policy, locationLimits, usage, existingWorkloads };
 }
 
-/** Who looks nobody in the face goes first: others leave for it, and it for nobody. Then it is the name, which all know alike. */
+/**
+ * The other workloads of the namespace, with their precedence: a workload without required
+ * anti-affinity precedes one with it, and stays. Otherwise the name decides, which is the same for
+ * both.
+ */
 function existingWorkloadsOf(
   policies: Policies,
-  ledger: ReservationCache,
+  reservations: ReservationCache,
   { cluster, namespace, ...self }: SchedulingSubject,
   policy: Policy,
 ): readonly ExistingWorkload[] {
   const rank = (one: Pick<SchedulingSubject, "name" | "resource">, { antiAffinity = [] }: Policy) =>
     `${antiAffinity.some(({ required }) => required === true)} ${one.name} ${one.resource}`;
   const own = rank(self, policy);
-  const others = ledger.neighbours({ cluster, namespace, ...self }).map((one) => {
+  const others = reservations.existingWorkloads({ cluster, namespace, ...self }).map((one) => {
     const itsPolicy = policies.policyFor({ cluster, namespace, labels: one.labels });
-    return { ...one, policy: itsPolicy, goesFirst: rank(one, itsPolicy) < own };
+    return { ...one, policy: itsPolicy, hasPrecedence: rank(one, itsPolicy) < own };
   });
-  const leaders = affinityTargetsOf({ ...self, policy }, others);
+  const affinityTargets = affinityTargetsOf({ ...self, policy }, others);
   return others.map((one) => ({
     ...one,
-    get leads() {
-      return leaders(one);
+    get isAffinityTarget() {
+      return affinityTargets(one);
     },
   }));
 }
 
-/** Whether it looks where others are. */
+/** Whether the policy has affinity or anti-affinity terms. */
 function hasAffinity({ affinity = [], antiAffinity = [] }: Partial<Policy> = {}): boolean {
   return affinity.length + antiAffinity.length > 0;
 }
 
-/** What a part says for the ledger; undefined for what is none. */
+/** The reservation of a per-cluster object; undefined for other objects. */
 export function observedCopyOf(
   { metadata }: KubernetesObject,
   { cluster, namespace, name }: ObjectKey,
@@ -134,28 +138,38 @@ export function observedCopyOf(
 ): ObservedCopy | undefined {
   const { labels = {}, annotations } = metadata;
   const target = assignedCluster(labels);
-  const whole = workloadKeyOf(labels);
-  if (target === undefined || whole === undefined) return undefined;
+  const workload = workloadKeyOf(labels);
+  if (target === undefined || workload === undefined) return undefined;
   const key = `${resource} ${formatKey({ cluster, namespace, name })}`;
   const amounts = readReservation(annotations);
-  const isLost =
+  const isUnreachable =
     stringMember(annotations, unreachableSinceAnnotation) === undefined ? undefined : true;
-  return { key, cluster, namespace, resource, name: whole, target, labels, amounts, isLost };
+  return {
+    key,
+    cluster,
+    namespace,
+    resource,
+    name: workload,
+    target,
+    labels,
+    amounts,
+    isUnreachable,
+  };
 }
 
 export class Scheduler {
   readonly policies: Policies;
-  readonly ledger: ReservationCache;
+  readonly reservations: ReservationCache;
   readonly #clusters: Clusters;
-  readonly #users: ComputeConsumers | undefined;
-  readonly #listeners = new Set<(news: SchedulingNotification) => void>();
+  readonly #consumers: ComputeConsumers | undefined;
+  readonly #listeners = new Set<(schedulingNotification: SchedulingNotification) => void>();
   readonly #reservedListeners = new Set<(place: string) => void>();
 
-  constructor({ clusters, users, ...options }: SchedulerOptions) {
+  constructor({ clusters, consumers, ...options }: SchedulerOptions) {
     this.#clusters = clusters;
-    this.#users = users;
-    this.policies = new Policies(informerPolicyLister(policyStores(clusters), users));
-    this.ledger = new ReservationCache({
+    this.#consumers = consumers;
+    this.policies = new Policies(informerPolicyLister(policyStores(clusters), consumers));
+    this.reservations = new ReservationCache({
       ...options,
       onFreed: () => this.#tell({ kind: "room" }),
       onChanged: (place) => {
@@ -169,44 +183,44 @@ export class Scheduler {
     this.#watchPolicies();
   }
 
-  /** Resolves when policies are known; undefined when they are. */
+  /** Resolves when the policies are known; undefined when they are already. */
   ready(cluster: ClusterName): Promise<void> | undefined {
     return this.#clusters.ready(cluster);
   }
 
-  factsFor(subject: SchedulingSubject): SchedulingSnapshot {
-    return snapshotFrom(this.policies, this.ledger, subject);
+  snapshotFor(subject: SchedulingSubject): SchedulingSnapshot {
+    return snapshotFrom(this.policies, this.reservations, subject);
   }
 
-  /** What was decided, until it can be seen. */
-  hold(subject: SchedulingSubject, held: ReadonlyMap<string, ResourceAmounts>): void {
-    this.ledger.hold(subject, held, subject.labels);
+  /** Reserves a decision until watches deliver it. */
+  reserve(subject: SchedulingSubject, held: ReadonlyMap<string, ResourceAmounts>): void {
+    this.reservations.reserve(subject, held, subject.labels);
   }
 
-  /** What a whole says has left one cluster and is not in the next one yet. */
-  seeUnderWay(subject: SchedulingSubject, all: InFlightByCluster): void {
-    this.ledger.seeUnderWay(subject, all, subject.labels);
+  /** Records the in-flight replicas of a workload. */
+  observeInFlight(subject: SchedulingSubject, all: InFlightByCluster): void {
+    this.reservations.observeInFlight(subject, all, subject.labels);
   }
 
-  /** Parts of one kind, by their metadata. */
+  /** Observes the per-cluster objects of one kind, by their metadata. */
   follow(source: ObjectSource<KubernetesObject>, resource: string): void {
-    const see = (part: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
-      const seen = observedCopyOf(part, key, resource);
-      if (seen === undefined) this.ledger.unsee(`${resource} ${formatKey(key)}`);
-      else this.ledger.see(seen);
+    const see = (copy: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
+      const observed = observedCopyOf(copy, key, resource);
+      if (observed === undefined) this.reservations.forgetCopy(`${resource} ${formatKey(key)}`);
+      else this.reservations.observe(observed);
     };
     source.addHandler({
       added: see,
       updated: see,
-      deleted: (_, { key }) => this.ledger.unsee(`${resource} ${formatKey(key)}`),
+      deleted: (_, { key }) => this.reservations.forgetCopy(`${resource} ${formatKey(key)}`),
     });
   }
 
-  subscribe(listener: (news: SchedulingNotification) => void): void {
+  subscribe(listener: (schedulingNotification: SchedulingNotification) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Hears of every physical cluster of which more or less is reserved. */
+  /** Calls the listener with the key of every physical cluster whose reservations change. */
   subscribeReserved(listener: (place: string) => void): void {
     this.#reservedListeners.add(listener);
   }
@@ -218,14 +232,14 @@ export class Scheduler {
     );
   }
 
-  /** Whether any policy there looks where others are. */
+  /** Whether any policy of the logical cluster has affinity or anti-affinity terms. */
   #isSocial(cluster: ClusterName): boolean {
     const all = [...this.policies.placementsOf(cluster), this.policies.globalPlacement()];
     return all.some((one) => hasAffinity(one?.spec));
   }
 
-  #tell(news: SchedulingNotification): void {
-    for (const listener of this.#listeners) listener(news);
+  #tell(schedulingNotification: SchedulingNotification): void {
+    for (const listener of this.#listeners) listener(schedulingNotification);
   }
 
   #watchPolicies(): void {
@@ -238,9 +252,13 @@ export class Scheduler {
       deleted: (_, { key }) => tell(key),
       updated: (_, { key }) => tell(key),
     });
-    // Who uses its clusters is bound by what it says, and may be placed by it.
-    const toUsers = ({ cluster: home }: ObjectKey) => {
-      for (const cluster of [home, ...(this.#users?.tenantsOf(home) ?? [])])
+    // A Location limits the tenants of its compute workspace, and Placements of tenants may select
+    // it.
+    const toUsers = ({ cluster: computeWorkspace }: ObjectKey) => {
+      for (const cluster of [
+        computeWorkspace,
+        ...(this.#consumers?.tenantsOf(computeWorkspace) ?? []),
+      ])
         this.#tell({ kind: "policy", cluster });
     };
     this.#clusters.source(locations, { indexers: byLogicalCluster }).addHandler({
@@ -259,7 +277,8 @@ export class Scheduler {
     this.#clusters
       .source<Namespace, NamespaceInfo>(namespaces, namespaceInformer(this.#clusters))
       .addHandler({
-        // One that has got its first label, or lost its last: ordinary ones are not there.
+        // A namespace that gets its first label or loses its last: namespaces with default labels
+        // are not cached.
         added: labelled,
         deleted: labelled,
         updated: (now, { key, previous }) => {

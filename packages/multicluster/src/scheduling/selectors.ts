@@ -1,4 +1,4 @@
-/** Label selectors of stored objects, read once each. */
+/** Label selectors of stored objects, each parsed once. */
 import {
   type LabelSelector,
   type LabelSelectorObject,
@@ -7,7 +7,7 @@ import {
 
 const selectors = new WeakMap<LabelSelectorObject, LabelSelector>();
 
-/** Those of stored objects can be read: their schema sees to it. */
+/** The schema of stored objects guarantees that their selectors are valid. */
 export function selectorOf(object: LabelSelectorObject): LabelSelector {
   let selector = selectors.get(object);
   if (selector === undefined) {

@@ -1,4 +1,7 @@
-/** Goal: of namespaces that are like all others the scheduler keeps nothing, and answers for them as if it did. */
+/**
+ * Goal: the scheduler caches no namespaces with default labels only, and evaluates them as if it
+ * did.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -16,7 +19,7 @@ const idle = "idle" as ClusterName;
 const placed = "placed" as ClusterName;
 const nameLabel = "kubernetes.io/metadata.name";
 
-/** Clusters of which one has a Placement. */
+/** Logical clusters, one of which has a Placement. */
 const clusters = {
   source: () => ({
     store: {
@@ -42,13 +45,13 @@ function namespaceIn(
 }
 
 describe("namespaces that the scheduler watches", () => {
-  const { keep } = namespaceInformer(clusters);
+  const { filter } = namespaceInformer(clusters);
 
-  it("are not kept where no Placement is and nothing is said of them", () => {
-    assert.equal(keep(namespaceIn(idle)), false);
+  it("a namespace with default labels is not cached in a workspace without a Placement", () => {
+    assert.equal(filter(namespaceIn(idle)), false);
   });
 
-  it("are kept when they have something of their own", () => {
+  it("a namespace with other labels is cached", () => {
     const own = [
       namespaceIn(idle, { labels: { team: "a" } }),
       namespaceIn(idle, { labels: { [nameLabel]: "another" } }),
@@ -56,14 +59,14 @@ describe("namespaces that the scheduler watches", () => {
       namespaceIn(idle, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
       namespaceIn(idle, {}, [{ type: "NamespaceScheduled", status: "True" }]),
     ];
-    for (const namespace of own) assert.ok(keep(namespace), JSON.stringify(namespace));
+    for (const namespace of own) assert.ok(filter(namespace), JSON.stringify(namespace));
   });
 
-  it("are kept, all of them, where a Placement is", () => {
-    assert.ok(keep(namespaceIn(placed)));
+  it("every namespace is cached in a workspace with a Placement", () => {
+    assert.ok(filter(namespaceIn(placed)));
   });
 
-  it("have the labels that they have, kept or not", () => {
+  it("a namespace has its labels, cached or not", () => {
     const labelled = namespaceInfoOf(namespaceIn(idle, { labels: { team: "a" } }));
     const stores = {
       namespaces: {

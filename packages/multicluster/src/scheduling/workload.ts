@@ -1,4 +1,7 @@
-/** What of a workload decides where it may go. Any kind with a Pod template is one; clusters define kinds for themselves, so nothing is taken for granted. */
+/**
+ * The properties of a workload that decide which clusters are feasible. Any kind with a Pod
+ * template is a workload; clusters define kinds themselves, so every field is validated.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
 import { podsResource, type Toleration, workloadsResource } from "../api/index.ts";
@@ -9,17 +12,17 @@ import {
   noResources,
   parseResourceAmounts,
   type ResourceAmounts,
-} from "./amounts.ts";
+} from "./resource-amounts.ts";
 
 export interface SchedulableWorkload {
   readonly namespace: string;
   readonly name: string;
-  /** As in `deployments.apps`. */
+  /** The resource, such as `deployments.apps`. */
   readonly resource: string;
   readonly labels: StringMap;
-  /** What each replica asks for; a Pod is one of `pods`. */
+  /** The requests of each replica; a Pod requests 1 of `pods`. */
   readonly requests: ResourceAmounts;
-  /** Those of the Pod template: who tolerates a taint of nodes tolerates it of clusters. */
+  /** The tolerations of the Pod template: they apply to taints of nodes and of clusters. */
   readonly tolerations: readonly Toleration[];
 }
 
@@ -50,13 +53,13 @@ export interface WorkloadObject {
 
 export interface WorkloadShape {
   readonly resource: string;
-  /** The Pod template where it is not `.spec.template`; undefined in JSON for none. */
+  /** The Pod template where it is not `.spec.template`; undefined for none. */
   readonly template?: JsonObject | undefined;
 }
 
-/** What a part with so many replicas takes away from what others may ask for. */
+/** The reservation of a copy with this many replicas. */
 export function reservationOf(requests: ResourceAmounts, replicas: number): ResourceAmounts {
-  // What makes no Pods takes nothing.
+  // A workload without Pods reserves nothing.
   if (requests.size === 0) return requests;
   return recall(reservations, requests, replicas, () => {
     const reserved = new Map(multipliedBy(requests, replicas));
@@ -64,7 +67,7 @@ export function reservationOf(requests: ResourceAmounts, replicas: number): Reso
   });
 }
 
-/** Of the same requests, parts with the same share take the same. */
+/** Cache: copies with the same requests and replicas have the same reservation. */
 const reservations = new WeakMap<ResourceAmounts, Map<number, ResourceAmounts>>();
 
 function recall<Value>(
@@ -83,7 +86,10 @@ function recall<Value>(
   return value;
 }
 
-/** As a scheduler of Pods counts: containers add up, what runs before them only counts where it is more. */
+/**
+ * The requests of a Pod as kube-scheduler computes them: containers add up, and an init container
+ * counts only where it requests more.
+ */
 export function requestsOf(pod: JsonObject | undefined): ResourceAmounts {
   if (pod === undefined) return noResources;
   if (!isJsonObject(pod)) return sumRequests(pod);
@@ -95,7 +101,7 @@ export function requestsOf(pod: JsonObject | undefined): ResourceAmounts {
   return requests;
 }
 
-/** A whole is asked about for each of its parts. */
+/** Cache: the same workload is evaluated for each of its copies. */
 const known = new WeakMap<JsonObject, ResourceAmounts>();
 
 function sumRequests(pod: JsonObject): ResourceAmounts {
@@ -116,14 +122,14 @@ function sumRequests(pod: JsonObject): ResourceAmounts {
   }
   addTo(sum, besides);
   const needed = new Map(maxOfEach(sum, before));
-  // What is said of the Pod as a whole is said of all of its containers.
+  // Pod-level resources apply to all containers of the Pod together.
   for (const [name, amount] of requestsIn(pod)) needed.set(name, amount);
   addTo(needed, parseResourceAmounts(member(pod, "overhead")));
   needed.set(podsResource, 1000);
   return needed;
 }
 
-/** Where only a limit is said, it is what is asked for. */
+/** The requests of a container; a limit without a request is the request. */
 function requestsIn(container: JsonValue | undefined): ResourceAmounts {
   const resources = member(container, "resources");
   const limits = parseResourceAmounts(member(resources, "limits"));

@@ -1,7 +1,8 @@
 /**
- * Keeps what is said about the Locations, Placements and namespaces of each workspace true, and makes the Location that every workspace with clusters has.
+ * Writes the status of the Locations, Placements and namespaces of each workspace, and creates the
+ * default Location of every workspace with clusters.
  *
- * A workspace is looked at as a whole, when something in it changes; it writes only what differs.
+ * One reconcile covers a workspace, when something in it changes; it writes only differences.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -50,8 +51,11 @@ import type { ComputeConsumers } from "./scheduler.ts";
 
 export interface WorkspaceControllerOptions {
   readonly clusters: Clusters;
-  /** Which SyncTargets each workspace has, those that it uses of others included; its own if left out. Run by the caller. */
-  readonly users?: ComputeConsumersOf | undefined;
+  /**
+   * The SyncTargets of each workspace, including those of compute workspaces; its own if omitted.
+   * The caller runs it.
+   */
+  readonly consumers?: ComputeConsumersOf | undefined;
   readonly clock: Clock;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
@@ -63,17 +67,17 @@ export class WorkspaceController {
   readonly #clock: Clock;
   readonly #stores: ReturnType<typeof policyStores>;
   readonly #targets: ObjectStore<SyncTarget>;
-  readonly #users: ComputeConsumersOf | undefined;
+  readonly #consumers: ComputeConsumersOf | undefined;
 
-  constructor({ clusters, users, clock, onError }: WorkspaceControllerOptions) {
-    this.#users = users;
+  constructor({ clusters, consumers, clock, onError }: WorkspaceControllerOptions) {
+    this.#consumers = consumers;
     this.#clock = clock;
     this.#stores = policyStores(clusters);
-    this.#targets = (users ?? clusters).source<SyncTarget>(syncTargets).store;
+    this.#targets = (consumers ?? clusters).source<SyncTarget>(syncTargets).store;
     const keyOf = (cluster: ClusterName) => ({ cluster, namespace: "", name: "workspace" });
     const toWorkspace = (_: unknown, { cluster }: ObjectKey) => [keyOf(cluster)];
     const toUsers = (_: unknown, { cluster }: ObjectKey) =>
-      [cluster, ...(users?.tenantsOf(cluster) ?? [])].map(keyOf);
+      [cluster, ...(consumers?.tenantsOf(cluster) ?? [])].map(keyOf);
     const hasPlacements = ({ key: { cluster } }: { readonly key: ObjectKey }) =>
       allInLogicalCluster(this.#stores.placements, cluster).length > 0;
     this.controller = new Controller({
@@ -98,7 +102,7 @@ export class WorkspaceController {
     const tell = (_: unknown, { key }: { readonly key: ObjectKey }) => {
       if (hasPlacements({ key })) this.controller.enqueue(keyOf(key.cluster));
     };
-    users?.source<SyncTarget>(syncTargets).addHandler({
+    consumers?.source<SyncTarget>(syncTargets).addHandler({
       added: tell,
       updated: (now, { key, previous }) => {
         if (facts(now) !== facts(previous)) tell(now, { key });
@@ -118,9 +122,9 @@ export class WorkspaceController {
       cluster,
       targets: this.#targets.list({ cluster }),
       locations: allInLogicalCluster(this.#stores.locations, cluster),
-      offered: this.#offeredTo(cluster),
+      sharedLocations: this.#offeredTo(cluster),
       placements: placed,
-      // Without Placements only those matter that had one.
+      // Without Placements, only namespaces that had one matter.
       namespaces:
         placed.length === 0
           ? allInLogicalCluster(this.#stores.namespaces, cluster)
@@ -131,16 +135,16 @@ export class WorkspaceController {
     for (const one of plan.locations) await ignoringNotFound(writeLocation(client, one, signal));
     for (const one of plan.placements) await ignoringNotFound(writePlacement(client, one, signal));
     for (const one of plan.namespaces) await ignoringNotFound(writeNamespace(client, one, signal));
-    if (plan.wakeAtMs === undefined) return;
-    return { requeueAfterMs: Math.min(plan.wakeAtMs - nowMs + 1, wakeMsMax) };
+    if (plan.requeueAtMs === undefined) return;
+    return { requeueAfterMs: Math.min(plan.requeueAtMs - nowMs + 1, wakeMsMax) };
   }
 
   #offeredTo(cluster: ClusterName): ReadonlyMap<string, SharedLocations> {
     const offered = new Map<string, SharedLocations>();
-    for (const [name, home] of this.#users?.homesOf(cluster) ?? [])
+    for (const [name, computeWorkspace] of this.#consumers?.computeWorkspacesOf(cluster) ?? [])
       offered.set(name, {
-        path: home,
-        locations: allInLogicalCluster(this.#stores.locations, home),
+        path: computeWorkspace,
+        locations: allInLogicalCluster(this.#stores.locations, computeWorkspace),
       });
     return offered;
   }
@@ -154,10 +158,10 @@ async function namespacesIn(
   return items.map(namespaceInfoOf);
 }
 
-/** Of timers. */
+/** The longest delay of a timer. */
 const wakeMsMax = 3_600_000;
 
-/** What of a SyncTarget is counted; most of its changes are heartbeats. */
+/** The properties of a SyncTarget that the plan uses; most of its changes are heartbeats. */
 function facts({ metadata, spec, status }: SyncTarget): string {
   const { labels, deletionTimestamp } = metadata;
   const ready = findCondition(status?.conditions, targetConditions.ready)?.status;
@@ -196,7 +200,10 @@ async function writeLocation(
   await resource.updateStatus({ ...current, status }, { signal });
 }
 
-/** The version that was looked at is named: a selector that was edited meanwhile is looked at again. */
+/**
+ * The write is conditional on the version that was read: a Placement that was edited meanwhile is
+ * reconciled again.
+ */
 async function writePlacement(
   client: Client,
   { placement, status }: PlacementUpdate,
@@ -207,13 +214,13 @@ async function writePlacement(
 
 async function writeNamespace(
   client: Client,
-  { namespace, isPlaced, condition }: NamespaceUpdate,
+  { namespace, isScheduled, condition }: NamespaceUpdate,
   signal: AbortSignal,
 ): Promise<void> {
   const { name, isAnnotated } = namespace;
   const resource = client.resource(namespaces);
-  if (isAnnotated !== isPlaced) {
-    const annotations = { [placementAnnotation]: isPlaced ? "" : null };
+  if (isAnnotated !== isScheduled) {
+    const annotations = { [placementAnnotation]: isScheduled ? "" : null };
     const patch = { type: "merge" as const, patch: { metadata: { annotations } } };
     await resource.patch({ name }, patch, { signal });
   }

@@ -1,4 +1,7 @@
-/** Goal: Pods of every kind find their logical cluster where in-cluster clients look for a server, and nothing else of them changes. */
+/**
+ * Goal: Pods of every kind find their logical cluster where in-cluster clients look for a server,
+ * and nothing else in the Pods changes.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
@@ -55,7 +58,7 @@ const variable = (name: string, key: string, secretName = secret) => ({
 
 describe("access to the logical cluster", () => {
   for (const [group, kind, wrap] of kinds) {
-    it(`is given to the Pods of a ${kind}`, () => {
+    it(`access is given to the Pods of a ${kind}`, () => {
       const name = apiAccessSecretName({ kind, name: "web", target });
       const before = { containers: [{ name: "main", image: "app:1" }] };
       const env = [
@@ -84,7 +87,7 @@ describe("access to the logical cluster", () => {
     });
   }
 
-  it("is given to every container, those that come first included, beside what they have", () => {
+  it("access is given to every container, init containers included, in addition to their own mounts and variables", () => {
     const own = { name: "data", mountPath: "/data" };
     const spec = specOf({
       serviceAccountName: "robot",
@@ -120,7 +123,7 @@ describe("access to the logical cluster", () => {
     assert.equal(spec.serviceAccountName, "robot");
   });
 
-  it("is not forced on a container that mounts something there, or names a server itself", () => {
+  it("a container that mounts a volume at the path, or names a server itself, is unchanged", () => {
     const mounted = (mountPath: string) => ({ volumeMounts: [{ name: "own", mountPath }] });
     const kept = [
       mounted(accountFolder),
@@ -145,14 +148,14 @@ describe("access to the logical cluster", () => {
       assert.equal(specOf({ containers: [mounted(around)] }).containers[0]?.env?.length, 3, around);
   });
 
-  it("is not given to Pods that want no token", () => {
+  it("Pods that disable automounting of a token get no access", () => {
     const spec = { automountServiceAccountToken: false, containers: [{ name: "main" }] };
     assert.equal(specOf(spec), spec);
     const willing = { automountServiceAccountToken: true, containers: [{ name: "main" }] };
     assert.equal(specOf(willing).automountServiceAccountToken, false);
   });
 
-  it("has a volume of another name when its own is taken", () => {
+  it("the volume gets another name when its name is taken", () => {
     const { volumes, containers } = specOf({
       containers: [{ name: "main" }],
       volumes: [{ name: "kcp-api-access", emptyDir: {} }],
@@ -164,7 +167,7 @@ describe("access to the logical cluster", () => {
     assert.equal(containers[0]?.volumeMounts?.[0]?.name, "kcp-api-access-1");
   });
 
-  it("comes with the namespace that the logical cluster knows", () => {
+  it("Pods get the name of their upstream namespace", () => {
     const field = (fieldPath: string) => ({ name: "N", valueFrom: { fieldRef: { fieldPath } } });
     const { containers } = specOf({
       containers: [{ env: [field("metadata.namespace"), field("metadata.name")] }],
@@ -175,7 +178,7 @@ describe("access to the logical cluster", () => {
     ]);
   });
 
-  it("comes with the server's usual names where an address for them is given", () => {
+  it("Pods get the server's usual DNS names where an address for them is given", () => {
     const named = (spec: JsonObject, address: string | undefined) => {
       const place = { ...at("apps", "Deployment"), address };
       const after = withApiAccess({ spec: { template: { spec } } }, place) as unknown as {
@@ -190,7 +193,7 @@ describe("access to the logical cluster", () => {
       assert.equal(named({ containers }, no), undefined);
     assert.equal(named({ containers, hostNetwork: true }, ip), undefined);
     assert.equal(named({ containers, automountServiceAccountToken: false }, ip), undefined);
-    // What the template says about a name holds.
+    // Host aliases of the template take precedence.
     const [first = "", ...others] = names;
     const own = { ip: "198.51.100.1", hostnames: [first] };
     assert.deepEqual(named({ containers, hostAliases: [own] }, ip), [
@@ -203,7 +206,7 @@ describe("access to the logical cluster", () => {
     ]);
   });
 
-  it("is by a Secret of this workload in this cluster", () => {
+  it("access uses a Secret of this workload in this cluster", () => {
     const of = { kind: "Deployment", name: "web", target };
     const others = [
       { ...of, kind: "StatefulSet" },
@@ -220,7 +223,7 @@ describe("access to the logical cluster", () => {
     }
   });
 
-  it("leaves alone what is none of Kubernetes' kinds, and what is no template", () => {
+  it("custom kinds and invalid templates are unchanged", () => {
     const body = inTemplate({ containers: [{ name: "main" }] });
     assert.equal(withApiAccess(body, at("example.io", "Deployment")), body);
     assert.equal(withApiAccess(body, at("", "ConfigMap")), body);
@@ -234,7 +237,7 @@ describe("access to the logical cluster", () => {
     for (const one of odd) assert.equal(withApiAccess(one, at("apps", "Deployment")), one);
   });
 
-  it("is given once: what has it stays as it is, whatever it is", () => {
+  it("a workload that has access already is unchanged", () => {
     for (let seed = 0; seed < 200; seed++) {
       const spec = randomSpec(new SeededRandom(seed));
       const once = specOf(spec);

@@ -1,9 +1,11 @@
 /**
- * Pods that are to talk to their logical cluster: clients inside look for a server in two environment variables and for credentials in one folder, so both are
- * given to every container. Pure: the rest is in a Secret, which the control plane makes and the syncer takes along like any other.
+ * Access of Pods to their logical cluster: in-cluster clients look for a server in two environment
+ * variables and for credentials in one folder, so both are added to every container. Pure: the
+ * values are in a Secret, which the control plane creates and the syncer syncs like any other.
  *
- * The address is in the Secret, too, and not in the template: a control plane that moves restarts no workload. Only who asks for a name in DNS as well is given an
- * address in the template, which is the one that they say.
+ * The address is in the Secret, too, and not in the template: a control plane with a new address
+ * restarts no workload. Only a workload that requests DNS names as well gets an address in its
+ * template, which is the address in its label.
  */
 import { isIPv4 } from "node:net";
 import { isJsonObject, type JsonObject, type JsonValue, member } from "@kcp-ts/machinery/json";
@@ -18,16 +20,19 @@ import {
 
 export interface ApiAccessSubject {
   readonly resource: Pick<Resource, "group" | "kind">;
-  /** Of the workload in the control plane. */
+  /** The namespace of the workload in the control plane. */
   readonly namespace: string;
   readonly name: string;
-  /** What the workload calls the SyncTarget. */
+  /** The name of the SyncTarget in the workload's logical cluster. */
   readonly target: string;
-  /** Where the server is also found by its usual names; only a client that is told them needs that. */
+  /**
+   * The address of the server's usual DNS names; only clients that are configured with these names
+   * need it.
+   */
   readonly address?: string | undefined;
 }
 
-/** By these a server is known in its cluster. */
+/** The DNS names of an API server in its cluster. */
 export const serverNames: readonly string[] = [
   "kubernetes.default.svc",
   "kubernetes.default.svc.cluster.local",
@@ -35,7 +40,7 @@ export const serverNames: readonly string[] = [
   "kubernetes",
 ];
 
-/** Where every in-cluster client looks. */
+/** The folder in which every in-cluster client looks for credentials. */
 export const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 const addressVariables = [
@@ -46,7 +51,10 @@ const addressVariables = [
 const addressNames: ReadonlySet<unknown> = new Set(addressVariables.map(([name]) => name));
 const volumeName = "kcp-api-access";
 
-/** The object without its metadata, with access for its Pods; the very body where there are none, or they have or want none. */
+/**
+ * The object's body with access for its Pods; the identical body when the object has no Pods, or
+ * they already have or do not want access.
+ */
 export function withApiAccess(body: JsonObject, place: ApiAccessSubject): JsonObject {
   const { group, kind } = place.resource;
   if (!apiAccessResources.some((one) => one.group === group && one.kind === kind)) return body;
@@ -60,7 +68,7 @@ export function withApiAccess(body: JsonObject, place: ApiAccessSubject): JsonOb
 }
 
 function podSpecWith(spec: JsonObject, secretName: string, namespace: string): JsonObject {
-  // Who wants no token is not given one.
+  // A Pod that disables automounting gets no token.
   if (member(spec, "automountServiceAccountToken") === false) return spec;
   const taken = new Set(listAt(spec, "volumes").map((one) => member(one, "name")));
   let volume = volumeName;
@@ -87,7 +95,10 @@ function podSpecWith(spec: JsonObject, secretName: string, namespace: string): J
   };
 }
 
-/** Names in the file that resolvers look into before they ask; Pods in a node's network have that node's. */
+/**
+ * Host aliases, which resolvers read before they query DNS; Pods in the host network use the node's
+ * file.
+ */
 function withNames(spec: JsonObject, ip: string | undefined): JsonObject {
   if (ip === undefined || !isIPv4(ip) || member(spec, "hostNetwork") === true) return spec;
   const present = listAt(spec, "hostAliases");
@@ -99,7 +110,7 @@ function withNames(spec: JsonObject, ip: string | undefined): JsonObject {
   );
   const hostnames = serverNames.filter((name) => !taken.has(name));
   if (hostnames.length === 0) return spec;
-  // A list by IP: two entries of one address would be one too many.
+  // Host aliases are a map list by IP: two entries with one address are invalid.
   const same = present.find((one) => member(one, "ip") === ip);
   if (same === undefined) return { ...spec, hostAliases: [...present, { ip, hostnames }] };
   const known = member(same, "hostnames");
@@ -107,7 +118,10 @@ function withNames(spec: JsonObject, ip: string | undefined): JsonObject {
   return { ...spec, hostAliases: present.map((one) => (one === same ? joined : one)) };
 }
 
-/** A container that says by itself which server it talks to, or has something of its own in the folder, is left as it is. */
+/**
+ * Whether a container names its server itself, or mounts a volume at the folder; such a container
+ * is unchanged.
+ */
 function hasItsOwn(container: JsonObject): boolean {
   const isServerNamed = listAt(container, "env").some((one) =>
     addressNames.has(member(one, "name")),
@@ -115,7 +129,7 @@ function hasItsOwn(container: JsonObject): boolean {
   return isServerNamed || listAt(container, "volumeMounts").some(isAtFolder);
 }
 
-/** In most images `/var/run` is `/run`. */
+/** In most images `/var/run` is a link to `/run`. */
 function isAtFolder(mount: JsonObject): boolean {
   const path = member(mount, "mountPath");
   if (typeof path !== "string") return false;
@@ -140,7 +154,7 @@ function containerWith(container: JsonObject, access: Access): JsonObject {
     name,
     valueFrom: { secretKeyRef: { name: secretName, key } },
   }));
-  // First: what comes later may refer to it.
+  // The variables come first: later variables may refer to them.
   const variables = (isList(env) ? env : []).map((one) => namespaceKnown(one, namespace));
   const mount = { name: volume, mountPath: accountFolder, readOnly: true };
   return {
@@ -150,7 +164,10 @@ function containerWith(container: JsonObject, access: Access): JsonObject {
   };
 }
 
-/** Clients ask for what is in the Pod's own namespace: that is the one which the logical cluster knows. */
+/**
+ * Clients request objects in the Pod's own namespace: the variable contains its name in the logical
+ * cluster.
+ */
 function namespaceKnown(variable: JsonValue, namespace: string): JsonValue {
   if (!isJsonObject(variable)) return variable;
   const from = objectAt(variable, "valueFrom");
@@ -162,7 +179,7 @@ function namespaceKnown(variable: JsonValue, namespace: string): JsonValue {
 
 const ownNamespace = "metadata.namespace";
 
-/** A server whose certificate everybody trusts has no authority to be named. */
+/** A server whose certificate is publicly trusted has no CA in the Secret. */
 function accessVolume(name: string, secretName: string): JsonObject {
   const source = (keys: readonly string[], more: JsonObject = {}) => ({
     secret: { name: secretName, items: keys.map((key) => ({ key, path: key })), ...more },
@@ -172,7 +189,10 @@ function accessVolume(name: string, secretName: string): JsonObject {
   return { name, projected: { sources } };
 }
 
-/** A copy with another object at this place; the very object where there is none, or it stays as it is. */
+/**
+ * A copy with another object at this path; the identical object when the path does not exist or its
+ * value does not change.
+ */
 function changedAt(
   object: JsonObject,
   path: readonly string[],

@@ -1,4 +1,7 @@
-/** Which SyncTargets an upstream object concerns: those it is assigned to, and those that still hold it. */
+/**
+ * The SyncTargets that an upstream object is related to: those that it is assigned to, and those
+ * that still hold it by a finalizer.
+ */
 import { type StringMap, stringMember } from "@kcp-ts/sdk";
 import {
   assignedTargets,
@@ -17,7 +20,7 @@ export interface Metadata {
   readonly deletionTimestamp?: string | undefined;
 }
 
-/** Assigned, held by a finalizer, or copied up from there. */
+/** The SyncTargets that the object is assigned to, held for by a finalizer, or synced up from. */
 export function relatedTargets(metadata: Metadata): ReadonlySet<string> {
   const targets = new Set(assignedTargets(metadata.labels));
   for (const [target, state] of statesOf(metadata.labels)) {
@@ -35,7 +38,10 @@ export function isHeldBy({ finalizers }: Metadata, target: string): boolean {
   return finalizers?.includes(syncerFinalizer(target)) === true;
 }
 
-/** Whether the object should be in the target. What is there stays as long as soft finalizers say so, assigned or not. */
+/**
+ * Whether the object should be in the SyncTarget. Soft finalizers keep a copy there, assigned or
+ * not.
+ */
 export function desiredPresence(metadata: Metadata, target: string): "stay" | "leave" {
   const isLeaving =
     metadata.deletionTimestamp !== undefined ||

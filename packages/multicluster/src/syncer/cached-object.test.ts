@@ -27,7 +27,7 @@ function cached(
   return cachedObject(object as unknown as KubernetesObject);
 }
 
-describe("what a syncer remembers of an object", () => {
+describe("a cached object", () => {
   const cases: [what: string, other: CachedObject, isSame: boolean][] = [
     ["nothing", cached(), true],
     ["a version", cached({ resourceVersion: "8" }), true],
@@ -47,7 +47,7 @@ describe("what a syncer remembers of an object", () => {
     });
   }
 
-  it("is the same when it has been packed", () => {
+  it("does not change when it is packed and unpacked", () => {
     const packed = JSON.parse(JSON.stringify(cached())) as CachedObject;
     assert.ok(hasSameContent(packed, cached()));
     assert.equal(contentDigest(packed), contentDigest(cached()));

@@ -1,6 +1,6 @@
 /**
- * What a syncer remembers of an object: metadata that it looks at all the time, and the rest as text, which is a third of what the parsed form takes
- * and is read only when something has changed.
+ * The form in which a syncer caches an object: metadata that it reads all the time, and the rest as
+ * text, which needs a third of the memory of the parsed form and is parsed only after a change.
  */
 import { hash } from "node:crypto";
 import {
@@ -18,17 +18,16 @@ import {
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
-import { syncerFieldManager } from "../api/index.ts";
+import { syncErrorAnnotationPrefix, syncerFieldManager } from "../api/index.ts";
 import { fieldPath } from "./field-path.ts";
-import { syncedAnnotationPrefix } from "./protocol.ts";
 
 export interface CachedObject {
   readonly metadata: CachedMetadata;
-  /** Everything but apiVersion, kind, metadata and status, as JSON. */
+  /** All fields but apiVersion, kind, metadata and status, as JSON. */
   readonly body: string;
   /** `.status` as JSON. */
   readonly status: string | undefined;
-  /** Of the paths asked for: those that a manager other than the syncer owns. */
+  /** Of the requested paths: those that a field manager other than the syncer owns. */
   readonly foreignPaths: readonly string[];
 }
 
@@ -42,13 +41,14 @@ export interface CachedMetadata {
   readonly annotations: StringMap | undefined;
   readonly finalizers: readonly string[] | undefined;
   readonly deletionTimestamp: string | undefined;
-  /** The owner that made it, if one did. */
+  /** The object's controller owner reference. */
   readonly controller: OwnerReference | undefined;
 }
 
 /**
- * So many of a kind are kept as objects; beyond it they are packed, and each look makes a new one in some ten microseconds. Few of a cluster's, because there is a
- * store for every kind of every SyncTarget; upstream there is one for each kind.
+ * The number of objects of a kind that are cached unpacked; further objects are packed, and each
+ * read unpacks one in some ten microseconds. The number is small downstream, because there is a
+ * store for every kind of every SyncTarget; upstream there is one store for each kind.
  */
 export const liveObjectsMax = { downstream: 128, upstream: 1024 } as const;
 
@@ -97,7 +97,7 @@ export function statusOf({ status }: CachedObject): JsonValue | undefined {
   return status === undefined ? undefined : parseJson(status).value;
 }
 
-/** In everything that a copy of it is made from. */
+/** Whether two objects are equal in all fields that a copy is computed from. */
 export function hasSameContent(one: CachedObject, other: CachedObject): boolean {
   if (one === other) return true;
   const [a, b] = [one.metadata, other.metadata];
@@ -112,18 +112,18 @@ export function hasSameContent(one: CachedObject, other: CachedObject): boolean 
   );
 }
 
-/** As its owner has it, without what the syncer says of it. */
+/** The object without the annotations in which the syncer reports about it. */
 export function withoutReports(object: CachedObject): CachedObject {
   const { annotations = {} } = object.metadata;
   const others = Object.entries(annotations).filter(
-    ([name]) => !name.startsWith(syncedAnnotationPrefix),
+    ([name]) => !name.startsWith(syncErrorAnnotationPrefix),
   );
   return { ...object, metadata: { ...object.metadata, annotations: Object.fromEntries(others) } };
 }
 
 const digests = new WeakMap<CachedObject, string>();
 
-/** Equal for objects with the same content, and 30 bytes instead of the object. */
+/** Equal for objects with the same content; 30 bytes instead of the object. */
 export function contentDigest(object: CachedObject): string {
   const known = digests.get(object);
   if (known !== undefined) return known;
@@ -160,7 +160,10 @@ function withoutLastApplied(annotations: StringMap | undefined): StringMap | und
   return rest;
 }
 
-/** Owned by somebody else and not by us: who writes a value of his own into a field that was applied takes it from its applier. */
+/**
+ * The paths that other managers own and the syncer does not: a manager that writes its own value
+ * into an applied field takes the ownership from the applier.
+ */
 function foreignPaths(
   entries: readonly ManagedFieldsEntry[] | undefined,
   paths: readonly string[],

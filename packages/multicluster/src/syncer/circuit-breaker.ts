@@ -1,11 +1,12 @@
 /**
- * A fuse for one kind: when everything of it fails, it rests, and a single object tries whether the way is free again. The other kinds do not notice.
+ * A circuit breaker for one kind: when all objects of a kind fail, the kind pauses, and a single
+ * object probes whether requests succeed again. Other kinds are not affected.
  *
- *     closed ── failuresToOpen in a row ──▶ open ── rest is over ──▶ half open ── success ──▶ closed
- *                                            ▲                           │
- *                                            └──── failure, rest doubles ┘
+ *     closed ── failuresToOpen in a row ──▶ open ── pause over ──▶ half open ── success ──▶ closed
+ *                                            ▲                         │
+ *                                            └─ failure, pause doubles ┘
  *
- * The rest is also over when there is a sign that the way is free.
+ * The pause also ends when there is a sign that requests succeed again.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { backoffMs } from "@kcp-ts/sdk";
@@ -33,7 +34,7 @@ export class CircuitBreaker {
     return this.#openUntilMs !== undefined;
   }
 
-  /** 0: go ahead, and tell how it went. Otherwise ask again after so long. */
+  /** 0: the caller may proceed, and reports the result. Otherwise, the time until the next call. */
   waitMs(): number {
     if (this.#openUntilMs === undefined) return 0;
     const leftMs = this.#openUntilMs - this.#options.clock.monotonic();
@@ -50,17 +51,17 @@ export class CircuitBreaker {
     this.#isProbing = false;
   }
 
-  /** It failed for a reason that says nothing about the kind: somebody else may try. */
-  wasInconclusive(): void {
+  /** The probe failed for a reason that does not concern the kind: another object may probe. */
+  releaseProbe(): void {
     this.#isProbing = false;
   }
 
-  /** There is a sign that the way is free: whether it is, a single object tries now. */
-  wayIsFree(): void {
+  /** There is a sign that requests succeed again: a single object may probe now. */
+  allowProbe(): void {
     if (this.#openUntilMs !== undefined) this.#openUntilMs = this.#options.clock.monotonic();
   }
 
-  /** Of the way or the kind, not of one object. */
+  /** A failure of the connection or the kind, not of one object. */
   failed(): void {
     this.#isProbing = false;
     this.#failures++;

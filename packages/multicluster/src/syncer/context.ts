@@ -1,4 +1,4 @@
-/** What all parts of one syncer share. */
+/** The state that all parts of one syncer share. */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
@@ -9,36 +9,48 @@ import type { PodSecuritySetting } from "./pod-security.ts";
 export interface SyncContext {
   readonly target: TargetIdentity;
   readonly downstream: Client;
-  /** What Pods of tenants may do in the cluster. */
+  /** The Pod security level for tenants in the cluster. */
   readonly podSecurity: PodSecuritySetting;
-  /** By which the namespaces in the cluster are known; without one, by what they say of themselves. */
+  /**
+   * The key by which the syncer identifies its namespaces in the cluster; without a key, by their
+   * annotations alone.
+   */
   readonly namespaceKey?: Uint8Array | undefined;
   readonly upstreamIn: (cluster: ClusterName) => Client;
-  /** What objects of a logical cluster call the SyncTarget. */
+  /** The name of the SyncTarget in a logical cluster. */
   readonly nameIn: (cluster: ClusterName) => string;
-  /** Whose objects may be in the target: a SyncTarget's name means nothing in another tenant's logical cluster. */
+  /**
+   * Whether objects of the logical cluster may be in the SyncTarget: the name of a SyncTarget means
+   * nothing in another tenant's logical cluster.
+   */
   readonly serves: (cluster: ClusterName) => boolean;
-  /** Whether other logical clusters may use the SyncTarget; who they are says the control plane. */
+  /** Whether other logical clusters may use the SyncTarget; the control plane decides which. */
   readonly isShared: boolean;
-  /** Throws unless the control plane says, live, that the SyncTarget is the one we know. Asked before anything is deleted in the cluster. */
+  /**
+   * Throws unless a live read confirms that the SyncTarget in the control plane is the known one.
+   * Called before every deletion in the cluster.
+   */
   readonly confirmTarget: () => Promise<void>;
-  /** Of an agent: what may run once at most runs only while it is held. */
+  /** The lease of an agent: StopBeforeStart workloads run only while it is held. */
   readonly lease?: Lease | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** For a log; what is of interest to owners of objects is told on the objects. */
+  /** Logs an error; errors that concern the owners of objects are reported on the objects. */
   readonly onError: (error: unknown) => void;
 }
 
 /** One kind to sync. */
 export interface SyncedResource {
   readonly resource: Resource;
-  /** Whether `.status` is written by an endpoint of its own upstream. */
+  /** Whether `.status` is a subresource upstream. */
   readonly hasStatus: boolean;
-  /** Also those of other logical clusters that use this one's physical clusters. */
+  /** Whether objects of other logical clusters that use the physical clusters are synced, too. */
   readonly isShared?: boolean;
-  /** Without this label, an object of another logical cluster is none of ours: its owner has not agreed, or not any more. */
+  /**
+   * Objects of another logical cluster without this label are not synced: the owner has not
+   * accepted the permission claim, or has revoked it.
+   */
   readonly consentLabel?: string | undefined;
 }
 

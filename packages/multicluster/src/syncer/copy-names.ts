@@ -1,6 +1,8 @@
 /**
- * What a copy of something that was born in a cluster is called upstream, where several clusters meet: `<name>--<SyncTarget>`, as parts of
- * workloads are. The name says where it is from, so it can be told from what goes down, and be found again.
+ * The upstream name of an object that was created in a cluster: `<name>--<SyncTarget>`, like the
+ * per-cluster objects of workloads, because objects of several clusters share the upstream
+ * namespace. The name contains the cluster, so upsynced objects can be distinguished from
+ * downsynced ones, and their originals can be found.
  */
 import type { KindPolicy } from "./policy.ts";
 
@@ -8,7 +10,7 @@ export function isNamedByCluster({ direction, copyNames }: KindPolicy): boolean 
   return direction !== "down" && copyNames === "by-cluster";
 }
 
-/** Whether an object with such a name upstream has a name without it in the cluster. */
+/** Whether an object with such an upstream name has a name without the suffix in the cluster. */
 export function isShorterInCluster(policy: KindPolicy): boolean {
   return isNamedByCluster(policy) || policy.partNames === "whole";
 }
@@ -17,7 +19,7 @@ export function copyName(name: string, target: string): string {
   return name + suffixOf(target);
 }
 
-/** What it is called in the cluster; undefined for a name that no copy from there has. */
+/** The name in the cluster; undefined for a name that no copy from this cluster has. */
 export function nameInCluster(name: string, target: string): string | undefined {
   const suffix = suffixOf(target);
   return name.length > suffix.length && name.endsWith(suffix)
@@ -26,6 +28,6 @@ export function nameInCluster(name: string, target: string): string | undefined 
 }
 
 function suffixOf(target: string): string {
-  // Names of other workspaces' clusters have a dot, which names of Pods had better not.
+  // Names of other workspaces' SyncTargets contain a dot, which should not be in names of Pods.
   return `--${target.replaceAll(".", "-")}`;
 }

@@ -1,6 +1,7 @@
 /**
- * What an upstream object should look like in the cluster: the same, less what belongs to the control plane (identity, owners, finalizers, marks of
- * kcp), plus the marks by which the syncer knows it again.
+ * The desired downstream object: the upstream object without the properties of the control plane
+ * (identity, owners, finalizers, keys of kcp), plus the labels and annotations by which the syncer
+ * identifies its copies.
  */
 import {
   isJsonObject,
@@ -43,7 +44,7 @@ import {
 } from "./protocol.ts";
 
 export interface DesiredObject {
-  /** What server-side apply is given. */
+  /** The object to apply with server-side apply. */
   readonly object: JsonObject;
   readonly hash: string;
 }
@@ -53,14 +54,14 @@ export interface DesiredOptions {
   readonly target: TargetIdentity;
   readonly policy: KindPolicy;
   readonly key: ObjectKey;
-  readonly place: NamespacedName;
-  /** Contested fields that somebody in the cluster owns. */
+  readonly downstreamName: NamespacedName;
+  /** Conflicting fields that a manager in the cluster owns. */
   readonly foreignPaths: readonly string[];
 }
 
-/** Where an object is downstream. */
+/** The location of an object downstream. */
 export interface NamespacedName {
-  /** Empty for objects without a namespace. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -68,7 +69,7 @@ export interface NamespacedName {
 const hashLength = 32;
 
 export function desiredObject(upstream: CachedObject, options: DesiredOptions): DesiredObject {
-  const { resource, target, policy, key, place, foreignPaths } = options;
+  const { resource, target, policy, key, downstreamName, foreignPaths } = options;
   const { metadata } = upstream;
   const own = bodyOf(upstream);
   let body = own;
@@ -90,15 +91,15 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
       ? {}
       : { [appliedGenerationAnnotation]: String(metadata.generation) }),
   };
-  // The text of a body that is as it was is at hand.
+  // The text of an unchanged body is cached.
   const bodyText = body === own ? upstream.body : stringifyJson(body);
   const hash = hashDigits(
     `[${bodyText},${stringifyJson(labels)},${stringifyJson(annotations)}]`,
     hashLength,
   );
   const desiredMetadata = {
-    name: place.name,
-    ...(place.namespace === "" ? {} : { namespace: place.namespace }),
+    name: downstreamName.name,
+    ...(downstreamName.namespace === "" ? {} : { namespace: downstreamName.namespace }),
     labels,
     annotations: { ...annotations, [appliedHashAnnotation]: hash },
   };
@@ -121,12 +122,18 @@ export function downstreamNameOf(
   return { namespace, name: stringMember(policy.renamed, name) ?? name };
 }
 
-/** Annotations of kcp speak about the control plane. Those of the simulator are for the cluster. */
+/**
+ * Annotations of kcp concern the control plane and are removed. Those of the simulator are for the
+ * cluster.
+ */
 export function userAnnotations(annotations: StringMap | undefined): StringMap {
   return filtered(annotations, (key) => !isKcpKey(key) || key.startsWith(simulatorPrefix));
 }
 
-/** Labels of what is born in a cluster. Its controllers hand them on from what was synced: there they assign, here they would do so again. */
+/**
+ * The labels of an object that was created in a cluster. Its controllers propagate labels of synced
+ * objects: in the cluster these have no effect, upstream they would assign the object.
+ */
 export function userLabels(labels: StringMap | undefined): StringMap {
   return filtered(labels, isCopyLabel);
 }
@@ -141,7 +148,10 @@ function filtered(map: StringMap | undefined, keep: (key: string) => boolean): S
   return kept as StringMap;
 }
 
-/** A JSON patch of `.spec` for this target alone. One that cannot be read or applied is told as the user's mistake. */
+/**
+ * Applies the JSON patch of `.spec` for this SyncTarget. An invalid patch is reported as the user's
+ * mistake.
+ */
 function withSpecDiff(body: JsonObject, diff: string | undefined): JsonObject {
   const spec = body["spec"];
   if (diff === undefined || spec === undefined || !isJsonObject(spec)) return body;
@@ -151,7 +161,7 @@ function withSpecDiff(body: JsonObject, diff: string | undefined): JsonObject {
 
 const serviceAccountTokenType = "kubernetes.io/service-account-token";
 
-/** The cluster's token controller deletes token Secrets of accounts it does not know. */
+/** The cluster's token controller deletes token Secrets of unknown ServiceAccounts. */
 function plainSecret(body: JsonObject): JsonObject {
   return body["type"] === serviceAccountTokenType ? { ...body, type: "Opaque" } : body;
 }

@@ -1,12 +1,15 @@
 /**
- * One object of one kind from upstream to downstream and its status back. Level-triggered: it looks at both sides as they are now and does what is
- * missing; doing it again does nothing.
+ * Syncs one object of one kind from upstream to downstream, and its status back. Level-triggered:
+ * it compares the current state of both sides and makes the missing changes; a repeated sync
+ * changes nothing.
  *
  * Invariants:
- * 1. The finalizer is on the upstream object before anything of it is downstream, and stays until all of it is gone there.
- * 2. Downstream is touched only what carries this object's back-reference, or is not there yet. Deletes carry the uid that was looked at.
- * 3. Nothing is deleted because something was not found in a cache or could not be asked for: only on a live answer that the original is gone,
- *    is going, or is no longer assigned.
+ * 1. The finalizer is on the upstream object before the downstream object is created, and stays
+ *    until the downstream object is deleted.
+ * 2. The syncer only writes downstream objects that have this object's back-reference, or do not
+ *    exist yet. Deletes have the observed uid as a precondition.
+ * 3. No object is deleted because it was missing in a cache or a request failed: only after a live
+ *    read that the upstream object is deleted, is being deleted, or is no longer assigned.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
@@ -27,20 +30,20 @@ import {
 } from "../api/index.ts";
 import { desiredPresence, isHeldBy, type Metadata } from "./assignment.ts";
 import { bodyOf, type CachedObject, cachedObject, contentDigest } from "./cached-object.ts";
-import { isFieldSubset } from "./containment.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { type DesiredObject, desiredObject } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
-import { DriftBackoff } from "./drift-patience.ts";
+import { DriftBackoff } from "./drift-backoff.ts";
+import { isFieldSubset } from "./field-subset.ts";
 import type { KindView } from "./kind-view.ts";
-import { upsyncFields } from "./lift-fields.ts";
 import { diffHash } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedDiffAnnotation, appliedHashAnnotation, originAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { StatusSync } from "./status-sync.ts";
-import { isObjectNotFound, SyncError } from "./trouble.ts";
+import { isObjectNotFound, SyncError } from "./sync-error.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { upsyncFields } from "./upsync-fields.ts";
 import { attachersOf, volumeGateOf } from "./volume-gate.ts";
 
 export interface DownSyncOptions {
@@ -52,16 +55,16 @@ export interface DownSyncOptions {
   readonly upstreamObjects: UpstreamObjects;
 }
 
-/** When to look again although nothing was told. */
+/** When to sync again without an event. */
 export interface SyncResult {
-  readonly againAfterMs?: number;
+  readonly requeueAfterMs?: number;
 }
 
-/** A deletion is told by the informer; this is for one that was missed. */
+/** The informer reports deletions; this requeue covers a missed one. */
 const lookAgainMs = 10_000;
-/** Whether there is a lease again. */
+/** The interval of checks whether the lease is held again. */
 const leaseLookMs = 1000;
-/** So often in a row, seconds apart, is not the watch being late. */
+/** After this many contradictions in a row, seconds apart, the watch is not just late. */
 const contradictionsMax = 3;
 const done: SyncResult = {};
 
@@ -69,11 +72,14 @@ export class DownSync {
   readonly #options: DownSyncOptions;
   readonly #status: StatusSync;
   readonly #patience: DriftBackoff;
-  /** Applied, and the cluster made something else of it: a version of the copy with which that is settled. */
+  /**
+   * Copies that the cluster changed after they were applied: the version of the copy at which the
+   * difference is accepted.
+   */
   readonly #settled = new Map<string, string>();
-  /** Pairs that were compared and found to agree: the digest of both. */
+  /** Pairs of objects that were compared and found in sync: the digest of both. */
   readonly #agreed = new Map<string, string>();
-  /** How often in a row the control plane, asked, said otherwise than what was told of it. */
+  /** How often in a row a live read contradicted the cache. */
   readonly #contradictions = new Map<string, number>();
 
   constructor(options: DownSyncOptions) {
@@ -86,8 +92,9 @@ export class DownSync {
     const { view, context } = this.#options;
     const known = view.upstreamObject(key);
     const isOnce = context.lease !== undefined && isStopBeforeStart(known);
-    // Without the lease it is stopped, and stays so; with it again, what counts is what is asked for now.
-    if (isOnce && context.lease?.isHeld !== true) return { againAfterMs: leaseLookMs };
+    // Without the lease, the copy is stopped and stays so; when the lease is held again, the
+    // current spec is applied.
+    if (isOnce && context.lease?.isHeld !== true) return { requeueAfterMs: leaseLookMs };
     const upstream = isOnce ? await this.#asked(key) : known;
     if (upstream !== undefined && this.#wish(key, upstream.metadata) === "stay") {
       this.#contradictions.delete(formatKey(key));
@@ -104,7 +111,7 @@ export class DownSync {
   }
 
   async #asked(key: ObjectKey): Promise<CachedObject | undefined> {
-    const live = await this.#options.upstreamObjects.find(key);
+    const live = await this.#options.upstreamObjects.get(key);
     return live && cachedObject(live);
   }
 
@@ -144,8 +151,9 @@ export class DownSync {
     }
     const origin = view.originOf(downstream);
     if (origin === undefined) throw this.#takenError(key, downstream);
-    if (downstream.metadata.deletionTimestamp !== undefined) return { againAfterMs: lookAgainMs };
-    // What is there may be the copy of an earlier object of this name: who knows is asked before it goes.
+    if (downstream.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: lookAgainMs };
+    // The copy may belong to an earlier upstream object of this name: a live read decides before it
+    // is deleted.
     if (origin.uid !== upstream.metadata.uid) return this.#remove(key);
     const { result, copy } = await this.#bringInLine(key, upstream, downstream);
     return await this.#bringUp(key, upstream, copy, result);
@@ -161,10 +169,13 @@ export class DownSync {
     const waitMs = await this.#status.sync(key, upstream, copy);
     await this.#tellMarks(key, copy);
     if (waitMs === undefined) return result;
-    return { againAfterMs: Math.min(waitMs, result.againAfterMs ?? waitMs) };
+    return { requeueAfterMs: Math.min(waitMs, result.requeueAfterMs ?? waitMs) };
   }
 
-  /** What the status alone does not say. Told behind it, so that who reads it here knows that the status is as new. */
+  /**
+   * Writes the annotations that the status does not contain. They are written after the status, so
+   * a reader of the annotations can rely on a status at least as new.
+   */
   async #tellMarks(key: ObjectKey, copy: CachedObject): Promise<void> {
     const { context, view, synced, upstreamObjects } = this.#options;
     const { metadata } = view.upstreamObject(key) ?? {};
@@ -182,7 +193,7 @@ export class DownSync {
     const annotations = Object.fromEntries(changed.map(([mark, value]) => [mark, value ?? null]));
     const patch = { metadata: { uid: metadata.uid, annotations } };
     const answer = await upstreamObjects.patch(key, { type: "merge", patch });
-    view.wroteUpstream(key, answer, "other");
+    view.recordUpstreamWrite(key, answer, "other");
   }
 
   async #bringInLine(
@@ -197,7 +208,7 @@ export class DownSync {
     const { annotations, generation, resourceVersion } = downstream.metadata;
     if (stringMember(annotations, appliedHashAnnotation) !== desired.hash) {
       const copy = await this.#apply(key, desired, false);
-      // The next look, for its status, need not compare anything again.
+      // The next sync, which the status triggers, need not compare the objects again.
       if (this.#settled.get(text) === undefined) this.#agreed.set(text, pairOf(upstream, copy));
       return { result: done, copy };
     }
@@ -207,9 +218,10 @@ export class DownSync {
       this.#agreed.set(text, pair);
       return { result: done, copy: downstream };
     }
-    // Somebody changed in the cluster what is ours. Once that is put right at once; who insists is met with growing patience.
+    // Another client in the cluster changed a synced field. The first change is reverted
+    // immediately; repeated changes are reverted with backoff.
     const waitMs = this.#patience.waitMs(text);
-    if (waitMs > 0) return { result: { againAfterMs: waitMs }, copy: downstream };
+    if (waitMs > 0) return { result: { requeueAfterMs: waitMs }, copy: downstream };
     const copy = await this.#apply(key, desired, false);
     if (!this.#patience.isContested(text)) return { result: done, copy };
     throw new SyncError(
@@ -221,13 +233,13 @@ export class DownSync {
   #desired(key: ObjectKey, upstream: CachedObject, foreignPaths: readonly string[]): DesiredObject {
     const { synced, context, policy, view } = this.#options;
     const { resource } = synced;
-    const place = view.placeOf(key);
+    const downstreamName = view.downstreamNameOf(key);
     return desiredObject(upstream, {
       resource,
       target: context.target,
       policy,
       key,
-      place,
+      downstreamName,
       foreignPaths,
     });
   }
@@ -238,7 +250,7 @@ export class DownSync {
       desired.object as unknown as ObjectInput<DynamicObject>,
       { fieldManager: syncerFieldManager, force: true, signal },
     );
-    const written = this.#options.view.wroteDownstream(key, answer, isNew);
+    const written = this.#options.view.recordDownstreamWrite(key, answer, isNew);
     const { generation, resourceVersion } = written.metadata;
     const text = formatKey(key);
     if (isApplied(desired, answer.metadata, answer as unknown as JsonObject))
@@ -247,7 +259,7 @@ export class DownSync {
     return written;
   }
 
-  /** Puts the finalizer on, before the first write downstream. */
+  /** Adds the finalizer before the first downstream write. */
   async #hold(key: ObjectKey, upstream: CachedObject): Promise<CachedObject> {
     const { context, view } = this.#options;
     const { metadata } = upstream;
@@ -259,12 +271,13 @@ export class DownSync {
       type: "merge",
       patch: { metadata: { uid, resourceVersion, finalizers } },
     });
-    return view.wroteUpstream(key, answer, "hold");
+    return view.recordUpstreamWrite(key, answer, "finalizers");
   }
 
   /**
-   * The original seems to be gone, to have to leave, or to be another one than the copy's. First what is in the cluster is looked at, then the original, live, which
-   * decides: between that answer and the delete there is nothing else to wait for.
+   * The upstream object seems to be deleted, unassigned, or another object than the copy's. The
+   * downstream object is read first, then the upstream object, live, which decides: nothing is
+   * awaited between that response and the delete.
    */
   async #remove(key: ObjectKey): Promise<SyncResult> {
     const { context, view, upstreamObjects } = this.#options;
@@ -272,7 +285,7 @@ export class DownSync {
     const origin = copy && view.originOf(copy);
     const isLeft = copy !== undefined && origin !== undefined;
     if (isLeft && copy.metadata.deletionTimestamp === undefined) await context.confirmTarget();
-    const original = await upstreamObjects.find(key);
+    const original = await upstreamObjects.get(key);
     const isStaying =
       original !== undefined &&
       this.#wish(key, original.metadata) === "stay" &&
@@ -285,13 +298,16 @@ export class DownSync {
     return done;
   }
 
-  /** Assigned, but not to be there for now. The finalizer goes when nothing of it is there: that is how it is known that it has stopped. */
+  /**
+   * The object is assigned, but must not exist in the cluster for now. The finalizer is removed
+   * when the copy is deleted: that shows that the workload has stopped.
+   */
   async #stop(key: ObjectKey): Promise<SyncResult> {
     const { context, view, synced, upstreamObjects } = this.#options;
     const copy = await this.#findDownstream(key);
     const isOurs = copy !== undefined && view.originOf(copy) !== undefined;
     if (isOurs && copy.metadata.deletionTimestamp === undefined) await context.confirmTarget();
-    const original = await upstreamObjects.find(key);
+    const original = await upstreamObjects.get(key);
     if (original === undefined) return this.#contradicted(key);
     const gate = volumeGateOf(cachedObject(original), synced.resource, context.nameIn(key.cluster));
     if (gate !== "stopped") return this.#contradicted(key);
@@ -301,14 +317,17 @@ export class DownSync {
     return done;
   }
 
-  /** The control plane says otherwise than what was told of it. Most often that is on its way; if it stays so, it was missed. */
+  /**
+   * A live read contradicts the cache. Usually the event is still in flight; if the contradiction
+   * persists, the event was missed.
+   */
   #contradicted(key: ObjectKey): SyncResult {
     const text = formatKey(key);
     const times = (this.#contradictions.get(text) ?? 0) + 1;
     this.#contradictions.set(text, times);
-    if (times === 1) return { againAfterMs: 1000 };
+    if (times === 1) return { requeueAfterMs: 1000 };
     if (times === contradictionsMax) this.#options.view.resyncUpstream();
-    return { againAfterMs: lookAgainMs };
+    return { requeueAfterMs: lookAgainMs };
   }
 
   async #release(key: ObjectKey, original: KubernetesObject): Promise<void> {
@@ -316,25 +335,26 @@ export class DownSync {
     const patch = releasePatch(original.metadata, context.nameIn(key.cluster));
     if (patch === undefined) return;
     const answer = await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
-    if (answer.metadata.deletionTimestamp === undefined) view.wroteUpstream(key, answer, "other");
+    if (answer.metadata.deletionTimestamp === undefined)
+      view.recordUpstreamWrite(key, answer, "other");
     if (policy.statusOwner === "downstream") await this.#status.clear(key, cachedObject(answer));
   }
 
   async #deleteDownstream(key: ObjectKey, copy: CachedObject): Promise<SyncResult> {
     const { context, view } = this.#options;
     const { uid, deletionTimestamp } = copy.metadata;
-    if (deletionTimestamp !== undefined) return { againAfterMs: lookAgainMs };
-    view.deletesDownstream(key);
+    if (deletionTimestamp !== undefined) return { requeueAfterMs: lookAgainMs };
+    view.recordDownstreamDelete(key);
     try {
-      await this.#downstream.delete(view.placeOf(key), {
+      await this.#downstream.delete(view.downstreamNameOf(key), {
         preconditions: { uid },
         propagationPolicy: "Background",
         signal: context.signal,
       });
     } catch (error) {
-      if (!isObjectNotFound(error, view.placeOf(key).name)) throw error;
+      if (!isObjectNotFound(error, view.downstreamNameOf(key).name)) throw error;
     }
-    return { againAfterMs: lookAgainMs };
+    return { requeueAfterMs: lookAgainMs };
   }
 
   async #propagatesDeletion(key: ObjectKey, upstream: CachedObject): Promise<boolean> {
@@ -349,14 +369,14 @@ export class DownSync {
 
   async #findDownstream(key: ObjectKey): Promise<CachedObject | undefined> {
     const { view, context, policy } = this.#options;
-    const found = await findLive(this.#downstream, view.placeOf(key), context.signal);
+    const found = await findLive(this.#downstream, view.downstreamNameOf(key), context.signal);
     const paths = policy.contested.map(({ path }) => path);
     return found === undefined ? undefined : cachedObject(found, paths);
   }
 
   #takenError(key: ObjectKey, { metadata }: CachedObject): SyncError {
     const { resource } = this.#options.synced;
-    const place = this.#options.view.placeOf(key);
+    const place = this.#options.view.downstreamNameOf(key);
     const where = place.namespace === "" ? place.name : `${place.namespace}/${place.name}`;
     const whose = Object.hasOwn(metadata.annotations ?? {}, originAnnotation)
       ? "belongs to another object or control plane"
@@ -394,7 +414,10 @@ function isApplied(
   );
 }
 
-/** Undefined only when the server says that there is no object of this name. Everything else throws. */
+/**
+ * Undefined only when the server responds that no object has this name. All other errors are
+ * thrown.
+ */
 async function findLive(
   resource: ResourceClient<DynamicObject>,
   { namespace, name }: { readonly namespace: string; readonly name: string },

@@ -1,6 +1,7 @@
 /**
- * The namespaces in the cluster: made when the first object needs one, refused when one of that name is not ours, and deleted when its upstream
- * namespace is gone, it has stood empty for a while, and both have been looked at live.
+ * The namespaces in the cluster: created when the first object needs one, rejected when a namespace
+ * of that name belongs to another owner, and deleted when the upstream namespace is deleted and the
+ * namespace has been empty for a while, both confirmed by live reads.
  */
 import { runTogether } from "@kcp-ts/machinery/base";
 import { rootCluster } from "@kcp-ts/machinery/names";
@@ -16,10 +17,10 @@ import {
   downstreamLabel,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
-  namespaceProofAnnotation,
+  namespaceSignatureAnnotation,
   tenantLabel,
 } from "../api/index.ts";
-import { runCacheVerifier } from "./audit.ts";
+import { runCacheVerifier } from "./cache-verifier.ts";
 import { namespaces, type SyncContext } from "./context.ts";
 import { isProof, namespaceProof } from "./namespace-proof.ts";
 import {
@@ -31,12 +32,12 @@ import {
   tenantId,
 } from "./origin.ts";
 import { isEnforced, podSecurityLabels, securityLabels } from "./pod-security.ts";
-import { isObjectNotFound, SyncError } from "./trouble.ts";
+import { isObjectNotFound, SyncError } from "./sync-error.ts";
 
-/** Without anything of ours, and without an upstream namespace, for so long. */
+/** How long a namespace has no synced objects and no upstream namespace before it is deleted. */
 export const emptyNamespaceDelayMs = 30_000;
 
-/** Namespaces whose names are remembered; then it is begun anew. */
+/** The number of cached namespace names; the cache is cleared when it is full. */
 const namesMax = 10_000;
 
 interface CachedNamespace {
@@ -47,7 +48,7 @@ interface CachedNamespace {
   };
   readonly locator: NamespaceLocator | undefined;
   readonly proof: string | undefined;
-  /** What Pods may do in it. */
+  /** The enforced Pod security level of the namespace. */
   readonly enforced: string | undefined;
   readonly isTerminating: boolean;
 }
@@ -56,19 +57,19 @@ type At = Pick<ObjectKey, "cluster" | "namespace">;
 
 export interface DownstreamNamespacesOptions {
   readonly context: SyncContext;
-  /** A namespace of ours has appeared: what is in it can be located now. */
+  /** Called when a namespace of the syncer has appeared: its objects can be located now. */
   readonly onAdded: (namespace: string) => void;
-  /** All kinds that are synced now. */
+  /** All resources that are currently synced. */
   readonly resources: () => readonly Resource[];
 }
 
 export class DownstreamNamespaces {
   readonly #options: DownstreamNamespacesOptions;
   readonly #informer: Informer<KubernetesObject, CachedNamespace>;
-  /** Made by us and not yet told by the informer. */
+  /** Created by this syncer and not yet observed by the informer. */
   readonly #made = new Set<string>();
   readonly #planned = new Set<string>();
-  /** Names are hashes, and asked for all the time. */
+  /** Names are hashes, and are needed all the time. */
   readonly #names = new Map<string, string>();
 
   constructor(options: DownstreamNamespacesOptions) {
@@ -133,13 +134,16 @@ export class DownstreamNamespaces {
     return name;
   }
 
-  /** Where the objects of a namespace come from; undefined for one that was not made here. */
+  /**
+   * The upstream namespace of a downstream namespace; undefined for a namespace that this syncer
+   * did not create.
+   */
   locate(name: string): At | undefined {
     const at = this.#saidOf(name);
     return at !== undefined && this.#isProven(at, this.#cached(name)?.proof) ? at : undefined;
   }
 
-  /** Where they come from by what the namespace says, which whoever works in the cluster can write. */
+  /** The upstream namespace by the annotation alone, which any client in the cluster can write. */
   #saidOf(name: string): At | undefined {
     const locator = this.#cached(name)?.locator;
     return locator !== undefined && this.#isOurs(name, locator) ? locator : undefined;
@@ -150,7 +154,10 @@ export class DownstreamNamespaces {
     return isProof(namespaceProof(namespaceKey, target, at), proof);
   }
 
-  /** Resolves when the namespace is there and ours. Throws a Trouble when it is somebody else's. */
+  /**
+   * Resolves when the namespace exists and belongs to the syncer. Throws a SyncError when it
+   * belongs to another owner.
+   */
   async ensure(at: At): Promise<string> {
     const name = this.nameFor(at);
     if (this.#made.has(name)) return name;
@@ -175,7 +182,11 @@ export class DownstreamNamespaces {
     return name;
   }
 
-  /** Tenants' Pods may do there what they may do everywhere in the cluster, whoever has changed the namespace, or whenever it was made. Who makes it stricter in the cluster is left alone until the syncer starts anew. */
+  /**
+   * Enforces the Pod security level for tenants in the namespace, whichever client has changed the
+   * namespace, and whenever it was created. A stricter level that the cluster's administrator sets
+   * stays until the syncer restarts.
+   */
   #secure(name: string, how: "exactly" | "at least"): void {
     const cached = this.#cached(name);
     const at = this.#saidOf(name);
@@ -200,12 +211,15 @@ export class DownstreamNamespaces {
     return securityLabels(podSecurity.current, cluster === target.cluster);
   }
 
-  /** Something of ours left the namespace: it may be empty now. */
+  /** Called when a synced object in the namespace was deleted: the namespace may be empty now. */
   emptied(name: string): void {
     this.#plan(name);
   }
 
-  /** What is there and says that it is ours becomes so when something is assigned to it, and not before: one that was made before there were proofs. */
+  /**
+   * Adopts an existing namespace with the syncer's annotation when an object is assigned to it, and
+   * not before: it was created before signatures existed.
+   */
   async #adopt(name: string, at: At, namespace: KubernetesObject): Promise<void> {
     const { proof } = this.#check(name, namespace);
     if (this.#isProven(at, proof)) return;
@@ -256,7 +270,7 @@ export class DownstreamNamespaces {
         },
         annotations: {
           [namespaceLocatorAnnotation]: formatLocator(target, at),
-          ...(proof === undefined ? {} : { [namespaceProofAnnotation]: proof }),
+          ...(proof === undefined ? {} : { [namespaceSignatureAnnotation]: proof }),
         },
       },
     };
@@ -291,7 +305,7 @@ export class DownstreamNamespaces {
       await upstreamIn(at.cluster).resource(namespaces).get({ name: at.namespace }, { signal });
       return;
     } catch (error) {
-      // Nothing but "there is no namespace of this name" is proof of it.
+      // Only a response that no namespace has this name proves its absence.
       if (!isObjectNotFound(error, at.namespace)) throw error;
     }
     for (const resource of this.#options.resources()) {
@@ -319,7 +333,7 @@ function cachedNamespace({ metadata }: KubernetesObject): CachedNamespace {
   return {
     metadata: { name, uid, resourceVersion },
     locator: parseLocator(text),
-    proof: stringMember(annotations, namespaceProofAnnotation),
+    proof: stringMember(annotations, namespaceSignatureAnnotation),
     enforced: stringMember(labels, podSecurityLabels.enforce),
     isTerminating,
   };

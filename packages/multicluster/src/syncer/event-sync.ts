@@ -1,9 +1,12 @@
 /**
- * Events of the cluster about one's workloads, copied up. An Event there is about a Deployment's part, a ReplicaSet that nobody upstream has
- * heard of, or a Pod; the copy is about what its reader knows: the whole, the object that was synced, or the Pod's copy.
+ * Syncs Events of the cluster about synced workloads up. An Event there is about a Deployment's
+ * copy, a ReplicaSet that does not exist upstream, or a Pod; its upstream copy is about an object
+ * that upstream users know: the workload, the synced object, or the Pod's upstream copy.
  *
- * Copies are written once for every change and expire like all Events; nothing is kept here but what waits. How many are written is bounded:
- * a workload that fails in a loop costs no more than so many writes a second, and the newest of each Event is what counts.
+ * An upstream copy is written once for every change and expires like all Events; only queued Events
+ * are kept in memory. The rate of writes is limited: a workload that fails in a loop costs a
+ * limited number of writes per second, and the newest state of each Event is the one that is
+ * written.
  */
 import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
@@ -25,16 +28,16 @@ import type { CachedObject } from "./cached-object.ts";
 import type { SyncContext } from "./context.ts";
 import { copyName, isShorterInCluster } from "./copy-names.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
-import { EventRateLimiter } from "./event-pace.ts";
+import { EventRateLimiter } from "./event-rate-limiter.ts";
 import type { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 
 export interface EventSyncOptions {
   readonly context: SyncContext;
   readonly namespaces: DownstreamNamespaces;
-  /** Whether Pods of a logical cluster come up, and so what befell them. */
+  /** Whether Pods of a logical cluster, and so their Events, are synced up. */
   readonly serves: (cluster: ClusterName) => boolean;
-  /** What is synced of a kind, if it is. */
+  /** The view of a kind, if the kind is synced. */
   readonly viewOf: (group: string, kind: string) => KindOf | undefined;
   readonly signal: AbortSignal;
 }
@@ -77,13 +80,13 @@ const events = defineResource<Event>({
   namespaced: true,
 });
 
-/** Kinds between what is synced and Pods, which are made in the cluster. */
+/** The kinds between synced workloads and Pods, which controllers in the cluster create. */
 const between: readonly Resource[] = [
   { group: "apps", version: "v1", resource: "replicasets", kind: "ReplicaSet", namespaced: true },
   { group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
 ].map((one) => defineResource<KubernetesObject>(one));
 
-/** What happened longer ago is about to expire, or has upstream. */
+/** An older Event is about to expire, or has expired upstream. */
 const oldMs = 3_600_000;
 const waitingMax = 2000;
 const retry = { firstMs: 100, mostMs: 30_000 };
@@ -93,11 +96,11 @@ const generationsMax = 4;
 
 export class EventSync {
   readonly #options: EventSyncOptions;
-  /** The newest state of what waits. */
+  /** The newest state of each queued Event. */
   readonly #waiting = new Map<string, Event>();
   readonly #queue: WorkQueue<string>;
   readonly #pace: EventRateLimiter;
-  /** Who controls objects that were made in the cluster, by their uid. */
+  /** The controller owner of objects that were created in the cluster, by their uid. */
   readonly #owners = new Map<string, Reference | undefined>();
   readonly #tries = new Map<string, number>();
 
@@ -108,7 +111,7 @@ export class EventSync {
     this.#queue = new WorkQueue<string>({
       name: `events_${target.name}`,
       keyOf: (text) => text,
-      // One tenant's loop does not stand before another's one Event.
+      // Fair queuing: many Events of one tenant do not delay a single Event of another tenant.
       flowOf: (text) => text.split("/", 1)[0] ?? "",
       rateLimiter: new ExponentialFailureRateLimiter(retry),
       clock,
@@ -122,7 +125,7 @@ export class EventSync {
       client: downstream,
       resource: events,
       scope: { cluster: rootCluster },
-      handler: { told: (event) => this.#told(event) },
+      handler: { observed: (event) => this.#told(event) },
       clock,
       random,
       onError,
@@ -147,7 +150,7 @@ export class EventSync {
   }
 
   async #work(): Promise<void> {
-    for (let text = await this.#queue.take(); text !== undefined; text = await this.#queue.take()) {
+    for (let text = await this.#queue.get(); text !== undefined; text = await this.#queue.get()) {
       try {
         await this.#next(text);
       } catch (error) {
@@ -175,7 +178,7 @@ export class EventSync {
     else this.#queue.add(text);
   }
 
-  /** What it is about may not be upstream yet; or it is nothing of ours, and never will be. */
+  /** The involved object may not be upstream yet; or it is not synced, and never will be. */
   #later(text: string): void {
     const tries = (this.#tries.get(text) ?? 0) + 1;
     this.#tries.set(text, tries);
@@ -204,7 +207,7 @@ export class EventSync {
     return true;
   }
 
-  /** What a reader upstream knows the object as. */
+  /** The upstream object that corresponds to the involved object. */
   async #knownAs(
     reference: Reference,
     namespace: string,
@@ -227,7 +230,7 @@ export class EventSync {
     return owner && this.#knownAs(owner, namespace, at, depth + 1);
   }
 
-  /** By its name in the cluster. */
+  /** The upstream object by its name in the cluster. */
   #upstreamOf({ view, policy }: KindOf, key: ObjectKey): CachedObject | undefined {
     const target = this.#options.context.nameIn(key.cluster);
     const longer = isShorterInCluster(policy) ? copyName(key.name, target) : key.name;
@@ -269,7 +272,7 @@ function copyOf(
       labels: { [stateLabel(target)]: stateUpsync },
     },
     involvedObject: { apiVersion, kind, name, uid, namespace, fieldPath },
-    // Who reads it sees one Deployment, which is in many clusters.
+    // An upstream user sees one Deployment, which is in many clusters.
     message: kind === "Pod" ? message : `${target}: ${message}`,
     ...{ reason, type, count, source, firstTimestamp, lastTimestamp, eventTime, series, action },
     ...{ reportingComponent, reportingInstance },
@@ -292,7 +295,7 @@ function withoutEmpty(value: object): object {
   );
 }
 
-/** The namespace goes, or the tenant's rules do not want it: an Event is worth no second try. */
+/** The namespace is being deleted, or admission rejects the Event: an Event is not retried. */
 function isOver(error: unknown): boolean {
   return isStatusError(error) && error.code >= 400 && error.code < 500;
 }

@@ -1,6 +1,7 @@
 /**
- * The fence: while an agent's lease is gone, whatever of its copies may run once at most is stopped, again and again, and by what is in the cluster alone: the control
- * plane may be out of reach, and may have been when the agent started.
+ * The fence: while an agent's lease has expired, all StopBeforeStart copies in its cluster are
+ * stopped, repeatedly, and from information in the cluster alone: the control plane may be
+ * unreachable, and may have been so since the agent started.
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -20,7 +21,10 @@ export interface FenceOptions {
   readonly lease: Lease;
 }
 
-/** What can be stopped. Not what is synced: who starts without the control plane does not know yet. */
+/**
+ * All fenced kinds, not only the synced ones: an agent that starts without the control plane does
+ * not know which kinds are synced.
+ */
 const stoppable: readonly Resource<DynamicObject>[] = fencedKinds.map((one) =>
   defineResource<DynamicObject>({ ...one, version: "v1", namespaced: true }),
 );
@@ -29,7 +33,7 @@ const jobs = defineResource<DynamicObject>({
   ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
 });
 
-/** Between looks. The control plane waits some seconds more than this for it. */
+/** The interval between checks. The control plane waits some seconds longer than this. */
 const lookMs = 1000;
 
 export async function runFence(options: FenceOptions): Promise<void> {
@@ -57,7 +61,8 @@ async function stopAll({ context }: FenceOptions): Promise<void> {
         for (const object of items) {
           const stop = stopPatchOf(resource.kind, object);
           const { name, namespace = "" } = object.metadata;
-          // In the syncer's name: it takes the field back when the lease is.
+          // The patch uses the syncer's field manager: the syncer resets the field when the lease
+          // is held again.
           const as = { fieldManager: syncerFieldManager, signal };
           if (stop === "delete") await client.delete({ namespace, name }, { signal });
           else if (stop !== undefined)
@@ -65,7 +70,8 @@ async function stopAll({ context }: FenceOptions): Promise<void> {
         }
       }
     } catch (error) {
-      // A kind that the cluster does not have, or that the agent may not touch and so has nothing of; or an object that went by itself.
+      // The kind is not served, or the agent has no permission and hence no copies of it; or the
+      // object was deleted meanwhile.
       if (!isStatusError(error, "NotFound") && !isStatusError(error, "Forbidden")) throw error;
     }
   }
@@ -73,8 +79,9 @@ async function stopAll({ context }: FenceOptions): Promise<void> {
 }
 
 /**
- * Jobs that a CronJob has begun are its own and carry no label of ours. They are removed, as it does itself with one that is to be replaced: one that was suspended would stay so, and
- * be in the way of the next. That it may not be done is no reason to keep quiet.
+ * Jobs that a CronJob has created are owned by it and have no label of the syncer. They are
+ * deleted, as a CronJob does with a Job that it replaces: a suspended Job would stay suspended, and
+ * block the next one. A missing permission is reported.
  */
 async function stopBegun(schedule: DynamicObject, context: SyncContext): Promise<void> {
   const { namespace = "", uid } = schedule.metadata;
@@ -110,7 +117,7 @@ function isOver(status: JsonValue | undefined): boolean {
   );
 }
 
-/** What stops it; undefined when it is stopped, or cannot be. */
+/** The patch that stops the object; undefined when it is stopped, or cannot be. */
 export function stopPatchOf(
   kind: string,
   object: DynamicObject,

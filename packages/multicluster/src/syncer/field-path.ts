@@ -1,4 +1,7 @@
-/** Paths such as `spec.replicas` into JSON objects. Lists have no paths: who syncs parts of a list syncs it whole. */
+/**
+ * Paths such as `spec.replicas` into JSON objects. Members of lists have no paths: a list is synced
+ * as one value.
+ */
 import {
   isJsonObject,
   type JsonObject,

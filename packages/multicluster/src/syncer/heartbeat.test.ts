@@ -1,4 +1,7 @@
-/** Goal: an agent is heard of every two seconds while it has no tunnel, and seldom while it has one; at no time does what it has promised fall short of what it does. */
+/**
+ * Goal: an agent sends a heartbeat every two seconds while it has no tunnel, and seldom while it
+ * has one; at no time does it send heartbeats at a longer interval than it has promised.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -13,7 +16,7 @@ import { TunnelState } from "./tunnel-state.ts";
 const target = { cluster: "root", name: "east", uid: "t-1" };
 const longMs = 20_000;
 
-/** As it was sent, whether it was taken or not. */
+/** A heartbeat as it was sent, accepted or not. */
 interface Sent {
   readonly atMs: number;
   readonly promisedMs: number | undefined;
@@ -24,9 +27,9 @@ class Stage {
   readonly clock = new FakeClock();
   readonly tunnel = new TunnelState();
   readonly sent: Sent[] = [];
-  /** How the control plane answers. */
+  /** How the control plane responds. */
   answers: "well" | "with an error" | "that it is held for silent" = "well";
-  /** How long it takes. */
+  /** How long a response takes. */
   tookMs = 0;
 
   constructor(t: TestContext, { leaseMs = 60_000, hasTunnel = true } = {}) {
@@ -70,10 +73,10 @@ class Stage {
   }
 
   async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 100) await this.clock.advanceAndSettle(100);
+    for (let left = ms; left > 0; left -= 100) await this.clock.advanceAndFlush(100);
   }
 
-  /** Those since the last call, as `<milliseconds since then>: <what was promised>`. */
+  /** The heartbeats since the last call, as `<milliseconds since then>: <promised interval>`. */
   async heard(ms: number): Promise<string[]> {
     const [sinceMs, known] = [this.clock.monotonic(), this.sent.length];
     await flushEventLoop(4);
@@ -82,8 +85,8 @@ class Stage {
   }
 }
 
-describe("the heartbeat of an agent", () => {
-  it("comes every two seconds without a tunnel, and every third of the lease with one", async (t) => {
+describe("heartbeat of an agent", () => {
+  it("a heartbeat is sent every two seconds without a tunnel, and every third of the lease with one", async (t) => {
     const stage = new Stage(t);
     assert.deepEqual(await stage.heard(6000), [
       "0: 2000",
@@ -96,7 +99,7 @@ describe("the heartbeat of an agent", () => {
     assert.deepEqual(await stage.heard(45_000), ["0: 20000", "20000: 20000", "40000: 20000"]);
   });
 
-  it("comes at once when the tunnel breaks", async (t) => {
+  it("a heartbeat is sent immediately when the tunnel breaks", async (t) => {
     const stage = new Stage(t);
     stage.tunnel.set(true);
     await stage.heard(7300);
@@ -104,7 +107,7 @@ describe("the heartbeat of an agent", () => {
     assert.deepEqual(await stage.heard(4000), ["0: 2000", "2000: 2000", "4000: 2000"]);
   });
 
-  it("goes on every one or two seconds until a longer time was taken for a promise", async (t) => {
+  it("heartbeats are sent every one or two seconds until the control plane has accepted a longer interval", async (t) => {
     for (const answers of ["with an error", "that it is held for silent"] as const) {
       const stage = new Stage(t);
       await stage.heard(3000);
@@ -119,7 +122,7 @@ describe("the heartbeat of an agent", () => {
     }
   });
 
-  it("says what has become true while it was under way", async (t) => {
+  it("a tunnel state that changes while a heartbeat is in flight is sent next", async (t) => {
     const stage = new Stage(t);
     stage.tunnel.set(true);
     await stage.heard(1000);
@@ -129,20 +132,20 @@ describe("the heartbeat of an agent", () => {
     assert.deepEqual(await stage.heard(1000), ["500: 2000"]);
   });
 
-  it("keeps its time however long its answer takes", async (t) => {
+  it("a slow response does not delay the next heartbeat", async (t) => {
     const stage = new Stage(t);
     stage.tookMs = 1500;
     assert.deepEqual(await stage.heard(4000), ["0: 2000", "2000: 2000", "4000: 2000"]);
   });
 
-  it("comes as often as a short lease wants, with a tunnel and without", async (t) => {
+  it("a short lease shortens the interval, with a tunnel and without", async (t) => {
     const stage = new Stage(t, { leaseMs: 3000 });
     assert.deepEqual(await stage.heard(2000), ["0: 1000", "1000: 1000", "2000: 1000"]);
     stage.tunnel.set(true);
     assert.deepEqual(await stage.heard(2000), ["0: 1000", "1000: 1000", "2000: 1000"]);
   });
 
-  it("takes back what another promised where nobody speaks of tunnels", async (t) => {
+  it("an agent without tunnels removes the interval that another agent promised", async (t) => {
     const stage = new Stage(t, { hasTunnel: false });
     assert.deepEqual(await stage.heard(20_000), ["0: undefined", "20000: undefined"]);
     assert.equal(stage.sent[0]?.status["nextHeartbeatTime"], null);

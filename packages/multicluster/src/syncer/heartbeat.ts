@@ -1,35 +1,35 @@
 /**
- * Says on the SyncTarget that the syncer lives, and when it will say so again. A SyncTarget of another uid is another one: then nothing more is synced.
+ * Writes to the SyncTarget that the syncer is alive, and when the next heartbeat follows. A
+ * SyncTarget with another uid is another SyncTarget: the syncer then stops syncing.
  *
  * An agent has a tunnel, or writes a heartbeat every two seconds (docs/adr/0061):
  *
- *                        the tunnel is up, and a heartbeat that says so was taken
- *     every two seconds ─────────────────────────────────────────────────────────▶ every third of the lease
- *             ▲                                                                           │
- *             └────────────────────── the tunnel breaks: one comes at once ───────────────┘
+ *                     the tunnel is up, and a heartbeat that says so was accepted
+ *     every two seconds ───────────────────────────────────────────▶ every third of the lease
+ *             ▲                                                                │
+ *             └────────── the tunnel breaks: a heartbeat follows immediately ──┘
  */
-
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, isConditionTrue, onAbort, pause, timestamp } from "@kcp-ts/sdk";
 import { syncTargets, targetConditions, tunnellessHeartbeatMs } from "../api/index.ts";
 import type { SyncContext } from "./context.ts";
-import { SyncError } from "./trouble.ts";
+import { SyncError } from "./sync-error.ts";
 import type { TunnelState } from "./tunnel-state.ts";
 
 export interface HeartbeatOptions {
   readonly context: SyncContext;
-  /** The logical cluster of the SyncTarget. */
+  /** A client of the SyncTarget's logical cluster. */
   readonly client: Client;
-  /** Of an agent. Who has none to speak of promises nothing. */
+  /** The tunnel of an agent. A syncer without one promises no interval. */
   readonly tunnel?: TunnelState | undefined;
-  /** The SyncTarget is gone, or is another one of the same name. */
+  /** The SyncTarget was deleted, or replaced by another one of the same name. */
   readonly onLost: (message: string) => void;
 }
 
-/** Where there is no lease to renew. */
+/** The interval of a syncer without a lease. */
 const intervalMsDefault = 20_000;
 const retryMs = 1000;
-/** Between two, however long the first took. */
+/** The minimal pause between two heartbeats, however long the first one took. */
 const pauseMsMin = 200;
 
 export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
@@ -42,7 +42,8 @@ export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
     const periodMs = isUp ? longMs : Math.min(tunnellessHeartbeatMs, longMs);
     let isTaken = false;
     try {
-      // One that does not count: held for silent, until the control plane has heard of us, which is soon.
+      // The heartbeat is not accepted while the control plane considers the agent silent, which
+      // ends soon after the control plane has observed a heartbeat.
       isTaken = await beat(options, periodMs);
     } catch (error) {
       if (signal.aborted) return;
@@ -51,12 +52,13 @@ export async function runHeartbeat(options: HeartbeatOptions): Promise<void> {
     }
     const leftMs = beganAtMs + periodMs - clock.monotonic();
     const waitMs = isTaken ? Math.max(leftMs, pauseMsMin) : retryMs * (1 + random.next());
-    // What was promised and is not true any more is said at once; what was not taken is said again soon anyway.
+    // A promise that no longer holds is updated immediately; a heartbeat that was not accepted is
+    // repeated soon anyway.
     await waited(context, waitMs, isTaken && tunnel !== undefined ? { tunnel, isUp } : undefined);
   }
 }
 
-/** Until the time is over, or the tunnel is not as it was. */
+/** Waits until the time has passed, or the state of the tunnel changes. */
 async function waited(
   { clock, signal }: SyncContext,
   waitMs: number,
@@ -75,12 +77,13 @@ async function waited(
   }
 }
 
-/** An answer counts for so long. */
+/** How long a confirmation is valid. */
 const confirmedForMs = 5000;
 
 /**
- * A control plane that lost its data has lost the SyncTarget too: its silence about objects is not the wish that they go. Without a `home` there is nobody to
- * ask, and the word of each object counts.
+ * A control plane that has lost its data has lost the SyncTarget, too: that objects are missing
+ * there does not mean that they were deleted. Without `syncTargetClient`, no confirmation is
+ * possible, and the live read of each object decides.
  */
 export function targetConfirmation(options: {
   readonly home: Client | undefined;
@@ -96,13 +99,13 @@ export function targetConfirmation(options: {
     const found = await home.resource(syncTargets).find({ name }, { signal });
     if (found?.metadata.uid !== uid) {
       const message = `SyncTarget ${name} with uid ${uid} is not there: nothing is deleted in its cluster`;
-      throw new SyncError("Failed", message, { scope: "way" });
+      throw new SyncError("Failed", message, { scope: "connection" });
     }
     confirmedAtMs = clock.monotonic();
   };
 }
 
-/** Whether it counts for the lease, if there is one. */
+/** Whether the heartbeat renews the lease, if there is one. */
 async function beat(
   { client, context, tunnel, onLost }: HeartbeatOptions,
   periodMs: number,
@@ -124,7 +127,7 @@ async function beat(
   }
   const nowMs = clock.now();
   const lastHeartbeatTime = timestamp(nowMs);
-  // Times have whole seconds; who writes none takes back what another has promised.
+  // Times have whole seconds; a heartbeat without a promise removes the promise of another agent.
   const dueMs = nowMs + Math.ceil(periodMs / 1000) * 1000;
   const nextHeartbeatTime = tunnel === undefined ? null : timestamp(dueMs);
   const promise = lease && { leaseDurationSeconds: Math.ceil(lease.durationMs / 1000) };

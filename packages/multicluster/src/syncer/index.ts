@@ -1,7 +1,10 @@
-/** Keeps physical clusters in step with what is assigned to them: `startSyncer` for one; `../syncers.ts` runs one for each that a process is connected to. */
+/**
+ * Syncs physical clusters with the objects that are assigned to them: `startSyncer` for one
+ * cluster; `../syncers.ts` runs one syncer for each cluster that a process is connected to.
+ */
 export { accountFolder, serverNames, withApiAccess } from "./api-access.ts";
 export { relatedTargets } from "./assignment.ts";
-export { cacheVerifyGraceMs, cacheVerifyPeriodMs } from "./audit.ts";
+export { cacheVerifyGraceMs, cacheVerifyPeriodMs } from "./cache-verifier.ts";
 export type { SyncedResource } from "./context.ts";
 export { nameInCluster } from "./copy-names.ts";
 export { withoutField } from "./field-path.ts";
@@ -34,7 +37,6 @@ export {
   appliedDiffAnnotation,
   appliedHashAnnotation,
   originAnnotation,
-  syncedAnnotation,
   syncPolicyLabel,
 } from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";

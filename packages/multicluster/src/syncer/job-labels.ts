@@ -1,6 +1,7 @@
 /**
- * Labels of a Job's Pods. In the cluster they name the Job there: a part, of a uid that nobody upstream has heard of. On the copies they name the Job that people know, so that
- * its selector, and `-l job-name=…`, find exactly the copies of its Pods.
+ * Labels of a Job's Pods. In the cluster they name the downstream Job: a per-cluster object, with a
+ * uid that is unknown upstream. On the upsynced Pods they name the upstream Job, so that its
+ * selector, and `-l job-name=…`, find exactly the copies of its Pods.
  */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ObjectKey, Resource, StringMap } from "@kcp-ts/sdk";
@@ -8,13 +9,16 @@ import { ownedByLabels } from "../api/index.ts";
 import type { CachedObject } from "./cached-object.ts";
 import type { KindView } from "./kind-view.ts";
 
-/** A Job by which Pods are labelled. */
+/** A Job that Pods are labelled with. */
 export interface KnownJob {
   readonly name: string;
   readonly uid: string;
 }
 
-/** What was made of it in the cluster: `uid` is the Job's there. Undefined for what is no Pod of a synced Job. */
+/**
+ * The upstream Job of a Pod: `uid` is the uid of the downstream Job. Undefined for a Pod that does
+ * not belong to a synced Job.
+ */
 export function jobOf(
   { metadata }: CachedObject,
   { cluster, namespace }: ObjectKey,
@@ -29,7 +33,9 @@ export function jobOf(
   return isPart && whole !== undefined ? { name: whole.name, uid: whole.uid } : { name, uid };
 }
 
-/** As kube-apiserver labels the Pods of a Job; of those that somebody chose for himself, none is changed. */
+/**
+ * Labels as kube-apiserver sets them on the Pods of a Job; labels that a user chose are unchanged.
+ */
 export function withJobLabels(labels: StringMap, { name, uid }: KnownJob): StringMap {
   const known = new Map([
     ["batch.kubernetes.io/controller-uid", uid],
@@ -42,7 +48,7 @@ export function withJobLabels(labels: StringMap, { name, uid }: KnownJob): Strin
   );
 }
 
-/** A cluster gives a Job a selector by its uid there, and takes no other. */
+/** The cluster generates the Job's selector from the downstream uid, and rejects any other. */
 export function withoutGivenSelector({ kind, group }: Resource, body: JsonObject): JsonObject {
   const { spec } = body as { spec?: JsonObject };
   if (kind !== "Job" || group !== "batch" || spec === undefined || !isJsonObject(spec)) return body;

@@ -1,4 +1,7 @@
-/** The object loop of one kind: what it knows, how an object is brought in line, and a fuse of its own. */
+/**
+ * The object loop of one kind: its view of both sides, the sync of an object, and a circuit
+ * breaker.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type ObjectKey, onAbort } from "@kcp-ts/sdk";
 import { CircuitBreaker } from "./circuit-breaker.ts";
@@ -8,7 +11,7 @@ import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 import type { Reporter } from "./reporter.ts";
-import { type SyncError, syncErrorOf } from "./trouble.ts";
+import { type SyncError, syncErrorOf } from "./sync-error.ts";
 import { UpSync } from "./up-sync.ts";
 import type { UpstreamInformers } from "./upstream-informers.ts";
 import { isUpstreamError, UpstreamObjects } from "./upstream-objects.ts";
@@ -21,26 +24,26 @@ export interface KindSyncOptions {
   readonly upstreamInformers: UpstreamInformers;
   readonly sharedInformers?: UpstreamInformers | undefined;
   readonly reporter: Reporter;
-  /** What is known of Jobs, if they are synced. */
+  /** The view of Jobs, if they are synced. */
   readonly jobs?: (() => KindView | undefined) | undefined;
-  /** And of Services. */
+  /** The view of Services, if they are synced. */
   readonly services?: (() => KindView | undefined) | undefined;
   readonly onChange: (key: ObjectKey) => void;
 }
 
 export interface KindHealth {
   readonly hasSynced: boolean;
-  /** Both sides tell of changes as they happen: what is known is not from before a connection broke. */
-  readonly isLive: boolean;
-  /** It is being looked at for the first time, and nothing speaks against it. */
+  /** Both sides have a working watch: the caches do not predate a broken connection. */
+  readonly isWatching: boolean;
+  /** The kind is observed for the first time, and no error is known. */
   readonly isNew: boolean;
-  /** The fuse is out: everything of this kind failed lately. */
-  readonly isResting: boolean;
-  /** Why nothing of this kind gets through, if so. */
-  readonly trouble: SyncError | undefined;
+  /** The circuit breaker is open: all objects of this kind failed recently. */
+  readonly isCircuitOpen: boolean;
+  /** The error that blocks all objects of this kind. */
+  readonly syncError: SyncError | undefined;
 }
 
-/** Before both sides were seen, an object has nothing to be compared with. */
+/** Before both sides are listed, an object cannot be compared. */
 const notSyncedWaitMs = 1000;
 
 export class KindSync {
@@ -53,7 +56,7 @@ export class KindSync {
   readonly #upstreamObjects: UpstreamObjects;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
-  /** Since both sides were last reached, objects have been put off. */
+  /** Objects were requeued with backoff since both sides were last reached. */
   #hasFailed = false;
   #lastTrouble: SyncError | undefined;
 
@@ -69,15 +72,15 @@ export class KindSync {
       onResumed: () => this.#resumed(),
     });
     this.#upstreamObjects = new UpstreamObjects(context, options.synced);
-    const parts = { ...options, view: this.view, upstreamObjects: this.#upstreamObjects };
-    const [up, down] = [new UpSync(parts), new DownSync(parts)];
+    const copies = { ...options, view: this.view, upstreamObjects: this.#upstreamObjects };
+    const [up, down] = [new UpSync(copies), new DownSync(copies)];
     this.#loop = {
-      sync: (key) => (this.view.comesUp(key) ? up.sync(key) : down.sync(key)),
+      sync: (key) => (this.view.isUpsynced(key) ? up.sync(key) : down.sync(key)),
     };
     this.#breaker = new CircuitBreaker(context);
   }
 
-  /** Until it is stopped. */
+  /** Runs until it is stopped. */
   run(): Promise<void> {
     this.#running = this.view.run();
     return this.#running;
@@ -91,36 +94,39 @@ export class KindSync {
   get health(): KindHealth {
     const { hasSynced, health } = this.view;
     const { upstream, downstream } = health;
-    // Watches of the control plane end when a definition changes, and begin anew: no failure, and nothing of the cluster is missed.
+    // Watches of the control plane end when a definition changes, and are reopened: that is no
+    // failure, and no event of the cluster is missed.
     const isUpstreamLive =
-      upstream.state === "watching" || (hasSynced && upstream.failuresInARow === 0);
-    // One that ended in good order is asked for again at once; one that broke is none until it is accepted, however long that is tried.
+      upstream.state === "watching" || (hasSynced && upstream.consecutiveFailures === 0);
+    // A watch that ended in good order is reopened immediately; a broken watch counts as broken
+    // until the server accepts it again, however long that takes.
     const isDownstreamLive =
-      downstream.isFollowing ||
-      (downstream.state === "watching" && downstream.failuresInARow === 0);
-    const isLive = isUpstreamLive && isDownstreamLive;
+      downstream.isWatching ||
+      (downstream.state === "watching" && downstream.consecutiveFailures === 0);
+    const isWatching = isUpstreamLive && isDownstreamLive;
     const isNew =
       !hasSynced && upstream.lastError === undefined && downstream.lastError === undefined;
-    const isResting = this.#breaker.isOpen;
-    const trouble = isResting ? this.#lastTrouble : this.#watchTrouble;
-    return { hasSynced, isLive, isNew, isResting, trouble };
+    const isCircuitOpen = this.#breaker.isOpen;
+    const syncError = isCircuitOpen ? this.#lastTrouble : this.#watchTrouble;
+    return { hasSynced, isWatching, isNew, isCircuitOpen, syncError };
   }
 
-  /** Of the watch in the cluster: a verb that is missing, a kind that is not served. */
+  /** The error of the watch in the cluster: a missing verb, or a kind that is not served. */
   get #watchTrouble(): SyncError | undefined {
-    const { state, lastError, failuresInARow } = this.view.health.downstream;
-    // One failure is no news: watches end and begin anew.
-    if (state === "watching" || lastError === undefined || failuresInARow < 2) return undefined;
+    const { state, lastError, consecutiveFailures } = this.view.health.downstream;
+    // A single failure is not reported: watches end and are reopened.
+    if (state === "watching" || lastError === undefined || consecutiveFailures < 2)
+      return undefined;
     const { target } = this.#options.context;
     return syncErrorOf(lastError, { resource: this.synced.resource, target: target.name });
   }
 
-  /** Throws what should be tried again later; troubles have been told by then. */
+  /** Throws errors that are to be retried later; sync errors are reported before. */
   async sync(key: ObjectKey): Promise<SyncResult> {
     if (this.#stop.signal.aborted) return {};
-    if (!this.view.hasSynced) return { againAfterMs: notSyncedWaitMs };
+    if (!this.view.hasSynced) return { requeueAfterMs: notSyncedWaitMs };
     const waitMs = this.#breaker.waitMs();
-    if (waitMs > 0) return { againAfterMs: waitMs };
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
     try {
       const result = await this.#loop.sync(key);
       this.#breaker.succeeded();
@@ -134,11 +140,14 @@ export class KindSync {
     }
   }
 
-  /** How long an object is put off was decided while a side was away: now that it is back, nothing waits for that. */
+  /**
+   * The backoff of an object was decided while a side was unreachable: when it is reachable again,
+   * all objects are retried.
+   */
   #resumed(): void {
     if (!this.#hasFailed) return;
     this.#hasFailed = false;
-    this.#breaker.wayIsFree();
+    this.#breaker.allowProbe();
     this.view.requeue();
   }
 
@@ -150,15 +159,16 @@ export class KindSync {
     });
     const isOfObject = trouble === undefined || trouble.scope === "object";
     if (isUpstreamError(error) ? trouble !== undefined : !isOfObject) this.#hasFailed = true;
-    // A conflict is a race that the next look decides; what a tenant's logical cluster answers is its own affair.
+    // A conflict is a race that the next sync resolves; errors of a tenant's logical cluster
+    // concern only that tenant.
     if (trouble === undefined || isUpstreamError(error)) {
-      this.#breaker.wasInconclusive();
+      this.#breaker.releaseProbe();
       return;
     }
     if (trouble.scope === "object") this.#breaker.succeeded();
     else this.#breaker.failed();
     this.#lastTrouble = trouble;
-    if (trouble.scope !== "way") await this.#tell(key, trouble);
+    if (trouble.scope !== "connection") await this.#tell(key, trouble);
   }
 
   async #tell(key: ObjectKey, trouble: SyncError | undefined): Promise<void> {
@@ -172,11 +182,11 @@ export class KindSync {
       upstreamObjects: this.#upstreamObjects,
     };
     if (trouble === undefined) await this.#options.reporter.clear(told);
-    else await this.#options.reporter.tell(told, trouble);
+    else await this.#options.reporter.report(told, trouble);
   }
 }
 
-/** Of no interest to a log: the next look finds out. */
+/** Such an error is not logged: the next sync resolves it. */
 export function isRace(error: unknown): boolean {
   return isStatusError(error) && (error.code === 409 || error.code === 404);
 }

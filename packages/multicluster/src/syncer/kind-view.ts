@@ -1,9 +1,11 @@
 /**
- * What a syncer knows of one kind on both sides, its own writes included: after a write the answer counts until the informer has told of it or of something
- * newer, so that nothing is done twice because the echo is late.
+ * A syncer's view of one kind on both sides, including its own writes: after a write, the response
+ * counts until the informer has observed this version or a newer one, so that no write is repeated
+ * because the watch event is late.
  *
- * The echo of an own write is no news: who wrote it has looked at the answer. What somebody else did just before is in the answer too, and may never be told by
- * itself; so an answer that holds more than was written is looked at again.
+ * The watch event of an own write is no change: the writer has processed the response. A change of
+ * another client just before is contained in the response, too, and may never have an event of its
+ * own; so an object whose response contains more than was written is requeued.
  */
 import { TaskGroup } from "@kcp-ts/machinery/base";
 import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
@@ -17,7 +19,7 @@ import {
 } from "@kcp-ts/sdk";
 import { assignedTargets, downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
 import { isHeldBy, type Metadata } from "./assignment.ts";
-import { type CacheVerifierOptions, runCacheVerifier } from "./audit.ts";
+import { type CacheVerifierOptions, runCacheVerifier } from "./cache-verifier.ts";
 import {
   bodyOf,
   type CachedObject,
@@ -30,7 +32,7 @@ import type { SyncContext, SyncedResource } from "./context.ts";
 import { copyName, isNamedByCluster, isShorterInCluster, nameInCluster } from "./copy-names.ts";
 import { downstreamNameOf, type NamespacedName } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
-import { MergedKind } from "./joined-kind.ts";
+import { MergedKind } from "./merged-kind.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
@@ -43,12 +45,12 @@ export interface KindViewOptions {
   readonly policy: KindPolicy;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamInformers: UpstreamInformers;
-  /** Over the logical clusters that use this one's physical clusters. */
+  /** Informers over the logical clusters that use the physical clusters of this one. */
   readonly sharedInformers?: UpstreamInformers | undefined;
   readonly signal: AbortSignal;
-  /** Something about the object has changed on one of the sides. */
+  /** The object has changed on one of the sides. */
   readonly onChange: (key: ObjectKey) => void;
-  /** One of the sides tells of changes again as they happen, so it can be reached. */
+  /** The watch of one of the sides works again, so the side is reachable. */
   readonly onResumed: () => void;
 }
 
@@ -58,24 +60,28 @@ export class KindView {
   readonly #downstream: Informer<KubernetesObject, CachedObject>;
   readonly #freshUpstream = new Map<string, CachedObject>();
   readonly #freshDownstream = new Map<string, CachedObject>();
-  /** Copies that somebody else deleted in the cluster, by the text of their key: the uid of the original. */
+  /**
+   * Copies that another client deleted in the cluster, by the text of their key: the uid of the
+   * upstream object.
+   */
   readonly deletedDownstream = new Map<string, string>();
-  /** Copies that we deleted. */
+  /** Copies that this syncer deleted. */
   readonly #deletedByUs = new Set<string>();
 
-  /** Read off an object once, not at every look. */
+  /** Parsed once for each object, not at every sync. */
   readonly #origins = new WeakMap<CachedObject, Origin | undefined>();
 
   readonly #selection: Pick<CacheVerifierOptions<CachedObject>, "labelSelector" | "keep">;
-  /** What was written and not told by the time of the last audit. */
-  #untold = new Set<CachedObject>();
+  /** Writes that no watch event had confirmed by the last cache verification. */
+  #unconfirmed = new Set<CachedObject>();
 
   readonly #running: TaskGroup;
 
   constructor(options: KindViewOptions) {
     this.#options = options;
     this.#running = new TaskGroup(options.signal);
-    // What is born downstream does not carry our label; where it is says that it concerns us.
+    // An object that was created downstream does not have the syncer's label; its namespace shows
+    // that it concerns the syncer.
     const ownKey = targetKey(options.context.target);
     const isOfOurs = (object: KubernetesObject) =>
       this.#comesUpWhole ||
@@ -95,7 +101,7 @@ export class KindView {
       resource: synced.resource,
       scope: { cluster: rootCluster },
       selector: { labelSelector: this.#selection.labelSelector },
-      keep: this.#selection.keep,
+      filter: this.#selection.keep,
       transform: (object) => cachedObject(object, paths),
       liveObjectsMax: liveObjectsMax.downstream,
       clock,
@@ -119,7 +125,7 @@ export class KindView {
         const wasFresh = this.#freshUpstream.delete(formatKey(key));
         if (wasFresh || this.downstreamObject(key) !== undefined) options.onChange(key);
       },
-      // Copies whose originals are gone are only known from the other side.
+      // Copies whose upstream objects are deleted are only known downstream.
       replaced: () => this.requeueDownstream(),
       resumed: options.onResumed,
       failed: (error) => this.#running.fail(error),
@@ -132,16 +138,16 @@ export class KindView {
     const own = upstreamInformers.open(synced.resource, target.name, handler);
     if (synced.isShared !== true || sharedInformers === undefined) return own;
     const shared = sharedInformers.open(synced.resource, nameIn(everyOther), handler);
-    return new MergedKind({ home: target.cluster, own, shared });
+    return new MergedKind({ ownCluster: target.cluster, own, shared });
   }
 
-  /** A kind that belongs to no namespace, and to nobody in particular. */
+  /** Whether all objects of the cluster are synced up: a cluster-scoped kind with direction `up`. */
   get #comesUpWhole(): boolean {
     const { policy, synced } = this.#options;
     return policy.direction === "up" && !synced.resource.namespaced;
   }
 
-  /** Whose objects of this kind may be in the cluster. */
+  /** Whether objects of the logical cluster may be in the physical cluster, for this kind. */
   serves(cluster: ClusterName): boolean {
     const { context, synced, policy } = this.#options;
     if (policy.of === "home") return cluster === context.target.cluster;
@@ -171,12 +177,15 @@ export class KindView {
     }
   }
 
-  /** An answer that no watch has told of from one audit to the next: the object was gone again before it came. */
+  /**
+   * Removes a response that no watch event confirmed between two verifications: the object was
+   * deleted before the watch observed it.
+   */
   #forgetUntold(): void {
     const untold = new Set<CachedObject>();
     for (const fresh of [this.#freshUpstream, this.#freshDownstream]) {
       for (const [text, written] of fresh) {
-        if (!this.#untold.has(written)) {
+        if (!this.#unconfirmed.has(written)) {
           untold.add(written);
           continue;
         }
@@ -184,10 +193,10 @@ export class KindView {
         this.#options.onChange(parseKey(text));
       }
     }
-    this.#untold = untold;
+    this.#unconfirmed = untold;
   }
 
-  /** Both sides have been seen whole: before that, absence means nothing. */
+  /** Both sides are listed completely: before that, absence means nothing. */
   get hasSynced(): boolean {
     return this.#upstream.hasSynced && this.#downstream.hasSynced;
   }
@@ -196,13 +205,13 @@ export class KindView {
     await Promise.all([this.#upstream.synced(signal), this.#downstream.synced(signal)]);
   }
 
-  /** Something was missed. */
+  /** Called when an event was missed. */
   resyncUpstream(): void {
     this.#upstream.resync();
   }
 
   /** Whether an upstream object is assigned to the cluster or held for it. */
-  get holdsSomething(): boolean {
+  get hasSyncedObjects(): boolean {
     return this.#upstream.keys().length > 0;
   }
 
@@ -217,11 +226,11 @@ export class KindView {
   downstreamObject(key: ObjectKey): CachedObject | undefined {
     return (
       this.#freshDownstream.get(formatKey(key)) ??
-      this.#downstream.store.get({ cluster: rootCluster, ...this.placeOf(key) })
+      this.#downstream.store.get({ cluster: rootCluster, ...this.downstreamNameOf(key) })
     );
   }
 
-  placeOf(key: ObjectKey): NamespacedName {
+  downstreamNameOf(key: ObjectKey): NamespacedName {
     const { synced, namespaces, policy, context } = this.#options;
     const namespace = synced.resource.namespaced ? namespaces.nameFor(key) : "";
     if (!isShorterInCluster(policy)) return downstreamNameOf(key, policy, namespace);
@@ -229,14 +238,14 @@ export class KindView {
     return name === undefined ? downstreamNameOf(key, policy, namespace) : { namespace, name };
   }
 
-  /** Whether it is, or would be, the copy of something that was born in the cluster. */
-  comesUp(key: ObjectKey): boolean {
+  /** Whether the object is, or would be, the copy of an object that was created in the cluster. */
+  isUpsynced(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
     if (policy.direction !== "both") return policy.direction === "up";
     const name = context.nameIn(key.cluster);
     const isNamed = nameInCluster(key.name, name) !== undefined;
     if (isNamedByCluster(policy) && !isNamed) return false;
-    // A part of a whole may have such a name, too.
+    // A per-cluster object of a workload may have such a name, too.
     const metadata: Metadata = this.upstreamObject(key)?.metadata ?? {};
     if (statesOf(metadata.labels).get(name) === stateUpsync) return true;
     if (assignedTargets(metadata.labels).has(name) || isHeldBy(metadata, name)) return false;
@@ -244,8 +253,10 @@ export class KindView {
     return there === undefined || this.originOf(there) === undefined;
   }
 
-  /** `what` was meant to change; the rest is as it was looked at, or the object is looked at again. */
-  wroteUpstream(key: ObjectKey, object: KubernetesObject, what: WriteKind): CachedObject {
+  /**
+   * `what` was meant to change; if other fields of the response changed, the object is requeued.
+   */
+  recordUpstreamWrite(key: ObjectKey, object: KubernetesObject, what: WriteKind): CachedObject {
     const written = cachedObject(object);
     const basis = this.upstreamObject(key);
     const isKept = keepFresh(this.#freshUpstream, formatKey(key), {
@@ -259,23 +270,23 @@ export class KindView {
     return written;
   }
 
-  /** Who writes here looks at the whole answer. `isNew`: there was nothing before. */
-  wroteDownstream(key: ObjectKey, object: KubernetesObject, isNew = false): CachedObject {
+  /** The caller processes the complete response. `isNew`: the object did not exist before. */
+  recordDownstreamWrite(key: ObjectKey, object: KubernetesObject, isNew = false): CachedObject {
     const paths = this.#options.policy.contested.map(({ path }) => path);
     const written = cachedObject(object, paths);
-    const place = { cluster: rootCluster, ...this.placeOf(key) };
+    const place = { cluster: rootCluster, ...this.downstreamNameOf(key) };
     const stored = this.#downstream.store.get(place);
     const isKept = keepFresh(this.#freshDownstream, formatKey(key), { written, stored, isNew });
     if (!isKept) this.#options.onChange(key);
     return written;
   }
 
-  deletesDownstream(key: ObjectKey): void {
+  recordDownstreamDelete(key: ObjectKey): void {
     this.#deletedByUs.add(formatKey(key));
     this.#freshDownstream.delete(formatKey(key));
   }
 
-  /** The back-reference, if it is one of this syncer's and the object is where such an object belongs. */
+  /** The back-reference, if it belongs to this syncer and the object is in the right namespace. */
   originOf(object: CachedObject): Origin | undefined {
     const { namespace, name, annotations } = object.metadata;
     if (!this.#origins.has(object)) {
@@ -284,12 +295,12 @@ export class KindView {
     const origin = this.#origins.get(object);
     if (origin === undefined || origin.target !== this.#options.context.target.uid)
       return undefined;
-    const place = this.placeOf(origin);
+    const place = this.downstreamNameOf(origin);
     if (place.namespace !== namespace || place.name !== name) return undefined;
     return this.serves(origin.cluster) ? origin : undefined;
   }
 
-  /** Of an object in a namespace of ours, whoever made it. */
+  /** The upstream key of an object in a namespace of the syncer, whichever client created it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
     const { policy, namespaces, context, synced } = this.#options;
     const origin = policy.direction === "up" ? undefined : this.originOf(object);
@@ -310,7 +321,7 @@ export class KindView {
     };
   }
 
-  /** All that is known of either side. */
+  /** Requeues all known objects of both sides. */
   requeue(): void {
     this.#requeueUpstream();
     this.requeueDownstream();
@@ -321,7 +332,7 @@ export class KindView {
       if (this.serves(key.cluster)) this.#options.onChange(key);
   }
 
-  /** All that is in the cluster, or in one namespace of it. */
+  /** Requeues all objects in the cluster, or in one of its namespaces. */
   requeueDownstream(namespace?: string): void {
     const isAll = namespace === undefined || !this.#options.synced.resource.namespaced;
     const filter = isAll ? undefined : { cluster: rootCluster, namespace };
@@ -354,16 +365,19 @@ export class KindView {
   }
 }
 
-/** Stands for all logical clusters but the SyncTarget's: they call it the same. */
+/** Stands for all logical clusters but the SyncTarget's: they use the same name for it. */
 const everyOther = "" as ClusterName;
 
 /**
- * What a write was meant to change; `hold`: nothing but the list of finalizers; `report`: nothing but what is told of its being in sync; `created`: it
- * was not there, or not known.
+ * The fields that a write was meant to change; `finalizers`: only the list of finalizers;
+ * `syncState`: only the annotations that report the sync state; `created`: the object did not
+ * exist, or was not known.
  */
-export type WriteKind = "hold" | "status" | "report" | "created" | "other";
+export type WriteKind = "finalizers" | "status" | "syncState" | "created" | "other";
 
-/** False: something newer than the answer has been told, which may even be that the object is gone. */
+/**
+ * False: a version newer than the response has been observed, possibly the deletion of the object.
+ */
 function keepFresh(
   fresh: Map<string, CachedObject>,
   text: string,
@@ -388,7 +402,10 @@ function keepFresh(
   return true;
 }
 
-/** Takes what was written out of `fresh` when something as new has been told. */
+/**
+ * Whether the observed version is another client's change. Removes the own write from `fresh` when
+ * a version at least as new has been observed.
+ */
 function isExternalChange(
   fresh: Map<string, CachedObject>,
   text: string,
@@ -402,7 +419,10 @@ function isExternalChange(
   return written.resourceVersion !== resourceVersion;
 }
 
-/** Versions are ordered where they are numbers, as Kubernetes promises by now; where they are not, what is told last counts. */
+/**
+ * Versions are ordered where they are numbers, as Kubernetes guarantees by now; otherwise, the last
+ * observed one counts.
+ */
 function isOlder(version: string, than: string): boolean {
   if (!/^\d{1,20}$/.test(version) || !/^\d{1,20}$/.test(than)) return false;
   return version.length === than.length ? version < than : version.length < than.length;
@@ -411,7 +431,7 @@ function isOlder(version: string, than: string): boolean {
 function isSameBut(what: WriteKind, basis: CachedObject, written: CachedObject): boolean {
   if (what === "other" || what === "created") return false;
   if (what !== "status" && basis.status !== written.status) return false;
-  if (what !== "report") return hasSameContent(basis, written);
-  // Told in other words at every try, it must not be the reason for the next one.
+  if (what !== "syncState") return hasSameContent(basis, written);
+  // A report with a different wording at every retry must not cause the next retry.
   return hasSameContent(withoutReports(basis), withoutReports(written));
 }

@@ -1,14 +1,17 @@
 /**
- * The lease of an agent: the right to run what may run once at most. A heartbeat renews it, if the control plane's answer says that it counts: that the agent
- * is not held for silent already. Without it such copies are stopped (`fence.ts`).
+ * The lease of an agent: the permission to run StopBeforeStart workloads. A heartbeat renews the
+ * lease if the control plane's response accepts it, that is, if the agent is not considered silent
+ * already. Without the lease, such copies are stopped (`fence.ts`).
  *
- * It counts from when the heartbeat was sent, by the agent's own clock: the control plane cannot have received it earlier, so it waits longer than the agent runs.
+ * The lease counts from the time at which the heartbeat was sent, by the agent's own clock: the
+ * control plane cannot have received it earlier, so the control plane waits longer than the agent
+ * runs the copies.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { leaseMsMax, leaseMsMin } from "../api/index.ts";
 
 export const leaseMsDefault = 60_000;
-/** Two may be lost before it is. */
+/** Two heartbeats may be lost before the lease expires. */
 const heartbeatsPerLease = 3;
 
 export class Lease {
@@ -32,18 +35,21 @@ export class Lease {
     return this.#clock.monotonic() < this.#untilMs;
   }
 
-  /** Lost, or not got though it was asked for. Whoever just starts may have it still. */
+  /**
+   * The lease has expired, or was requested and not granted. An agent that has just started may
+   * still hold it.
+   */
   get isGone(): boolean {
     return this.#isTried && !this.isHeld;
   }
 
-  /** One that was sent then (monotonic), and counts. */
+  /** A heartbeat that was sent at this monotonic time was accepted. */
   renewed(sentAtMs: number): void {
     this.#isTried = true;
     this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.durationMs);
   }
 
-  /** One that failed, or does not count. */
+  /** A heartbeat failed, or was not accepted. */
   refused(): void {
     this.#isTried = true;
   }

@@ -1,6 +1,8 @@
 /**
- * By what a syncer knows a namespace in the cluster as one that it made. The name and the locator of one can be worked out by anybody who knows a SyncTarget and the names of
- * workspaces; this cannot. What is in a namespace without it is not brought up: somebody in the cluster would write into workspaces that gave it nothing to run.
+ * The signature by which a syncer identifies a namespace in the cluster as its own. Any client that
+ * knows a SyncTarget and the names of workspaces can compute the name and the locator of a
+ * namespace, but not the signature. Objects in a namespace without it are not synced up: otherwise
+ * a client in the cluster could write into workspaces that have assigned nothing to the cluster.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { ObjectKey } from "@kcp-ts/sdk";

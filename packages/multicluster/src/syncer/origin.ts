@@ -1,33 +1,38 @@
 /**
- * Whence and whither: the downstream namespace of an upstream one, and the back-reference on everything that is made downstream.
+ * The mapping between upstream and downstream: the downstream namespace of an upstream namespace,
+ * and the back-reference on every downstream object.
  *
- * A downstream namespace belongs to one namespace of one logical cluster and one SyncTarget, told apart by the hash of all three: tenants never
- * meet. The hash is a name, not a proof: who finds an object under it reads the locator or the origin before touching it.
+ * A downstream namespace belongs to one namespace of one logical cluster and one SyncTarget; its
+ * name is a hash of all three, so tenants never share a namespace. The hash is a name, not a proof:
+ * the syncer reads the locator or the origin of an object before it writes the object.
  */
 import { isJsonObject, member } from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import type { ObjectKey } from "@kcp-ts/sdk";
 import { hashDigits, jsonObjectOf } from "../api/index.ts";
 
-/** A SyncTarget for those who sync to it. The uid tells it from an earlier one of the same name, and from one of another control plane. */
+/**
+ * The identity of a SyncTarget for its syncer. The uid distinguishes it from an earlier SyncTarget
+ * of the same name, and from one of another control plane.
+ */
 export interface TargetIdentity {
   readonly name: string;
-  /** The logical cluster that the SyncTarget object lives in. */
+  /** The logical cluster of the SyncTarget. */
   readonly cluster: string;
   readonly uid: string;
 }
 
-/** In `kcp.io/namespace-locator`, as upstream kcp writes it. */
+/** The content of `kcp.io/namespace-locator`, as kcp writes it. */
 export interface NamespaceLocator {
   readonly syncTarget: TargetIdentity;
   readonly cluster: ClusterName;
   readonly namespace: string;
 }
 
-/** In `workload.kcp.io/origin`. */
+/** The content of `workload.kcp.io/origin`. */
 export interface Origin {
   readonly cluster: ClusterName;
-  /** Empty for objects without a namespace. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -35,13 +40,13 @@ export interface Origin {
   readonly target: string;
 }
 
-/** 20 digits of base 36 are 103 bits: nobody finds two namespaces with the same. */
+/** 20 digits of base 36 are 103 bits: a collision cannot be found. */
 const namespaceHashDigits = 20;
 const keyDigits = 40;
 
 const targetKeys = new WeakMap<TargetIdentity, string>();
 
-/** The value of the label on everything that is made for a SyncTarget. */
+/** The value of the label on all downstream objects of a SyncTarget. */
 export function targetKey(target: TargetIdentity): string {
   const known = targetKeys.get(target);
   if (known !== undefined) return known;
@@ -50,7 +55,7 @@ export function targetKey(target: TargetIdentity): string {
   return key;
 }
 
-/** Namespaces of one tenant share it, for network policies. */
+/** The id that all namespaces of one tenant share, for network policies. */
 export function tenantId(target: TargetIdentity, cluster: ClusterName): string {
   return hashDigits(JSON.stringify([target.uid, cluster]), keyDigits);
 }
@@ -71,7 +76,7 @@ export function formatLocator(
   return JSON.stringify({ syncTarget, cluster: at.cluster, namespace: at.namespace });
 }
 
-/** Undefined when it is none: the annotation can be written by everybody downstream. */
+/** Undefined for an invalid locator: any client downstream can write the annotation. */
 export function parseLocator(text: string | undefined): NamespaceLocator | undefined {
   const value = jsonObjectOf(text, annotationCharactersMax);
   const target = value === undefined ? undefined : member(value, "syncTarget");
@@ -108,18 +113,18 @@ export function parseOrigin(text: string | undefined): Origin | undefined {
   return parsed === undefined ? undefined : { cluster: parsed, namespace, name, uid, target };
 }
 
-/** Of a spec diff, to say which one a cluster has. */
+/** The hash of a spec diff, to report which diff a cluster has applied. */
 export function diffHash(diff: string): string {
   return hashDigits(diff, 16);
 }
 
-/** What an upsynced object is a copy of. */
+/** The downstream object that an upsynced object is a copy of. */
 export interface CopyOf {
-  /** Of the object in the cluster. */
+  /** The uid of the object in the cluster. */
   readonly uid: string;
   /** The uid of the SyncTarget. */
   readonly target: string;
-  /** In the cluster, where that is another one. */
+  /** The name in the cluster, where it differs. */
   readonly name?: string | undefined;
 }
 
@@ -136,5 +141,5 @@ export function parseCopyOf(text: string | undefined): CopyOf | undefined {
   return { uid, target, ...(typeof name === "string" ? { name } : {}) };
 }
 
-/** Far more than any of ours is long. */
+/** Far longer than any annotation of the syncer. */
 const annotationCharactersMax = 4096;

@@ -1,8 +1,10 @@
 /**
- * What Pods may do in the namespaces that are made in a cluster: the labels by which every cluster enforces the Pod Security Standards. Tenants share the cluster's nodes with
- * others; a Pod of theirs that leaves its container has all of them.
+ * The permissions of Pods in the syncer's namespaces: the labels by which every cluster enforces
+ * the Pod Security Standards. Tenants share the cluster's nodes; a Pod that escapes its container
+ * has access to the Pods of all tenants.
  *
- * The logical cluster of the SyncTarget is that of whoever registered the cluster, and could run anything in it without us: there Pods are warned of and not refused.
+ * The logical cluster of the SyncTarget belongs to the user who registered the cluster, who could
+ * run any Pod there anyway: its Pods get warnings and are not rejected.
  */
 import type { PodSecurityLevel } from "../api/index.ts";
 
@@ -15,7 +17,7 @@ export const podSecurityLabels = {
 export const podSecurityDefault: PodSecurityLevel = "baseline";
 const fromLoose: readonly PodSecurityLevel[] = ["privileged", "baseline", "restricted"];
 
-/** Of several that are asked for, the strictest; the default when none is. */
+/** The strictest of several requested levels; the default when none is requested. */
 export function strictestLevel(
   levels: readonly (PodSecurityLevel | undefined)[],
 ): PodSecurityLevel {
@@ -23,7 +25,7 @@ export function strictestLevel(
   return fromLoose[Math.max(-1, ...asked)] ?? podSecurityDefault;
 }
 
-/** The labels of a namespace; `isHome` for one of the SyncTarget's own logical cluster. */
+/** The labels of a namespace; `isHome` for a namespace of the SyncTarget's own logical cluster. */
 export function securityLabels(
   level: PodSecurityLevel,
   isHome: boolean,
@@ -33,14 +35,17 @@ export function securityLabels(
   return { ...(isHome ? {} : { [enforce]: level }), [audit]: told, [warn]: told };
 }
 
-/** Whether a namespace lets its Pods do less than is wanted, or just that: whoever rules the cluster may want it stricter. */
+/**
+ * Whether a namespace enforces at least the wanted level: the cluster's administrator may set a
+ * stricter one.
+ */
 export function isEnforced(found: string | undefined, wanted: string | undefined): boolean {
   if (wanted === undefined) return true;
   const rank = (level: string | undefined) => fromLoose.indexOf(level as PodSecurityLevel);
   return rank(found) >= rank(wanted);
 }
 
-/** As it is now: Locations change while a syncer runs. */
+/** The current level: Locations change while a syncer runs. */
 export class PodSecuritySetting {
   #level: PodSecurityLevel;
   #listener: () => void = () => {};

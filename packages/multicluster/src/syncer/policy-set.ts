@@ -1,4 +1,7 @@
-/** Policies as they are now: they change while a syncer runs, and kinds whose policy is another one start anew. */
+/**
+ * The current policies: they change while a syncer runs, and kinds whose policy changes are
+ * restarted.
+ */
 import type { Policies } from "./policy.ts";
 
 export class PolicySet {
@@ -18,7 +21,7 @@ export class PolicySet {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Returns how to stop hearing of it. */
+  /** Returns the function that unsubscribes. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,7 +1,9 @@
 /**
- * What is particular about syncing a kind, as data. A kind without an entry is synced by `defaultKindPolicy`.
+ * The particulars of syncing a kind, as data. A kind without an entry is synced by
+ * `defaultKindPolicy`.
  *
- * Operators add their own on top of `defaultPolicies`, in TypeScript or as JSON in a ConfigMap (`parsePolicies`).
+ * Operators add their own policies to `defaultPolicies`, in TypeScript or as JSON in a ConfigMap
+ * (`parsePolicies`).
  */
 import {
   isJsonObject,
@@ -14,41 +16,62 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 
 export interface KindPolicy {
   /**
-   * `down`: objects are made upstream and copied to the cluster. `up`: they are born in the cluster, in namespaces of ours, and copied up.
-   * `both`: what is assigned goes down, what is born there comes up. Of a kind without namespaces that only comes up, all of the cluster does.
+   * `down`: objects are created upstream and synced to the cluster. `up`: objects are created in
+   * the cluster, in namespaces of the syncer, and synced up. `both`: assigned objects are synced
+   * down, objects that are created in the cluster are synced up. A cluster-scoped kind that is only
+   * synced up is synced with all objects of the cluster.
    */
   readonly direction: "down" | "up" | "both";
-  /** What copies are called that came up: as in the cluster, or `<name>--<SyncTarget>`, so that several clusters can have the same. */
+  /**
+   * The upstream names of upsynced objects: as in the cluster, or `<name>--<SyncTarget>`, so that
+   * several clusters can have the same name.
+   */
   readonly copyNames: "same" | "by-cluster";
-  /** What a part `<name>--<SyncTarget>` is called in the cluster: the same, or as the whole is, where others know it by that name. */
+  /**
+   * The downstream name of a per-cluster object `<name>--<SyncTarget>`: the same, or the name of
+   * its workload, where clients in the cluster use that name.
+   */
   readonly partNames: "same" | "whole";
-  /** Who knows the truth about `.status`: it is copied to the other side. */
+  /** The side that owns `.status`: it is copied to the other side. */
   readonly statusOwner: "downstream" | "upstream" | "nobody";
-  /** What follows when somebody deletes the copy in the cluster: it is made anew, or the original goes too. */
+  /**
+   * The reaction when a client deletes the copy in the cluster: the syncer creates it again, or
+   * deletes the upstream object, too.
+   */
   readonly onDownstreamDeletion: "recreate" | "propagate";
-  /** What follows when somebody deletes a copy that was brought up: it is brought up anew, or the original goes too, as far as its kind lets it. */
+  /**
+   * The reaction when a client deletes an upsynced copy: the syncer creates it again, or deletes
+   * the original in the cluster, too, as far as its kind permits.
+   */
   readonly onUpstreamDeletion: "recreate" | "propagate";
-  /** Fields that a controller in the cluster may take over, such as `spec.replicas`. As long as nobody does, they are ours. */
+  /**
+   * Fields that a controller in the cluster may own, such as `spec.replicas`. The syncer owns them
+   * as long as no other manager does.
+   */
   readonly contested: readonly ConflictingField[];
   /** Fields that are never sent to the cluster. */
   readonly omitted: readonly string[];
-  /** Names that the cluster has for itself. */
+  /** Objects that get another name in the cluster, because the cluster uses their name itself. */
   readonly renamed: Readonly<Record<string, string>>;
   /**
-   * Whose objects are synced: those of all logical clusters that the SyncTarget serves, or those of its own alone. A PersistentVolume names storage that may be anybody's,
-   * so nobody but the owner of the cluster may bring one there.
+   * The logical clusters whose objects are synced: all that the SyncTarget serves, or only its own.
+   * A PersistentVolume refers to storage that may belong to anyone, so only the owner of the
+   * cluster may create one there.
    */
   readonly of: "tenants" | "home";
 }
 
 export interface ConflictingField {
-  /** With dots: `spec.replicas`. */
+  /** A path such as `spec.replicas`. */
   readonly path: string;
-  /** When another manager owns it downstream: `leave` it alone, or `lift` its value to the upstream object as well. */
+  /**
+   * When another manager owns the field downstream: `leave` it unchanged, or `lift` its value to
+   * the upstream object as well.
+   */
   readonly mode: "leave" | "lift";
 }
 
-/** By `resource.group`. */
+/** Policies by `resource.group`. */
 export type Policies = Readonly<Record<string, Partial<KindPolicy>>>;
 
 export const defaultKindPolicy: KindPolicy = {
@@ -76,16 +99,19 @@ const classes = {
 export const defaultPolicies: Policies = {
   "deployments.apps": scaled,
   "replicasets.apps": scaled,
-  // Their Pods are known by their names. Nobody in the cluster scales them: the next number may be another cluster's.
+  // Clients know the Pods of a StatefulSet by their names. No controller in the cluster scales it:
+  // the next ordinal may belong to another cluster.
   "statefulsets.apps": { partNames: "whole" },
-  // Every namespace of a cluster has one already.
+  // Every namespace of a cluster already has a ConfigMap of this name.
   configmaps: { renamed: { "kube-root-ca.crt": "kcp-root-ca.crt" }, statusOwner: "nobody" },
   secrets: { statusOwner: "nobody" },
-  // Tokens are each side's own.
+  // Each side has its own tokens.
   serviceaccounts: { statusOwner: "nobody", omitted: ["secrets"] },
-  // Those of claims of ours come up; those that are bound in another cluster go down.
+  // PersistentVolumes of synced claims are synced up; those that are bound in another cluster are
+  // synced down.
   persistentvolumes: { direction: "both", copyNames: "by-cluster", of: "home" },
-  // The same for snapshots; their classes, and those of storage, say what a claim can have in the cluster.
+  // The same for snapshots; snapshot classes and storage classes show which claims are possible in
+  // the cluster.
   "volumesnapshotcontents.snapshot.storage.k8s.io": {
     direction: "both",
     copyNames: "by-cluster",
@@ -93,22 +119,24 @@ export const defaultPolicies: Policies = {
   },
   "volumesnapshotclasses.snapshot.storage.k8s.io": classes,
   "storageclasses.storage.k8s.io": classes,
-  // Those of workloads come up, bare ones go down. Who deletes one that came up wants it restarted; one that went down and is deleted there has ended.
+  // Pods of workloads are synced up, bare Pods are synced down. Deleting an upsynced Pod restarts
+  // it; a downsynced Pod that is deleted in the cluster has ended.
   pods: {
     direction: "both",
     onDownstreamDeletion: "propagate",
     onUpstreamDeletion: "propagate",
-    // They are added in the cluster, by an endpoint of their own, and shown here.
+    // Ephemeral containers are added in the cluster, by their own subresource, and shown upstream.
     omitted: ["spec.ephemeralContainers"],
   },
   endpoints: { direction: "up", statusOwner: "nobody" },
-  // Those of a cluster's Services come up; those of imported Services go down.
+  // EndpointSlices of a cluster's Services are synced up; those of imported Services are synced
+  // down.
   "endpointslices.discovery.k8s.io": {
     direction: "both",
     copyNames: "by-cluster",
     statusOwner: "nobody",
   },
-  // Which clusters are behind it is known here; its address in a cluster is given there.
+  // The control plane knows the clusters of the import; each cluster assigns its own address.
   "serviceimports.multicluster.x-k8s.io": {
     statusOwner: "upstream",
     contested: [{ path: "spec.ips", mode: "leave" }],
@@ -127,7 +155,7 @@ export function policyFor(
   };
 }
 
-/** A policy that cannot be read is said with its place, rather than half obeyed. */
+/** An invalid policy is reported with its path, and not applied in part. */
 export class PolicyError extends Error {
   override readonly name = "PolicyError";
 }
@@ -142,7 +170,10 @@ const choices = {
   onUpstreamDeletion: ["recreate", "propagate"],
 } as const;
 
-/** `{"deployments.apps": {"contested": [{"path": "spec.replicas", "mode": "lift"}]}}`. Throws a PolicyError. */
+/**
+ * Parses `{"deployments.apps": {"contested": [{"path": "spec.replicas", "mode": "lift"}]}}`. Throws
+ * a PolicyError.
+ */
 export function parsePolicies(text: string): Policies {
   const { value } = parseJson(text);
   if (!isJsonObject(value)) throw new PolicyError("policies are an object by resource.group");

@@ -17,7 +17,7 @@ import {
   importedServiceLabel,
   migrationSourceAnnotation,
   namespaceLocatorAnnotation,
-  namespaceProofAnnotation,
+  namespaceSignatureAnnotation,
   orphanAnnotation,
   propagatedToAnnotation,
   requestedOrdinalsAnnotation,
@@ -27,16 +27,17 @@ import {
   stateLabel,
   statusAnnotation,
   stopBeforeStartLabel,
+  syncErrorAnnotation,
   syncerFinalizer,
   syncTargetFinalizer,
   tenantLabel,
   upsyncedFromAnnotation,
   volumeClusterAnnotation,
-  volumeCopiedAnnotation,
-  volumeCopyAnnotation,
+  volumeCopierAnnotation,
+  volumeCopyRequestAnnotation,
+  volumeCopyResultAnnotation,
   volumeGateAnnotation,
-  volumeHookAnnotation,
-  volumeMoveAnnotation,
+  volumeMigrationAnnotation,
   volumesAnnotation,
 } from "../api/index.ts";
 import {
@@ -45,12 +46,11 @@ import {
   appliedHashAnnotation,
   originAnnotation,
   syncErrorReasons,
-  syncedAnnotation,
   syncPolicyLabel,
 } from "./protocol.ts";
 
 describe("docs/guides/sync-protocol.md", () => {
-  it("says of every reason what it means, or that it is on no object", () => {
+  it("explains every reason, or says that it is on no object", () => {
     const page = new URL("../../../../docs/guides/sync-protocol.md", import.meta.url);
     const text = readFileSync(page, "utf8");
     const listed = [...text.matchAll(/^\| ([A-Z][A-Za-z]+) \|/gm)].map(([, reason]) => reason);
@@ -59,7 +59,7 @@ describe("docs/guides/sync-protocol.md", () => {
     assert.deepEqual(all.sort(), [...syncErrorReasons].sort());
   });
 
-  it("lists the names that the code uses, and no others", () => {
+  it("lists exactly the names that the code uses", () => {
     const page = new URL("../../../../docs/guides/sync-protocol.md", import.meta.url);
     const listed = readFileSync(page, "utf8").matchAll(/^\| `([^`]+)` \|/gm);
     const target = "<target>";
@@ -73,7 +73,7 @@ describe("docs/guides/sync-protocol.md", () => {
       syncerFinalizer(target),
       statusAnnotation(target),
       specDiffAnnotation(target),
-      syncedAnnotation(target),
+      syncErrorAnnotation(target),
       appliedDiffAnnotation(target),
       volumeGateAnnotation(target),
       migrationSourceAnnotation,
@@ -81,12 +81,12 @@ describe("docs/guides/sync-protocol.md", () => {
       volumesAnnotation,
       requestedOrdinalsAnnotation,
       volumeClusterAnnotation,
-      volumeMoveAnnotation,
-      volumeHookAnnotation,
-      volumeCopyAnnotation,
-      volumeCopiedAnnotation,
+      volumeMigrationAnnotation,
+      volumeCopierAnnotation,
+      volumeCopyRequestAnnotation,
+      volumeCopyResultAnnotation,
       namespaceLocatorAnnotation,
-      namespaceProofAnnotation,
+      namespaceSignatureAnnotation,
       tenantLabel,
       downstreamLabel,
       originAnnotation,

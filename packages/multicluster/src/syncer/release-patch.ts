@@ -1,4 +1,7 @@
-/** The merge patch by which a SyncTarget lets an object go: the finalizer, and what was written about this target. */
+/**
+ * The merge patch by which a SyncTarget releases an object: it removes the finalizer and the
+ * annotations about this SyncTarget.
+ */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { stringMember } from "@kcp-ts/sdk";
 import {
@@ -6,28 +9,30 @@ import {
   stateLabel,
   stateUpsync,
   statusAnnotation,
+  syncErrorAnnotation,
   syncerFinalizer,
 } from "../api/index.ts";
 import { isHeldBy, type Metadata } from "./assignment.ts";
-import { syncedAnnotation } from "./protocol.ts";
 
-/** Undefined when there is nothing to let go of. Conditional on the version that was looked at. */
+/**
+ * Undefined when nothing is to be removed. The patch has the observed version as a precondition.
+ */
 export function releasePatch(
   metadata: Metadata & { readonly uid?: string; readonly resourceVersion?: string },
   target: string,
 ): JsonObject | undefined {
   const { uid = "", resourceVersion = "" } = metadata;
   const annotations: { [key: string]: JsonValue } = {};
-  for (const name of [deletionAnnotation, statusAnnotation, syncedAnnotation].map((of) =>
+  for (const name of [deletionAnnotation, statusAnnotation, syncErrorAnnotation].map((of) =>
     of(target),
   )) {
     if (stringMember(metadata.annotations, name) !== undefined) annotations[name] = null;
   }
-  // Whoever asked the object to leave this target by annotation has had his wish; the state is over with it.
+  // The deletion annotation for this SyncTarget has taken effect; the state label ends with it.
   const isAskedToLeave = Object.hasOwn(annotations, deletionAnnotation(target));
   const state = stateLabel(target);
   const value = stringMember(metadata.labels, state);
-  // That of a copy stays as long as the copy does.
+  // The state label of an upsynced copy stays as long as the copy.
   const hasState = value !== undefined && value !== stateUpsync;
   const isHeld = isHeldBy(metadata, target);
   if (!isHeld && Object.keys(annotations).length === 0) return undefined;

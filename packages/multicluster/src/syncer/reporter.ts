@@ -1,7 +1,9 @@
 /**
- * Tells the owner of an object why it is not in sync: an annotation that holds as long as the trouble does, and an Event.
+ * Reports to the owner of an object why it is not in sync: an annotation that stays as long as the
+ * error, and an Event.
  *
- * Telling must not become a trouble of its own: what cannot be told is logged, and the same trouble is written once.
+ * A report must not cause further errors: a report that fails is logged, and the same error is
+ * written once.
  */
 import {
   apiVersionOf,
@@ -11,22 +13,27 @@ import {
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
-import { hashDigits } from "../api/index.ts";
+import { hashDigits, syncErrorAnnotation } from "../api/index.ts";
 import { type CachedObject, contentDigest, withoutReports } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
-import { syncedAnnotation } from "./protocol.ts";
-import type { SyncError } from "./trouble.ts";
+import type { SyncError } from "./sync-error.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
-/** Until the same trouble of an unchanged object is told with other figures: some have them at every try, and a write is news, which is a try. */
+/**
+ * How long the same error of an unchanged object is not written again with other figures: some
+ * messages have new figures at every retry, and each write would trigger a retry.
+ */
 const sameErrorMs = 30_000;
 const reportedMax = 10_000;
 
 export class Reporter {
   readonly #context: SyncContext;
   readonly #recorder: EventRecorder;
-  /** What was told of an object as it was, and when; of the newest. */
+  /**
+   * The last reported error of an object at its version, and the time; bounded to the newest
+   * objects.
+   */
   readonly #told = new Map<string, { readonly about: string; readonly atMs: number }>();
 
   constructor(context: SyncContext) {
@@ -39,42 +46,42 @@ export class Reporter {
     });
   }
 
-  async tell(at: ReportedObject, trouble: SyncError): Promise<void> {
+  async report(at: ReportedObject, syncError: SyncError): Promise<void> {
     const { key, upstream, synced } = at;
     const name = this.#context.nameIn(key.cluster);
-    const message = `${synced.resource.kind} ${key.name} is not in sync with SyncTarget ${name}: ${trouble.message}`;
-    const value = JSON.stringify({ status: "False", reason: trouble.reason, message });
-    const present = stringMember(upstream.metadata.annotations, syncedAnnotation(name));
+    const message = `${synced.resource.kind} ${key.name} is not in sync with SyncTarget ${name}: ${syncError.message}`;
+    const value = JSON.stringify({ status: "False", reason: syncError.reason, message });
+    const present = stringMember(upstream.metadata.annotations, syncErrorAnnotation(name));
     if (present === value) return;
-    if (present !== undefined && this.#isToldLately(key, upstream, trouble)) return;
-    this.#remember(key, upstream, trouble);
+    if (present !== undefined && this.#isToldLately(key, upstream, syncError)) return;
+    this.#remember(key, upstream, syncError);
     this.#recorder.record(key.cluster, referenceTo(at), {
       type: "Warning",
-      reason: trouble.reason,
+      reason: syncError.reason,
       message,
     });
     await this.#annotate(at, value);
   }
 
-  #isToldLately(key: ObjectKey, upstream: CachedObject, trouble: SyncError): boolean {
+  #isToldLately(key: ObjectKey, upstream: CachedObject, syncError: SyncError): boolean {
     const last = this.#told.get(formatKey(key));
-    if (last?.about !== about(upstream, trouble)) return false;
+    if (last?.about !== about(upstream, syncError)) return false;
     return this.#context.clock.monotonic() - last.atMs < sameErrorMs;
   }
 
-  #remember(key: ObjectKey, upstream: CachedObject, trouble: SyncError): void {
+  #remember(key: ObjectKey, upstream: CachedObject, syncError: SyncError): void {
     const text = formatKey(key);
     this.#told.delete(text);
     const atMs = this.#context.clock.monotonic();
-    this.#told.set(text, { about: about(upstream, trouble), atMs });
+    this.#told.set(text, { about: about(upstream, syncError), atMs });
     const [oldest] = this.#told.keys();
     if (this.#told.size > reportedMax && oldest !== undefined) this.#told.delete(oldest);
   }
 
-  /** The trouble is over. */
+  /** Removes the report when the error is resolved. */
   async clear(at: ReportedObject): Promise<void> {
     const name = this.#context.nameIn(at.key.cluster);
-    const annotation = syncedAnnotation(name);
+    const annotation = syncErrorAnnotation(name);
     if (stringMember(at.upstream.metadata.annotations, annotation) === undefined) return;
     this.#told.delete(formatKey(at.key));
     const message = `${at.synced.resource.kind} ${at.key.name} is in sync with SyncTarget ${name} again`;
@@ -90,11 +97,11 @@ export class Reporter {
     const { key, upstream, upstreamObjects, view } = told;
     const { nameIn, onError } = this.#context;
     const { uid } = upstream.metadata;
-    const annotations = { [syncedAnnotation(nameIn(key.cluster))]: value };
+    const annotations = { [syncErrorAnnotation(nameIn(key.cluster))]: value };
     try {
       const patch = { metadata: { uid, annotations } };
       const answer = await upstreamObjects.patch(key, { type: "merge", patch });
-      view.wroteUpstream(key, answer, "report");
+      view.recordUpstreamWrite(key, answer, "syncState");
     } catch (error) {
       onError(
         new Error(`${formatKey(key)} could not be told why it is not in sync`, { cause: error }),
@@ -103,7 +110,7 @@ export class Reporter {
   }
 }
 
-/** Words that have digits in them (ports, counts, times) do not make another trouble. */
+/** Messages that differ only in digits (ports, counts, times) are the same error. */
 function about(upstream: CachedObject, { reason, message }: SyncError): string {
   const words = message.replace(/\S*\d\S*/g, "#");
   return `${reason} ${hashDigits(words, 16)} ${contentDigest(withoutReports(upstream))}`;

@@ -1,12 +1,14 @@
-/** From `deployments.apps` to what is synced: the kinds as the control plane serves them. */
-
+/**
+ * Resolves names such as `deployments.apps` to synced resources: the kinds as the control plane
+ * serves them.
+ */
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type ApiResource, type Client, discover } from "@kcp-ts/sdk";
 import type { SyncedResource } from "./context.ts";
 
 export interface ResolvedResources {
   readonly resources: readonly SyncedResource[];
-  /** Asked for and not served, or not to be watched: they may come. */
+  /** Requested resources that are not served or cannot be watched; they may appear later. */
   readonly missing: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What is synced, as it is now: kinds come and go while a syncer runs. */
+/** The currently synced resources: kinds are added and removed while a syncer runs. */
 import { formatResource } from "@kcp-ts/sdk";
 import type { SyncedResource } from "./context.ts";
 
@@ -21,7 +21,7 @@ export class ResourceSet {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Returns how to stop hearing of it. */
+  /** Returns the function that unsubscribes. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,7 +1,8 @@
 /**
- * `.status` of one kind, from the side that knows it to the other.
+ * Syncs `.status` of one kind from the side that owns it to the other side.
  *
- * An object in one SyncTarget has that one's status. In several, each one's status is in an annotation, and who coordinates them makes one of it.
+ * An object in one SyncTarget has the status of that cluster. In several SyncTargets, each
+ * cluster's status is in an annotation, and the coordinator aggregates them.
  */
 import {
   isJsonObject,
@@ -30,8 +31,8 @@ import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedGenerationAnnotation } from "./protocol.ts";
-import { UpsyncStatusGuard } from "./told-statuses.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { UpsyncStatusGuard } from "./upsync-status-guard.ts";
 
 export interface StatusSyncOptions {
   readonly context: SyncContext;
@@ -41,7 +42,10 @@ export interface StatusSyncOptions {
   readonly upstreamObjects: UpstreamObjects;
 }
 
-/** Larger ones do not go into an annotation; all annotations of an object together have 256 KiB. */
+/**
+ * A larger status is not written to an annotation; all annotations of an object together have 256
+ * KiB.
+ */
 export const statusAnnotationCharactersMax = 32_768;
 
 export class StatusSync {
@@ -53,7 +57,7 @@ export class StatusSync {
     const { clock } = options.context;
     this.#told = new UpsyncStatusGuard({
       clock,
-      // Upstream a status is ours as a whole; a cluster has controllers that add to it.
+      // Upstream, the syncer owns the complete status; in a cluster, other controllers add fields.
       mayHaveMore: options.policy.statusOwner === "upstream",
     });
   }
@@ -62,7 +66,7 @@ export class StatusSync {
     this.#told.forget(text);
   }
 
-  /** When to look again, if somebody insists on another status. */
+  /** When to sync again, if another client keeps writing another status. */
   async sync(
     key: ObjectKey,
     upstream: CachedObject,
@@ -81,7 +85,7 @@ export class StatusSync {
     return undefined;
   }
 
-  /** What no cluster has any more has no status either. */
+  /** An object that is in no cluster any more has no status either. */
   async clear(key: ObjectKey, original: CachedObject): Promise<void> {
     const { metadata, status } = original;
     if (status === undefined || metadata.deletionTimestamp !== undefined) return;
@@ -99,7 +103,7 @@ export class StatusSync {
     if (waitMs !== 0) return waitMs;
     const operations: JsonPatchOperation[] = [{ op: "add", path: "/status", value: status }];
     const written = await this.#write(key, upstream.metadata.uid, operations);
-    this.#told.wrote(text, status, written);
+    this.#told.recordWrite(text, status, written);
     return undefined;
   }
 
@@ -113,7 +117,7 @@ export class StatusSync {
       type: "json",
       operations: [{ op: "test", path: "/metadata/uid", value: uid }, ...operations],
     });
-    return view.wroteUpstream(key, answer, "status");
+    return view.recordUpstreamWrite(key, answer, "status");
   }
 
   async #annotate(key: ObjectKey, upstream: CachedObject, status: JsonValue): Promise<void> {
@@ -127,10 +131,13 @@ export class StatusSync {
       type: "merge",
       patch: { metadata: { uid, annotations: { [name]: value } } },
     });
-    view.wroteUpstream(key, answer, "other");
+    view.recordUpstreamWrite(key, answer, "other");
   }
 
-  /** What is new is sent at once; what was sent and changed there, with growing patience. Others may say more than we do. */
+  /**
+   * A new status is written immediately; a status that was written and changed there, with backoff.
+   * Other controllers may add fields.
+   */
   async #lower(
     key: ObjectKey,
     upstream: CachedObject,
@@ -142,7 +149,7 @@ export class StatusSync {
     const waitMs = this.#told.waitMs(text, status, downstream);
     if (waitMs !== 0) return waitMs;
     const { context, synced, view } = this.#options;
-    const { namespace, name } = view.placeOf(key);
+    const { namespace, name } = view.downstreamNameOf(key);
     const metadata = { name, ...(namespace === "" ? {} : { namespace }) };
     const answer = await context.downstream
       .resource<DynamicObject>(synced.resource as never)
@@ -151,12 +158,15 @@ export class StatusSync {
         force: true,
         signal: context.signal,
       });
-    this.#told.wrote(text, status, view.wroteDownstream(key, answer));
+    this.#told.recordWrite(text, status, view.recordDownstreamWrite(key, answer));
     return undefined;
   }
 }
 
-/** Told by the texts alone, as it mostly can: what goes up is what is there, unless it speaks of generations or load balancers. */
+/**
+ * Compares the texts alone, which usually suffices: the upstream status equals the downstream one,
+ * unless it contains generations or load balancers.
+ */
 function isRaised(upstream: CachedObject, downstream: CachedObject): boolean {
   const { status } = downstream;
   return (
@@ -168,8 +178,9 @@ function isRaised(upstream: CachedObject, downstream: CachedObject): boolean {
 }
 
 /**
- * Generations are counted on each side for itself. What the cluster has observed is, up here, the generation that was applied; as long as it is behind with
- * the newest copy, it is one before.
+ * Each side counts its own generations. The generation that the cluster has observed is, upstream,
+ * the generation that was applied; as long as the cluster has not observed the newest copy, it is
+ * the previous one.
  */
 function translated(
   status: JsonValue | undefined,

@@ -1,4 +1,7 @@
-/** What a syncer's health means for its SyncTarget, as a condition in words that say what to do. */
+/**
+ * The condition of a SyncTarget that reports its syncer's health, with a message that contains the
+ * next step.
+ */
 import type { SyncerHealth } from "./syncer.ts";
 
 export interface SyncerCondition {
@@ -8,25 +11,31 @@ export interface SyncerCondition {
   readonly severity?: "Warning";
 }
 
-/** Of kinds that are named; the others are counted. */
+/** The number of kinds that are named; the others are counted. */
 const kindsNamedMax = 3;
 
-/** `wasReady`: a kind that comes in addition takes nothing from what is known of the others. */
+/** `wasReady`: an additional kind does not make the syncer unready. */
 export function syncerCondition(
   { refused, kinds }: SyncerHealth,
   wasReady: boolean,
 ): SyncerCondition {
   if (refused !== undefined) return notReady("SyncerRefused", refused);
-  const waiting = [...kinds].filter(([, { isLive, isNew }]) => !isLive && !(wasReady && isNew));
-  const failing = [...kinds].filter(([, { trouble }]) => trouble !== undefined);
+  const waiting = [...kinds].filter(
+    ([, { isWatching, isNew }]) => !isWatching && !(wasReady && isNew),
+  );
+  const failing = [...kinds].filter(([, { syncError }]) => syncError !== undefined);
   const [first] = failing;
-  const words = named([...new Set(failing.map(([, { trouble }]) => trouble?.message ?? ""))], "; ");
+  const message = named(
+    [...new Set(failing.map(([, { syncError }]) => syncError?.message ?? ""))],
+    "; ",
+  );
   if (waiting.length === 0) {
-    // What is told of the cluster is fresh, so it stays ready: one kind that cannot be written is no reason for the others to leave it.
-    const reason = first?.[1].trouble?.reason ?? "SyncerReady";
-    return { status: "True", reason, message: words };
+    // The reports of the cluster are up to date, so it stays Ready: one kind that cannot be written
+    // is no reason for workloads of other kinds to leave.
+    const reason = first?.[1].syncError?.reason ?? "SyncerReady";
+    return { status: "True", reason, message };
   }
-  if (first !== undefined) return notReady(first[1].trouble?.reason ?? "SyncerNotReady", words);
+  if (first !== undefined) return notReady(first[1].syncError?.reason ?? "SyncerNotReady", message);
   const names = named(waiting.map(([name]) => name));
   return notReady("SyncerNotReady", `the syncer has not yet seen all of ${names}, or not again`);
 }

@@ -1,8 +1,10 @@
 /**
- * startSyncer: keeps one physical cluster in step with what is assigned to it upstream, given a client for either side. In the control plane's process
- * (Push), in a Pod of the cluster (Pull) or from a shell (None) it is the same.
+ * startSyncer: syncs one physical cluster with the upstream objects that are assigned to it, given
+ * a client for each side. The code is the same in the control plane's process (Push), in a Pod of
+ * the cluster (Pull) and from a shell (None).
  *
- * A lost connection freezes: nothing is written, nothing is deleted, and what was missed is made up for when it is back.
+ * A lost connection freezes the state: nothing is written or deleted, and missed changes are synced
+ * when the connection is back.
  */
 import {
   type Clock,
@@ -43,37 +45,46 @@ import { UpstreamInformers } from "./upstream-informers.ts";
 import { isUpstreamUnavailable } from "./upstream-objects.ts";
 
 export interface SyncerOptions {
-  /** A logical cluster, or the server of all of them: see `scope`. */
+  /** A client of a logical cluster, or of all logical clusters: see `scope`. */
   readonly upstream: Client;
-  /** Whose objects are synced: those of all logical clusters, or of the one that `upstream` speaks to. */
+  /** The logical clusters whose objects are synced: all, or the one of `upstream`. */
   readonly scope: InformerScope;
   /**
-   * The control plane as it is shown to who syncs to this SyncTarget; not one cluster of it. By it objects of other logical clusters are synced, of kinds that are
-   * shared; nobody else's are if it is left out.
+   * The control plane's view for the syncer of this SyncTarget, for all logical clusters. Objects
+   * of other logical clusters are synced through it, for shared kinds; none are synced if omitted.
    */
   readonly shared?: Client | undefined;
-  /** Logical clusters whose objects may go to this SyncTarget; only its own if left out. */
+  /**
+   * The logical clusters whose objects may be synced to this SyncTarget; only its own if omitted.
+   */
   readonly serves?: ((cluster: ClusterName) => boolean) | undefined;
   readonly downstream: Client;
   readonly target: TargetIdentity;
   readonly resources: ResourceSet | readonly SyncedResource[];
   readonly policies?: PolicySet | Policies | undefined;
-  /** Shared among the syncers of a process; its own if left out. */
+  /** Informers that the syncers of a process share; the syncer's own if omitted. */
   readonly upstreamInformers?: UpstreamInformers | undefined;
-  /** The logical cluster of the SyncTarget: it is looked at before anything is deleted, and told that the syncer lives. */
-  readonly home?: Client | undefined;
   /**
-   * Works in the cluster itself, so it can stop what may run once at most when the control plane is out of reach: so long after its last heartbeat that counted.
-   * Needs a `home`.
+   * A client of the SyncTarget's logical cluster: the syncer confirms the SyncTarget before it
+   * deletes an object, and writes heartbeats.
+   */
+  readonly syncTargetClient?: Client | undefined;
+  /**
+   * Set in an agent, which can stop StopBeforeStart workloads when the control plane is
+   * unreachable: it does so this long after its last accepted heartbeat. Requires
+   * `syncTargetClient`.
    */
   readonly agentLeaseMs?: number | undefined;
-  /** Of an agent: without it heartbeats come often, and say so. Needs a `home`. */
+  /**
+   * The tunnel of an agent: without it, heartbeats are frequent, and promise to be. Requires
+   * `syncTargetClient`.
+   */
   readonly agentTunnel?: TunnelState | undefined;
-  /** What proves that a namespace in the cluster was made by this syncer; `namespaceKeyBytes` of it. */
+  /** The key that signs the syncer's namespaces in the cluster, of `namespaceKeyBytes`. */
   readonly namespaceKey?: Uint8Array | undefined;
-  /** What Pods of other logical clusters may do in the cluster; the baseline if left out. */
+  /** The Pod security level for other logical clusters; baseline if omitted. */
   readonly podSecurity?: PodSecuritySetting | undefined;
-  /** Objects worked on at a time. */
+  /** The number of objects that are synced concurrently. */
   readonly workers?: number | undefined;
   readonly metrics?: MetricsRegistry | undefined;
   readonly onError?: ((error: unknown) => void) | undefined;
@@ -82,25 +93,28 @@ export interface SyncerOptions {
 }
 
 export interface SyncerHealth {
-  /** Why nothing is synced at all; undefined when it is. */
+  /** Why the syncer does not sync at all; undefined when it does. */
   readonly refused: string | undefined;
   readonly kinds: ReadonlyMap<string, KindHealth>;
-  /** Objects that wait for their turn or are being worked on. */
+  /** Objects that are queued or in flight. */
   readonly pending: number;
-  /** Objects that wait for a later time: after a failure, or to look again. */
+  /** Objects that wait for a requeue: after an error, or to be checked again. */
   readonly delayed: number;
 }
 
 export interface Syncer {
   readonly target: TargetIdentity;
   readonly health: SyncerHealth;
-  /** Whether an upstream object is assigned to the cluster or held for it, as far as it was seen. */
-  holdsSomething(): boolean;
-  /** Resolves when both sides of all kinds there are now have been seen whole. */
+  /** Whether an upstream object is assigned to the cluster or held for it, as far as observed. */
+  hasSyncedObjects(): boolean;
+  /** Resolves when both sides of all current kinds are listed. */
   synced(signal: AbortSignal): Promise<void>;
-  /** Resolves when it was stopped, or refused; rejects when a part of it failed, which stops all of it. */
+  /**
+   * Resolves when the syncer is stopped or rejected; rejects when a part of it fails, which stops
+   * all of it.
+   */
   ended(): Promise<void>;
-  /** Resolves when no write of this syncer is under way any more. Idempotent. */
+  /** Resolves when no write of this syncer is in flight any more. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -111,7 +125,7 @@ interface Item {
 
 const workersDefault = 8;
 const retry = { firstMs: 50, mostMs: 300_000 };
-/** What the control plane cannot do now says nothing about the object. */
+/** An unavailable control plane says nothing about the object. */
 const unavailableRetryMostMs = 30_000;
 
 export function startSyncer(options: SyncerOptions): Syncer {
@@ -145,14 +159,14 @@ class RunningSyncer implements Syncer {
     const { upstream, scope, downstream, shared } = options;
     const onError = options.onError ?? (() => {});
     const { signal } = this.#stop;
-    const { serves = (cluster) => cluster === target.cluster, home } = options;
+    const { serves = (cluster) => cluster === target.cluster, syncTargetClient: home } = options;
     this.#context = {
       target,
       downstream,
       namespaceKey: options.namespaceKey,
       podSecurity: options.podSecurity ?? new PodSecuritySetting(),
       upstreamIn: upstreamClients(options),
-      // Who is served without an offer knows it by its name.
+      // A logical cluster that is served without an export uses the SyncTarget's own name.
       nameIn: (cluster) => (shared === undefined ? target.name : targetNameIn(cluster, target)),
       serves,
       isShared: shared !== undefined,
@@ -200,7 +214,8 @@ class RunningSyncer implements Syncer {
     this.#queue = new WorkQueue<Item>({
       name: `syncer_${target.name}`,
       keyOf: ({ kind, key }) => `${kind} ${formatKey(key)}`,
-      // One tenant's thousand objects do not stand before another's one.
+      // Fair queuing: thousands of objects of one tenant do not delay a single object of another
+      // tenant.
       flowOf: ({ key }) => key.cluster,
       rateLimiter: new ExponentialFailureRateLimiter(retry),
       metrics,
@@ -214,12 +229,12 @@ class RunningSyncer implements Syncer {
     return { refused: this.#refused, kinds, pending: depth + processing, delayed };
   }
 
-  holdsSomething(): boolean {
-    return [...this.#kinds.values()].some(({ view }) => view.holdsSomething);
+  hasSyncedObjects(): boolean {
+    return [...this.#kinds.values()].some(({ view }) => view.hasSyncedObjects);
   }
 
   start(): void {
-    const { home: client, workers = workersDefault } = this.#options;
+    const { syncTargetClient: client, workers = workersDefault } = this.#options;
     onAbort(this.#running.signal, () => {
       this.#stop.abort();
       this.#queue.shutDown();
@@ -263,7 +278,10 @@ class RunningSyncer implements Syncer {
     return this.#running.join();
   }
 
-  /** The type loop: kinds start and end without the others noticing. What was synced of one that ends stays as it is. */
+  /**
+   * The type loop: kinds start and end independently. Synced objects of a kind that ends stay
+   * unchanged.
+   */
   #updateKinds(): void {
     if (this.#stop.signal.aborted) return;
     const wanted = new Map(this.#resources.current.map((synced) => [idOf(synced), synced]));
@@ -278,7 +296,7 @@ class RunningSyncer implements Syncer {
     this.#updateEvents();
   }
 
-  /** Events belong to Pods: who brings those up wants to know what befell them. */
+  /** Events belong to Pods: they are synced up where Pods are. */
   #updateEvents(): void {
     const isWanted = [...this.#kinds.values()].some(isPods);
     if (!isWanted) this.#events?.stop.abort();
@@ -328,7 +346,7 @@ class RunningSyncer implements Syncer {
   }
 
   async #work(): Promise<void> {
-    for (let item = await this.#queue.take(); item !== undefined; item = await this.#queue.take()) {
+    for (let item = await this.#queue.get(); item !== undefined; item = await this.#queue.get()) {
       try {
         await this.#sync(item);
       } catch (error) {
@@ -345,14 +363,17 @@ class RunningSyncer implements Syncer {
     const kind = this.#kinds.get(item.kind);
     if (kind === undefined) return;
     if (!this.#namespaces.hasSynced) return this.#queue.addAfter(item, 1000);
-    const { againAfterMs } = await kind.sync(item.key);
+    const { requeueAfterMs } = await kind.sync(item.key);
     this.#queue.forget(item);
-    if (againAfterMs !== undefined) this.#queue.addAfter(item, againAfterMs);
+    if (requeueAfterMs !== undefined) this.#queue.addAfter(item, requeueAfterMs);
   }
 }
 
-function leaseOf({ home, agentLeaseMs }: SyncerOptions, clock: Clock): Lease | undefined {
-  return agentLeaseMs === undefined || home === undefined
+function leaseOf(
+  { syncTargetClient, agentLeaseMs }: SyncerOptions,
+  clock: Clock,
+): Lease | undefined {
+  return agentLeaseMs === undefined || syncTargetClient === undefined
     ? undefined
     : new Lease(clock, agentLeaseMs);
 }
@@ -371,7 +392,9 @@ function upstreamClients({
 
 const clientsMax = 64;
 
-/** A client costs nothing to keep and microseconds to make, which every write would have to pay. */
+/**
+ * A client costs nothing to keep and microseconds to create, which every write would have to pay.
+ */
 function remembered(make: (cluster: ClusterName) => Client): (cluster: ClusterName) => Client {
   const clients = new Map<ClusterName, Client>();
   return (cluster) => {

@@ -1,4 +1,7 @@
-/** Whether an agent's tunnel is up, as the agent sees it: who has one is known to be there by its pings, who has none says so by heartbeats. */
+/**
+ * Whether an agent's tunnel is up, as the agent sees it: pings through the tunnel show that an
+ * agent is alive; an agent without a tunnel sends heartbeats.
+ */
 
 export class TunnelState {
   readonly #listeners = new Set<() => void>();
@@ -14,7 +17,7 @@ export class TunnelState {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Returns what ends it. */
+  /** Returns the function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,11 +1,13 @@
 /**
- * One object that is born in the cluster, in a namespace of ours, copied up: Pods, Endpoints and whatever a policy names.
+ * Syncs one object that was created in the cluster, in a namespace of the syncer, up: Pods,
+ * Endpoints and every kind that a policy names.
  *
- * The copy carries the label `state.workload.kcp.io/<target>: Upsync`. What has that name upstream and not the label is somebody else's and is left
- * alone. The copy goes when the cluster says, live, that the original is gone.
+ * The copy has the label `state.workload.kcp.io/<target>: Upsync`. An upstream object of that name
+ * without the label belongs to another owner and is unchanged. The copy is deleted after a live
+ * read that the original is deleted.
  *
- * Where the deletion of a copy means the original (Pods), a finalizer holds the copy until that one is gone, so that who deletes it waits for what
- * he waits for in any cluster.
+ * Where the deletion of a copy deletes the original (Pods), a finalizer holds the copy until the
+ * original is deleted, so that a client that deletes it waits as in any cluster.
  */
 import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
 import {
@@ -37,9 +39,9 @@ import { formatCopyOf, parseCopyOf } from "./origin.ts";
 import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
-import { UpsyncStatusGuard } from "./told-statuses.ts";
-import { isObjectNotFound, SyncError } from "./trouble.ts";
+import { isObjectNotFound, SyncError } from "./sync-error.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
+import { UpsyncStatusGuard } from "./upsync-status-guard.ts";
 import { attachersOf } from "./volume-gate.ts";
 
 export interface UpSyncOptions {
@@ -48,9 +50,9 @@ export interface UpSyncOptions {
   readonly policy: KindPolicy;
   readonly view: KindView;
   readonly upstreamObjects: UpstreamObjects;
-  /** What is known of Jobs, if they are synced. */
+  /** The view of Jobs, if they are synced. */
   readonly jobs?: (() => KindView | undefined) | undefined;
-  /** And of Services. */
+  /** The view of Services, if they are synced. */
   readonly services?: (() => KindView | undefined) | undefined;
 }
 
@@ -69,15 +71,15 @@ export class UpSync {
   async sync(key: ObjectKey): Promise<SyncResult> {
     const { view } = this.#options;
     const original = view.downstreamObject(key);
-    // Synced down by another rule: it has its original upstream.
+    // The object was synced down: it has its original upstream.
     if (original !== undefined && view.originOf(original) !== undefined) return done;
     if (original === undefined) return this.#remove(key);
-    // Whose Pod it is, is not known before Jobs are.
+    // The upstream Job of the Pod is unknown before Jobs are listed.
     if (original.metadata.controller?.kind === "Job" && this.#options.jobs?.()?.hasSynced === false)
-      return { againAfterMs: 1000 };
+      return { requeueAfterMs: 1000 };
     const copy = view.upstreamObject(key);
     const sight = this.#serviceOf(key, original);
-    if (sight === "unknown") return { againAfterMs: 1000 };
+    if (sight === "unknown") return { requeueAfterMs: 1000 };
     if (sight === "others") return this.#withdraw(key, copy);
     if (copy?.metadata.deletionTimestamp !== undefined && this.#isOurs(key, copy))
       return this.#followDeletion(key, original, copy);
@@ -85,7 +87,10 @@ export class UpSync {
     return this.#copyStatus(key, original, written);
   }
 
-  /** Of endpoints: whether the Service that they are of was synced from here. Those of other Services in the cluster are nobody's business upstream. */
+  /**
+   * For endpoints: whether their Service was synced down. Endpoints of the cluster's other Services
+   * are not synced up.
+   */
   #serviceOf(key: ObjectKey, original: CachedObject): "ours" | "others" | "unknown" {
     const { synced, services, context } = this.#options;
     const name = serviceNameOf(synced.resource, {
@@ -101,16 +106,19 @@ export class UpSync {
     return isOurs === true ? "ours" : "others";
   }
 
-  /** Whether the Service is assigned later is told by nobody: it is looked at again. */
+  /** No event reports that the Service is assigned later: the object is requeued. */
   async #withdraw(key: ObjectKey, copy: CachedObject | undefined): Promise<SyncResult> {
     if (copy !== undefined && this.#isOurs(key, copy)) {
       await this.#release(key, copy);
       await this.#options.upstreamObjects.delete(key, copy.metadata.uid);
     }
-    return { againAfterMs: lookAgainMs };
+    return { requeueAfterMs: lookAgainMs };
   }
 
-  /** Somebody deletes the copy. If it is of an earlier object of this name, it just goes, and comes back as a copy of this one. */
+  /**
+   * A client deletes the copy. The copy of an earlier object of this name is just deleted, and
+   * created again as a copy of the current one.
+   */
   async #followDeletion(
     key: ObjectKey,
     original: CachedObject,
@@ -129,14 +137,14 @@ export class UpSync {
     const resource = context.downstream.resource<DynamicObject>(synced.resource as never);
     try {
       const options = { preconditions: { uid }, signal: context.signal };
-      await resource.delete(view.placeOf(key), options);
+      await resource.delete(view.downstreamNameOf(key), options);
     } catch (error) {
-      if (!isObjectNotFound(error, view.placeOf(key).name)) throw error;
+      if (!isObjectNotFound(error, view.downstreamNameOf(key).name)) throw error;
     }
     return result;
   }
 
-  /** Lets go of the copy; what is being deleted goes by that. */
+  /** Removes the finalizer; a copy that is being deleted is thereby deleted. */
   async #release(key: ObjectKey, copy: CachedObject): Promise<void> {
     const patch = releasePatch(copy.metadata, this.#options.context.nameIn(key.cluster));
     if (patch === undefined) return;
@@ -185,7 +193,7 @@ export class UpSync {
       key,
       object as unknown as ObjectInput<DynamicObject>,
     );
-    return view.wroteUpstream(key, answer, known === undefined ? "created" : "other");
+    return view.recordUpstreamWrite(key, answer, known === undefined ? "created" : "other");
   }
 
   #labelsOf(key: ObjectKey, original: CachedObject): StringMap {
@@ -204,12 +212,12 @@ export class UpSync {
     if (policy.statusOwner !== "downstream" || status === undefined || !synced.hasStatus)
       return done;
     const shown = statusOf(copy);
-    // Who marked it takes the mark off, when the cluster has been seen again by all.
+    // The controller that set the reason removes it, when the cluster is observed again.
     if (shown !== undefined && isJsonObject(shown) && shown["reason"] === clusterUnreachableReason)
       return done;
     const text = formatKey(key);
     const waitMs = this.#told.waitMs(text, status, copy);
-    if (waitMs !== 0) return waitMs === undefined ? done : { againAfterMs: waitMs };
+    if (waitMs !== 0) return waitMs === undefined ? done : { requeueAfterMs: waitMs };
     const answer = await upstreamObjects.patchStatus(key, {
       type: "json",
       operations: [
@@ -217,7 +225,7 @@ export class UpSync {
         { op: "add", path: "/status", value: status },
       ],
     });
-    this.#told.wrote(text, status, view.wroteUpstream(key, answer, "status"));
+    this.#told.recordWrite(text, status, view.recordUpstreamWrite(key, answer, "status"));
     return done;
   }
 
@@ -229,10 +237,10 @@ export class UpSync {
     const resource = context.downstream.resource<DynamicObject>(
       this.#options.synced.resource as never,
     );
-    const place = view.placeOf(key);
+    const place = view.downstreamNameOf(key);
     try {
       await resource.get(place, { signal: context.signal });
-      return { againAfterMs: 1000 };
+      return { requeueAfterMs: 1000 };
     } catch (error) {
       if (!isObjectNotFound(error, place.name)) throw error;
     }
@@ -247,7 +255,7 @@ export class UpSync {
   }
 
   async #findUpstream(key: ObjectKey): Promise<CachedObject | undefined> {
-    const found = await this.#options.upstreamObjects.find(key);
+    const found = await this.#options.upstreamObjects.get(key);
     return found === undefined ? undefined : cachedObject(found);
   }
 }

@@ -1,7 +1,9 @@
 /**
- * The upstream half of what syncers know: one informer for each kind, over all logical clusters, however many SyncTargets there are in this process.
+ * The upstream half of the syncers' caches: one informer for each kind, over all logical clusters,
+ * however many SyncTargets this process has.
  *
- * Kept are only objects that concern a SyncTarget. Each syncer hears of its own and of no other's.
+ * Only objects that are related to a SyncTarget are cached. Each syncer is notified of its own
+ * objects only.
  */
 import { type Clock, type Random, runTogether } from "@kcp-ts/machinery/base";
 import {
@@ -15,13 +17,15 @@ import {
   type Resource,
 } from "@kcp-ts/sdk";
 import { relatedTargets } from "./assignment.ts";
-import { runCacheVerifier } from "./audit.ts";
+import { runCacheVerifier } from "./cache-verifier.ts";
 import { type CachedObject, cachedObject, liveObjectsMax } from "./cached-object.ts";
 
 export interface UpstreamInformersOptions {
   readonly client: Client;
   readonly scope: InformerScope;
-  /** Only objects that concern this SyncTarget are kept; all SyncTargets' if left out. */
+  /**
+   * Caches only objects that are related to this SyncTarget; those of all SyncTargets if omitted.
+   */
   readonly target?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -31,25 +35,25 @@ export interface UpstreamInformersOptions {
 /** One kind as one syncer sees it. */
 export interface UpstreamKind {
   get(key: ObjectKey): CachedObject | undefined;
-  /** Of everything that concerns the syncer's SyncTarget. */
+  /** The keys of all objects that are related to the syncer's SyncTarget. */
   keys(): readonly ObjectKey[];
   readonly hasSynced: boolean;
   readonly health: InformerHealth;
   synced(signal: AbortSignal): Promise<void>;
-  /** Something was missed: all of it is fetched anew. */
+  /** Relists, because an event was missed. */
   resync(): void;
   close(): void;
 }
 
 export interface UpstreamHandler {
   readonly changed: (key: ObjectKey) => void;
-  /** Something of this name is gone, ours or not. */
+  /** An object of this name was deleted, related to the SyncTarget or not. */
   readonly deleted: (key: ObjectKey) => void;
-  /** A whole state was fetched: deletions may have been missed. */
+  /** The informer relisted: deletions may have been missed. */
   readonly replaced: () => void;
-  /** Changes are told again as they happen. */
+  /** The watch works again. */
   readonly resumed: () => void;
-  /** Nothing is told any more, and the kind is to be opened anew. */
+  /** The informer has failed, and the kind must be opened again. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -112,7 +116,7 @@ export class UpstreamInformers {
       clock,
       random,
       onError,
-      keep,
+      filter: keep,
       transform: (object) => cachedObject(object),
       liveObjectsMax: liveObjectsMax.upstream,
       indexers: {
@@ -133,7 +137,8 @@ export class UpstreamInformers {
           new Set([...relatedTargets(object.metadata), ...relatedTargets(previous.metadata)]),
           key,
         ),
-      // By now it may name none of those it was assigned to: all are asked.
+      // The last state of the object may name none of the SyncTargets that it was assigned to: all
+      // handlers are notified.
       deleted: (_object, { key }) => {
         for (const set of handlers.values()) for (const { deleted } of set) deleted(key);
       },
@@ -153,7 +158,7 @@ export class UpstreamInformers {
       (signal) => informer.run(signal),
       (signal) => runCacheVerifier(audited, signal),
     ]).catch((error) => {
-      // Whoever opens the kind from now on gets another informer.
+      // The next open of the kind gets another informer.
       if (this.#kinds.get(id) === shared) this.#kinds.delete(id);
       for (const set of handlers.values()) for (const { failed } of set) failed(error);
     });

@@ -1,7 +1,8 @@
 /**
- * One kind upstream, as a syncer reads and writes it.
+ * The upstream objects of one kind, as a syncer reads and writes them.
  *
- * Errors from here are told apart from the cluster's: what one tenant's logical cluster answers must not stop the kind for the others.
+ * Errors from here are distinguished from the cluster's errors: an error of one tenant's logical
+ * cluster must not block the kind for other tenants.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type {
@@ -14,7 +15,7 @@ import type {
 } from "@kcp-ts/sdk";
 import { syncerFieldManager } from "../api/index.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
-import { isObjectNotFound } from "./trouble.ts";
+import { isObjectNotFound } from "./sync-error.ts";
 
 const upstreamErrors = new WeakSet<object>();
 
@@ -22,7 +23,7 @@ export function isUpstreamError(error: unknown): boolean {
   return typeof error === "object" && error !== null && upstreamErrors.has(error);
 }
 
-/** Not refused, but not answered, or not now. */
+/** The request was not rejected, but got no response, or a response to retry later. */
 export function isUpstreamUnavailable(error: unknown): boolean {
   if (!isUpstreamError(error)) return false;
   return !isStatusError(error) || error.code >= 500 || error.code === 429;
@@ -37,8 +38,11 @@ export class UpstreamObjects {
     this.#synced = synced;
   }
 
-  /** Undefined only when the server says that there is no object of this name. Everything else throws. */
-  async find(key: ObjectKey): Promise<KubernetesObject | undefined> {
+  /**
+   * Undefined only when the server responds that no object has this name. All other errors are
+   * thrown.
+   */
+  async get(key: ObjectKey): Promise<KubernetesObject | undefined> {
     const { signal } = this.#context;
     try {
       return await this.#in(key).get(key, { signal });
@@ -52,7 +56,7 @@ export class UpstreamObjects {
     return guarded(this.#in(key).patch(key, patch, this.#options));
   }
 
-  /** Where the kind has no endpoint for its status, the object itself is patched. */
+  /** Where the kind has no status subresource, the object itself is patched. */
   patchStatus(key: ObjectKey, patch: Patch): Promise<KubernetesObject> {
     const resource = this.#in(key);
     return guarded(
@@ -66,7 +70,7 @@ export class UpstreamObjects {
     return guarded(this.#in(key).apply(object, { ...this.#options, force: true }));
   }
 
-  /** The object of this uid; that it is gone already is fine. */
+  /** Deletes the object of this uid; an object that is already deleted is no error. */
   async delete(key: ObjectKey, uid: string): Promise<void> {
     const { signal } = this.#context;
     try {

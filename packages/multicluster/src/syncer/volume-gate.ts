@@ -1,8 +1,10 @@
 /**
- * What uses claims, or is one, is created in a cluster only when volumes are in place there: an empty volume would be made for a claim whose data is elsewhere, and
- * one that can be attached once would be attached twice.
+ * An object that uses claims, or is a claim, is created in a cluster only when its volumes are
+ * there: otherwise an empty volume would be created for a claim whose data is in another cluster,
+ * and a volume that can be attached once would be attached twice.
  *
- * It is about what the control plane has assigned. What people assign by themselves goes where they say.
+ * The gate applies to assignments by the control plane. Objects that users assign themselves are
+ * synced without it.
  */
 import { isJsonObject, type JsonObject, type JsonValue, member } from "@kcp-ts/machinery/json";
 import { type Resource, stringMember } from "@kcp-ts/sdk";
@@ -16,12 +18,15 @@ import {
 } from "../api/index.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 
-/** Closed: not created. Stopped: what is there goes, and is not created again before that is taken back. */
+/**
+ * Closed: not created. Stopped: the existing copy is deleted, and not created again until the
+ * annotation is removed.
+ */
 export type VolumeGate = "open" | "closed" | "stopped";
 
 type Kind = Pick<Resource, "group" | "kind">;
 
-/** What makes Pods that use claims by name, by group: where the spec of these Pods is. */
+/** The path of the Pod spec, for kinds whose Pods use claims by name, by group. */
 const podSpecs: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   apps: {
     Deployment: ["spec", "template", "spec"],
@@ -48,13 +53,16 @@ export function volumeGateOf(object: CachedObject, kind: Kind, target: string): 
   return isUser ? "closed" : "open";
 }
 
-/** Whose claims the control plane makes from templates waits for them, too. */
+/** A StatefulSet, whose claims the control plane creates from templates, waits for them, too. */
 function usesClaims(body: JsonObject, kind: Kind): boolean {
   const templates = kind.kind === "StatefulSet" ? at(at(body, "spec"), "volumeClaimTemplates") : [];
   return claimNamesOf(body, kind).size > 0 || (Array.isArray(templates) && templates.length > 0);
 }
 
-/** Who holds a volume in the cluster: the one who attaches it, as long as it is attached. Undefined for other kinds. */
+/**
+ * The attachers that hold a volume in the cluster, as long as it is attached. Undefined for other
+ * kinds.
+ */
 export function attachersOf(
   { group, kind }: Pick<Resource, "group" | "kind">,
   { metadata }: CachedObject,
@@ -64,14 +72,17 @@ export function attachersOf(
   return held === "" ? undefined : held;
 }
 
-/** The namespace in the cluster that has a volume, by a claim, or the content of a snapshot; empty for other kinds, and for what nobody has. */
+/**
+ * The namespace of the claim or the VolumeSnapshot that is bound to a PersistentVolume or a
+ * VolumeSnapshotContent; empty for other kinds, and for unbound objects.
+ */
 export function userNamespaceOf(object: { readonly [member: string]: unknown }): string {
   const spec = object["spec"] as JsonValue | undefined;
   const name = at(at(spec, "claimRef") ?? at(spec, "volumeSnapshotRef"), "namespace");
   return typeof name === "string" ? name : "";
 }
 
-/** The claims that the Pods of a workload use by name. None for a kind that is not guarded. */
+/** The claims that the Pods of a workload use by name. Empty for a kind without a volume gate. */
 export function claimNamesOf(body: JsonObject, { group, kind }: Kind): ReadonlySet<string> {
   const names = new Set<string>();
   const path = podSpecs[group]?.[kind];

@@ -1,6 +1,7 @@
 /**
- * Workloads of kinds that people have WorkloadStrategies for, as far as Services go: each kind is watched, by its metadata and in all logical clusters, from the first
- * strategy on that says where its Pods are. The controller of Services is told.
+ * Watches workloads of custom kinds that have a WorkloadStrategy, for Services: each kind is
+ * watched, by its metadata and in all logical clusters, from the first strategy on that contains
+ * the path of its Pod template. The watch enqueues the affected Services.
  */
 import type { TaskGroup } from "@kcp-ts/machinery/base";
 import type { Change, KubernetesObject, ObjectKey, ObjectSource } from "@kcp-ts/sdk";
@@ -14,7 +15,7 @@ export interface CustomWorkloadsOptions extends Omit<WatchedClustersOptions, "ta
   readonly services: ServiceController;
 }
 
-/** Until the group stops, which a watch that fails makes it do. */
+/** Runs until the group stops; a watch that fails stops the group. */
 export function watchCustomWorkloads(options: CustomWorkloadsOptions, running: TaskGroup): void {
   const { strategies, services } = options;
   const watched = new Set<string>();
@@ -24,7 +25,7 @@ export function watchCustomWorkloads(options: CustomWorkloadsOptions, running: T
       watched.add(kindId(kind));
       running.start((stop) => watchKind(kind, options, stop));
     }
-    // Where the Pods are may be said anew, or no more.
+    // The path of the Pod template may have changed, or the strategy was deleted.
     for (const service of services.all(key.cluster)) services.controller.enqueue(service);
   };
   strategies.addHandler({
@@ -41,13 +42,13 @@ async function watchKind(
   options: CustomWorkloadsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { controller, concerned } = options.services;
+  const { controller, affectedServices } = options.services;
   const clusters = metadataClusters(options);
   const tell = (change: Change<KubernetesObject>) => {
     if (!affectsServices(change)) return;
     const objects = change.type === "updated" ? [change.object, change.previous] : [change.object];
     for (const object of objects)
-      for (const service of concerned(object, change.key)) controller.enqueue(service);
+      for (const service of affectedServices(object, change.key)) controller.enqueue(service);
   };
   clusters.source<KubernetesObject>(resource).addHandler({
     added: (object, { key, initial }) => tell({ type: "added", key, object, initial }),

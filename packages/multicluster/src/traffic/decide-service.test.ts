@@ -11,7 +11,7 @@ import { serviceWorkloadsOf } from "./workload.ts";
 import { workloadKinds } from "./workload-kinds.ts";
 
 const nowMs = Date.parse("2026-01-01T12:00:00Z");
-const patience = { withdrawMs: 5000, returnMs: 2000, graceMs: 60_000 };
+const gracePeriods = { withdrawMs: 5000, returnMs: 2000, unreachableAfterMs: 60_000 };
 const [deployments] = workloadKinds;
 
 function target(name: string, isReady = true, changedAtMs = 0): ClusterInfo {
@@ -39,7 +39,7 @@ function part(cluster: string, replicas: number, more: { holders?: string; app?:
     kind: "Deployment",
     metadata: {
       name: `${app}--${cluster}`,
-      labels: { "workloads.kcp.io/cluster": cluster },
+      labels: { "workload.kcp.io/cluster": cluster },
       ...(holders === undefined ? {} : { annotations: { [annotation]: holders } }),
     },
     spec: { replicas, template: { metadata: { labels: { app } } } },
@@ -96,13 +96,13 @@ function state(more: Partial<ServiceState> = {}): ServiceState {
     imported: [],
     workloads: [],
     targets: new Map(["east", "west"].map((name) => [name, target(name)])),
-    patience,
+    gracePeriods,
     nowMs,
     ...more,
   };
 }
 
-/** What is published by the decision, as the next one finds it. */
+/** The published state after a decision, as the next decision reads it. */
 function written(
   decision: ServiceDecision,
   before: readonly EndpointSlice[],
@@ -124,18 +124,18 @@ function readyIn(decision: ServiceDecision): Record<string, number> {
   return counts;
 }
 
-describe("where a Service goes", () => {
-  it("is where workloads are whose Pods it selects, and no others", () => {
+describe("clusters of a Service", () => {
+  it("a Service is assigned to the clusters of the workloads whose Pods it selects, and to no others", () => {
     const workloads = [...part("east", 1), ...part("west", 1, { app: "other" })];
     const { service: placed, automaticExport } = decideService(state({ workloads }));
     assert.deepEqual(placed?.metadata.labels, { "state.workload.kcp.io/east": "Sync" });
-    assert.deepEqual(placed?.metadata.annotations, { "workloads.kcp.io/follows": "east" });
+    assert.deepEqual(placed?.metadata.annotations, { "workload.kcp.io/propagated-to": "east" });
     assert.equal(automaticExport, true);
   });
 
-  it("changes with them, and leaves what people assigned", () => {
+  it("the assignment follows the workloads, and keeps assignments of users", () => {
     const labels = { "state.workload.kcp.io/east": "Sync", tier: "front" };
-    const annotations = { "workloads.kcp.io/follows": "east" };
+    const annotations = { "workload.kcp.io/propagated-to": "east" };
     const followed = { ...service, metadata: { ...service.metadata, labels, annotations } };
     const moved = decideService(state({ service: followed, workloads: part("west", 1) }));
     assert.deepEqual(moved.service?.metadata.labels, {
@@ -148,21 +148,21 @@ describe("where a Service goes", () => {
     assert.equal(left.automaticExport, undefined);
   });
 
-  it("is where people say from when they say so", () => {
+  it("an assignment by a user replaces the computed one, and an unmanaged Service does not change", () => {
     const labels = { "state.workload.kcp.io/east": "Sync", "kcp.dev/cluster": "west" };
-    const annotations = { "workloads.kcp.io/follows": "east" };
+    const annotations = { "workload.kcp.io/propagated-to": "east" };
     const pinned = { ...service, metadata: { ...service.metadata, labels, annotations } };
     const { service: placed } = decideService(
       state({ service: pinned, workloads: part("east", 1) }),
     );
     assert.deepEqual(placed?.metadata.labels, { "kcp.dev/cluster": "west" });
     assert.deepEqual(placed?.metadata.annotations, {});
-    const held = { ...annotations, "workloads.kcp.io/hands-off": "true" };
+    const held = { ...annotations, "workload.kcp.io/managed": "false" };
     const left = { ...pinned, metadata: { ...pinned.metadata, annotations: held } };
     assert.equal(decideService(state({ service: left })).service, left);
   });
 
-  it("is nowhere of its own for one without a selector", () => {
+  it("a Service without a selector is assigned to no cluster", () => {
     const bare = { ...service, spec: { ports: [{ port: 80 }] } };
     const decision = decideService(state({ service: bare, workloads: part("east", 1) }));
     assert.equal(decision.service, bare);
@@ -170,34 +170,34 @@ describe("where a Service goes", () => {
   });
 });
 
-describe("what is imported", () => {
-  it("is used in all clusters that have something in the namespace", () => {
+describe("import of a Service", () => {
+  it("an imported Service is used in all clusters that have objects in the namespace", () => {
     const workloads = [...part("east", 1), ...part("west", 1, { app: "other" })];
     const decision = decideService(state({ workloads, sources: [copy("east", 1)] }));
     assert.deepEqual([...(decision.import?.consumers ?? [])].sort(), ["east", "west"]);
     assert.deepEqual(decision.import?.clusters, ["east"]);
   });
 
-  it("stays as it is while the Service is in no cluster", () => {
+  it("an import does not change while the Service is in no cluster", () => {
     const known = { ...serviceImport, spec: { ...serviceImport.spec, ports: [{ port: 80 }] } };
     const decision = decideService(state({ serviceImport: known }));
-    assert.equal(decision.verdict.kind, "pending");
+    assert.equal(decision.exportResult.kind, "pending");
     assert.deepEqual(decision.import?.spec, known.spec);
     assert.deepEqual(decision.import?.clusters, []);
   });
 
-  it("is nothing without an export, or without a Service", () => {
+  it("there is no import without an export, or without a Service", () => {
     const workloads = part("east", 1);
     assert.equal(decideService(state({ workloads, serviceExport: undefined })).import, undefined);
     const decision = decideService(state({ workloads, service: undefined }));
     assert.equal(decision.import, undefined);
-    assert.equal(decision.verdict.kind, "invalid");
+    assert.equal(decision.exportResult.kind, "invalid");
     assert.equal(decision.automaticExport, false);
   });
 
-  it("remembers who has exported for longest", () => {
+  it("an import records since when each cluster exports, and the oldest export decides", () => {
     const annotations = {
-      "workloads.kcp.io/exported-since": '{"west":"2025-01-01T00:00:00Z"}',
+      "workload.kcp.io/exported-since": '{"west":"2025-01-01T00:00:00Z"}',
       "experimental.spec-diff.workload.kcp.io/east":
         '[{"op":"replace","path":"/ports/0/port","value":81}]',
     };
@@ -216,7 +216,7 @@ describe("what is imported", () => {
   });
 });
 
-describe("the addresses of a Service from outside", () => {
+describe("external addresses of a Service", () => {
   const given = (status: JsonObject, annotations: Record<string, string>): Service => ({
     ...service,
     metadata: {
@@ -232,7 +232,7 @@ describe("the addresses of a Service from outside", () => {
     "experimental.status.workload.kcp.io/west": said("192.0.2.2"),
   };
 
-  it("are those of all of its clusters that count", () => {
+  it("the addresses are those of all clusters of the Service, except withdrawn ones", () => {
     const both = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }, { ip: "192.0.2.2" }] } };
     const found = given({ conditions: [] }, annotations);
     assert.deepEqual(decideService(state({ service: found })).status, { conditions: [], ...both });
@@ -244,7 +244,7 @@ describe("the addresses of a Service from outside", () => {
     assert.deepEqual(decision.status, { loadBalancer: { ingress: [{ ip: "192.0.2.2" }] } });
   });
 
-  it("are left to the syncer in one cluster, and as they are when nothing changes", () => {
+  it("the addresses are left to the syncer in one cluster, and unchanged when nothing changes", () => {
     const one: Service = {
       ...given({}, {}),
       metadata: { name: "web", labels: { "kcp.dev/cluster": "east" } },
@@ -264,18 +264,18 @@ describe("endpoints of a cluster that is not Ready", () => {
       ["west", target("west", false, changedAtMs)],
     ]);
 
-  it("are withdrawn within ten seconds, and not for a moment's silence", () => {
+  it("endpoints are withdrawn within ten seconds, and not after a short interruption", () => {
     const at = (ms: number) =>
       decideService(state({ workloads, sources, targets: lostAt(nowMs), nowMs: nowMs + ms }));
     assert.deepEqual(readyIn(at(0)), { east: 2, west: 2 });
-    assert.equal(at(0).wakeAtMs, nowMs + 5000);
+    assert.equal(at(0).requeueAtMs, nowMs + 5000);
     assert.deepEqual(readyIn(at(4999)), { east: 2, west: 2 });
     assert.deepEqual(readyIn(at(5000)), { east: 2, west: 0 });
     assert.deepEqual(at(5000).import?.clusters, ["east"]);
-    assert.ok(patience.withdrawMs <= 10_000);
+    assert.ok(gracePeriods.withdrawMs <= 10_000);
   });
 
-  it("come back when it has been Ready for a moment; one that was not withdrawn does not leave for that", () => {
+  it("withdrawn endpoints return when the cluster has been Ready for a while; endpoints that stayed are not withdrawn for that", () => {
     const lost = decideService(state({ workloads, sources, targets: lostAt(nowMs - 60_000) }));
     const imported = written(lost, []);
     const targets = new Map([
@@ -285,13 +285,13 @@ describe("endpoints of a cluster that is not Ready", () => {
     const at = (ms: number, slices: readonly EndpointSlice[]) =>
       decideService(state({ workloads, sources, imported: slices, targets, nowMs: nowMs + ms }));
     assert.deepEqual(readyIn(at(0, imported)), { east: 2, west: 0 });
-    assert.equal(at(0, imported).wakeAtMs, nowMs + 2000);
+    assert.equal(at(0, imported).requeueAtMs, nowMs + 2000);
     assert.deepEqual(readyIn(at(2000, imported)), { east: 2, west: 2 });
     const full = written(decideService(state({ workloads, sources })), []);
     assert.deepEqual(readyIn(at(0, full)), { east: 2, west: 2 });
   });
 
-  it("stay when no other cluster has a ready one, until one has", () => {
+  it("endpoints stay until another cluster has a ready endpoint", () => {
     const targets = lostAt(nowMs - 60_000);
     const only = decideService(
       state({ workloads, sources: [copy("east", 0, 2), copy("west", 2)], targets }),
@@ -305,12 +305,13 @@ describe("endpoints of a cluster that is not Ready", () => {
 });
 
 describe("endpoints of a cluster that the Service is not assigned to", () => {
-  it("are not taken, whatever the cluster says of them, and take nothing away from others", () => {
+  it("endpoints of an unassigned cluster are ignored, and do not displace those of other clusters", () => {
     const workloads = part("east", 2);
     const sources = [copy("east", 2), copy("west", 3), copy("north.1x7k2m9d4q", 1)];
     const decision = decideService(state({ workloads, sources }));
     assert.deepEqual(readyIn(decision), { east: 2 });
-    // The real one is not seen: another that is not asked does not stand in for it.
+    // The assigned cluster is not observed: endpoints of an unassigned cluster do not replace its
+    // endpoints.
     const targets = new Map([
       ["east", target("east", false, nowMs - 60_000)],
       ["west", target("west")],
@@ -318,26 +319,26 @@ describe("endpoints of a cluster that the Service is not assigned to", () => {
     assert.deepEqual(readyIn(decideService(state({ workloads, sources, targets }))), { east: 2 });
   });
 
-  it("are not taken when people have assigned the Service elsewhere, or to nobody", () => {
+  it("endpoints are ignored when users have assigned the Service to another cluster, or to none", () => {
     const placed = (labels: Record<string, string>) => ({
       ...service,
       metadata: { ...service.metadata, labels },
     });
     const sources = [copy("east", 2), copy("west", 3)];
-    const east = state({ service: placed({ "workloads.kcp.io/cluster": "east" }), sources });
+    const east = state({ service: placed({ "workload.kcp.io/cluster": "east" }), sources });
     assert.deepEqual(readyIn(decideService(east)), { east: 2 });
     const none = decideService(state({ service: placed({}), workloads: [], sources }));
     assert.deepEqual(readyIn(none), {});
   });
 });
 
-describe("endpoints that are about to go", () => {
+describe("terminating endpoints", () => {
   const following: Service = {
     ...service,
     metadata: {
       ...service.metadata,
       labels: { "state.workload.kcp.io/west": "Sync" },
-      annotations: { "workloads.kcp.io/follows": "west" },
+      annotations: { "workload.kcp.io/propagated-to": "west" },
     },
   };
   const targets = new Map([
@@ -348,8 +349,8 @@ describe("endpoints that are about to go", () => {
   const [leaving] = part("east", 3);
   assert.ok(leaving !== undefined);
 
-  it("do not stand in for those of a cluster that is not seen: its own stay", () => {
-    for (const east of [part("east", 0), [{ ...leaving, isGoing: true }]]) {
+  it("terminating endpoints do not replace those of an unobserved cluster, which stay", () => {
+    for (const east of [part("east", 0), [{ ...leaving, isDeleting: true }]]) {
       const workloads = [...east, ...part("west", 3)];
       const decision = decideService(state({ service: following, workloads, sources, targets }));
       assert.deepEqual(readyIn(decision), { east: 3, west: 3 });
@@ -358,7 +359,7 @@ describe("endpoints that are about to go", () => {
       state({ workloads: [...part("east", 1), ...part("west", 3)], sources, targets }),
     );
     assert.deepEqual(readyIn(staying), { east: 3, west: 0 });
-    // Of a Service that people have placed, nobody knows what is behind it.
+    // The workloads behind a Service that users have assigned are unknown.
     const labels = { "state.workload.kcp.io/east": "Sync", "state.workload.kcp.io/west": "Sync" };
     const placed = { ...service, metadata: { ...service.metadata, labels } };
     assert.deepEqual(readyIn(decideService(state({ service: placed, sources, targets }))), {
@@ -367,7 +368,7 @@ describe("endpoints that are about to go", () => {
     });
   });
 
-  it("nor do those in a slice that is being deleted", () => {
+  it("endpoints in a slice that is being deleted do not replace those of an unobserved cluster either", () => {
     const workloads = [...part("east", 3), ...part("west", 3)];
     const east = copy("east", 3);
     const deletionTimestamp = timestamp(nowMs);
@@ -379,7 +380,7 @@ describe("endpoints that are about to go", () => {
   });
 });
 
-describe("a workload that others take over from", () => {
+describe("a workload that migrates to another cluster", () => {
   const sources = (east: number, west: number) => [copy("east", east), copy("west", west)];
   const holds = (more: Partial<ServiceState>) => {
     const { added, released } = decideService(state(more)).holds;
@@ -389,14 +390,14 @@ describe("a workload that others take over from", () => {
   };
   const none = { added: [], released: [] };
 
-  it("is held from when another is made until all of its endpoints are published", () => {
+  it("a traffic hold protects the old copy from the creation of the new one until all endpoints of the new copy are published", () => {
     const moving = [...part("east", 3), ...part("west", 3)];
     assert.deepEqual(holds({ workloads: moving, sources: [copy("east", 3)] }), {
       added: ["web--east traffic/web"],
       released: [],
     });
     const held = [...part("east", 3, { holders: "traffic/web" }), ...part("west", 3)];
-    // Until west is there in full; by then it has something to lose too.
+    // Until all endpoints of west are published; from then on, west has endpoints to lose, too.
     assert.deepEqual(holds({ workloads: held, sources: sources(3, 2) }), none);
     assert.deepEqual(holds({ workloads: held, sources: sources(3, 3) }), {
       added: [],
@@ -404,14 +405,14 @@ describe("a workload that others take over from", () => {
     });
   });
 
-  it("keeps the holders of others", () => {
+  it("soft finalizers of other controllers stay", () => {
     const shared = [...part("east", 3, { holders: "dns,traffic/web" }), ...part("west", 3)];
     assert.deepEqual(holds({ workloads: shared, sources: sources(3, 3) }).released, [
       "web--east dns",
     ]);
   });
 
-  it("waits for no cluster that is lost or has given up, and is not held for nothing", () => {
+  it("no traffic hold waits for a cluster that is Unreachable or has failed, nor exists without a reason", () => {
     const workloads = [...part("east", 3), ...part("west", 3)];
     const targets = new Map([
       ["east", target("east")],
@@ -426,7 +427,7 @@ describe("a workload that others take over from", () => {
     assert.deepEqual(holds({ workloads: part("east", 3), sources: [copy("east", 1)] }), none);
   });
 
-  it("is held as well while a cluster that takes over is not seen, and let go of when that is given up for lost", () => {
+  it("the hold continues while the destination cluster is not observed, and ends when that cluster is Unreachable", () => {
     const workloads = [...part("east", 3, { holders: "traffic/web" }), ...part("west", 3)];
     const targets = new Map([
       ["east", target("east")],
@@ -434,11 +435,11 @@ describe("a workload that others take over from", () => {
     ]);
     const at = (ms: number) => ({ workloads, sources: sources(3, 1), targets, nowMs: nowMs + ms });
     for (const ms of [0, 4999, 5000, 59_999]) assert.deepEqual(holds(at(ms)), none, `${ms} ms`);
-    assert.equal(decideService(state(at(5000))).wakeAtMs, nowMs + 60_000);
+    assert.equal(decideService(state(at(5000))).requeueAtMs, nowMs + 60_000);
     assert.deepEqual(holds(at(60_000)).released, ["web--east "]);
   });
 
-  it("is held again when what was published of another is withdrawn, before that one counts again", () => {
+  it("the hold returns when the endpoints of the destination are withdrawn, until these are published again", () => {
     const workloads = [...part("east", 3), ...part("west", 3)];
     const seen = (isReady: boolean, changedAtMs: number) =>
       new Map([
@@ -452,7 +453,7 @@ describe("a workload that others take over from", () => {
     assert.deepEqual(holds(back).added, ["web--east traffic/web"]);
   });
 
-  it("is let go of when its Service is gone", () => {
+  it("the hold ends when its Service is deleted", () => {
     const workloads = [...part("east", 3, { holders: "traffic/web" }), ...part("west", 3)];
     assert.deepEqual(holds({ workloads, service: undefined, sources: sources(3, 0) }).released, [
       "web--east ",

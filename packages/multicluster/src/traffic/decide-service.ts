@@ -1,7 +1,7 @@
 /**
- * What to do about one Service, from all there is to know about it. Pure; the controller does it.
+ * The decision about one Service, from its complete state. Pure; the controller makes the writes.
  *
- * Decided anew from the whole state each time, so it does not matter what was missed, or in which order things happened.
+ * Each decision is made from the complete state, so missed events and their order do not matter.
  */
 import { type JsonObject, parseJson } from "@kcp-ts/machinery/json";
 import { applyJsonPatch, readJsonPatch } from "@kcp-ts/machinery/patch";
@@ -23,13 +23,17 @@ import {
   isPropagated,
   withPropagatedTargets,
 } from "../coordination/index.ts";
+import { addressesIn, aggregateAddresses, withAddresses } from "./aggregate-addresses.ts";
 import { derivedServiceName, wantsDerivedService } from "./derived-service.ts";
-import { addressesIn, aggregateAddresses, withAddresses } from "./fold-addresses.ts";
-import { type TrafficHoldChanges, trafficHoldsOf } from "./holds.ts";
+import {
+  endpointVisibilityOf,
+  type TrafficGracePeriods,
+  unreachabilityOf,
+} from "./endpoint-visibility.ts";
 import { type Constituent, type MergedExports, mergeExports } from "./merge-exports.ts";
 import { type ImportedSlice, mergeSlices, sourceOf } from "./merge-slices.ts";
 import { type EndpointSlice, endpointsOf, readyCount, type Service } from "./objects.ts";
-import { endpointVisibilityOf, type TrafficGracePeriods, unreachabilityOf } from "./sight.ts";
+import { type TrafficHoldChanges, trafficHoldsOf } from "./traffic-holds.ts";
 import { isSelectedBy, type ServiceWorkload } from "./workload.ts";
 
 export interface ServiceState {
@@ -37,29 +41,29 @@ export interface ServiceState {
   readonly service: Service | undefined;
   readonly serviceExport: ServiceExport | undefined;
   readonly serviceImport: ServiceImport | undefined;
-  /** Copied up from clusters. */
+  /** EndpointSlices that were synced up from clusters. */
   readonly sources: readonly EndpointSlice[];
-  /** Those of the import. */
+  /** EndpointSlices of the ServiceImport. */
   readonly imported: readonly EndpointSlice[];
-  /** All of the namespace. */
+  /** All workloads of the namespace. */
   readonly workloads: readonly ServiceWorkload[];
   readonly targets: ReadonlyMap<string, ClusterInfo>;
-  readonly patience: TrafficGracePeriods;
+  readonly gracePeriods: TrafficGracePeriods;
   readonly nowMs: number;
 }
 
 export interface ServiceDecision {
-  /** Where it is to go; the very Service when it is there. */
+  /** The Service with its assignment; the identical object when nothing changes. */
   readonly service: Service | undefined;
-  /** With the addresses that its clusters give it; the very one that it has when nothing changes. */
+  /** The status with the addresses of its clusters; the identical object when nothing changes. */
   readonly status: JsonObject | undefined;
-  /** Whether there should be an export of our making; undefined when that is people's business. */
+  /** Whether an automatic export should exist; undefined when a user decides. */
   readonly automaticExport: boolean | undefined;
-  readonly verdict: ExportResult;
-  /** What should be importable; undefined when nothing is. */
+  readonly exportResult: ExportResult;
+  /** The desired import; undefined when none should exist. */
   readonly import: DesiredImport | undefined;
   readonly holds: TrafficHoldChanges;
-  readonly wakeAtMs: number | undefined;
+  readonly requeueAtMs: number | undefined;
 }
 
 export type ExportResult =
@@ -73,14 +77,14 @@ export type ExportResult =
 
 export interface DesiredImport {
   readonly spec: ServiceImport["spec"];
-  /** Since when each cluster exports. */
+  /** The time since which each cluster exports the Service. */
   readonly since: Readonly<Record<string, string>>;
-  /** Whose endpoints count. */
+  /** The clusters whose endpoints are published. */
   readonly clusters: readonly string[];
-  /** Where it is used. */
+  /** The clusters that use the import. */
   readonly consumers: ReadonlySet<string>;
   readonly slices: readonly ImportedSlice[];
-  /** The Service in the clusters that has them behind it; undefined when none is asked for. */
+  /** The name of the derived Service in the clusters; undefined when none is requested. */
   readonly derived: string | undefined;
 }
 
@@ -90,11 +94,11 @@ export function decideService(found: ServiceState): ServiceDecision {
   const hosts = new Set(workloads.filter(behind).map(({ target }) => target));
   const placed = service && withPropagatedTargets(service, hosts);
   const state = { ...found, sources: sourcesOf(found, placed) };
-  const verdict = exportResultOf(state, placed);
+  const exportResult = exportResultOf(state, placed);
   const sight = endpointVisibilityOfClusters(state, behind);
   const losses = lossesOf(state, hosts);
-  const slices = mergeSlices(name, state.sources, sight.counts);
-  const wanted = desiredImport(state, verdict, placed, sight, slices);
+  const slices = mergeSlices(name, state.sources, sight.isVisible);
+  const wanted = desiredImport(state, exportResult, placed, sight, slices);
   const published = new Map<string, number>();
   for (const slice of wanted?.slices ?? [])
     published.set(slice.cluster, (published.get(slice.cluster) ?? 0) + readyCount([slice]));
@@ -102,21 +106,22 @@ export function decideService(found: ServiceState): ServiceDecision {
     service: placed,
     status: service && statusOf(service, sight),
     automaticExport: automaticExport(service, hosts),
-    verdict,
+    exportResult,
     import: wanted,
     holds: trafficHoldsOf({
       service: name,
       workloads,
-      isBehind: behind,
+      isSelected: behind,
       published,
-      isLost: losses.isLost,
+      isUnreachable: losses.isLost,
     }),
-    wakeAtMs: earliest(sight.wakeAtMs, losses.wakeAtMs),
+    requeueAtMs: earliest(sight.requeueAtMs, losses.wakeAtMs),
   };
 }
 
 /**
- * A cluster has a say in what is behind a Service as long as the Service is assigned to it. Any other could put its own address there, under a name that it knows or guesses.
+ * A cluster provides endpoints of a Service only while the Service is assigned to it. Any other
+ * cluster could publish its own address under a name that it knows or guesses.
  */
 function sourcesOf(
   { service, sources }: ServiceState,
@@ -128,22 +133,28 @@ function sourcesOf(
   return sources.filter((slice) => assigned.has(sourceOf(slice) ?? ""));
 }
 
-/** In one cluster a Service has that one's status, which the syncer brings up; in several, they are put together here. */
+/**
+ * In one cluster, a Service has the status of that cluster, which the syncer syncs up; in several
+ * clusters, the addresses are aggregated here.
+ */
 function statusOf(
   { metadata, status }: Service,
-  { counts }: ClusterEndpointVisibility,
+  { isVisible }: ClusterEndpointVisibility,
 ): JsonObject | undefined {
   const { labels, annotations } = metadata;
   const clusters = [...assignedTargets(labels)];
   if (clusters.length < 2) return status;
   const given = clusters.map((cluster) => {
     const own = jsonObjectOf(stringMember(annotations, statusAnnotation(cluster))) ?? {};
-    return { cluster, counts: counts(cluster), addresses: addressesIn(own) };
+    return { cluster, isVisible: isVisible(cluster), addresses: addressesIn(own) };
   });
   return withAddresses(status, aggregateAddresses(given));
 }
 
-/** Of a Service that follows its Pods: then it is in several clusters without anybody having asked for it, and works from each only if it is imported. */
+/**
+ * A Service that follows its Pods is in several clusters without a user's request, and reaches the
+ * Pods of all clusters only if it is imported.
+ */
 function automaticExport(
   service: Service | undefined,
   hosts: ReadonlySet<string>,
@@ -170,7 +181,7 @@ function exportResultOf(state: ServiceState, placed: Service | undefined): Expor
   }
   const merged = mergeExports(constituentsOf(state, placed));
   if (merged !== undefined) return { kind: "exported", merged };
-  const message = `Service ${name} is in no cluster; it goes where the Pods that it selects are, or where its label workloads.kcp.io/cluster says`;
+  const message = `Service ${name} is in no cluster; it goes where the Pods that it selects are, or where its label workload.kcp.io/cluster says`;
   return { kind: "pending", message };
 }
 
@@ -183,7 +194,10 @@ function constituentsOf(state: ServiceState, placed: Service): readonly Constitu
   }));
 }
 
-/** The Service as one cluster has it. A patch that cannot be applied is told by the syncer, and changes nothing. */
+/**
+ * The Service as one cluster has it. The syncer reports an invalid patch, which changes nothing
+ * here.
+ */
 function specIn({ metadata, spec = {} }: Service, cluster: string): JsonObject {
   const diff = stringMember(metadata.annotations, specDiffAnnotation(cluster));
   if (diff === undefined) return spec;
@@ -198,7 +212,7 @@ function specIn({ metadata, spec = {} }: Service, cluster: string): JsonObject {
 function exportedSince(serviceImport: ServiceImport | undefined): ReadonlyMap<string, number> {
   const text = stringMember(serviceImport?.metadata.annotations, exportedSinceAnnotation);
   const since = new Map<string, number>();
-  // Where somebody else has written it, all begin anew.
+  // If another client has written an invalid value, all exports start anew.
   for (const [cluster, time] of Object.entries(jsonObjectOf(text) ?? {})) {
     const ms = Date.parse(String(time));
     if (!Number.isNaN(ms)) since.set(cluster, ms);
@@ -207,23 +221,26 @@ function exportedSince(serviceImport: ServiceImport | undefined): ReadonlyMap<st
 }
 
 interface ClusterEndpointVisibility {
-  readonly counts: (cluster: string) => boolean;
-  readonly wakeAtMs: number | undefined;
+  readonly isVisible: (cluster: string) => boolean;
+  readonly requeueAtMs: number | undefined;
 }
 
-/** A doubtful endpoint is better than none: when no cluster that is seen has a ready one that stays, nothing is withdrawn. */
+/**
+ * A doubtful endpoint is better than none: when no observed cluster has a ready endpoint that
+ * stays, nothing is withdrawn.
+ */
 function endpointVisibilityOfClusters(
   state: ServiceState,
   isBehind: (workload: ServiceWorkload) => boolean,
 ): ClusterEndpointVisibility {
-  const { sources, imported, targets, patience, nowMs } = state;
+  const { sources, imported, targets, gracePeriods, nowMs } = state;
   const clusters = new Set(sources.map(sourceOf).filter((one) => one !== undefined));
   const seen = new Set<string>();
   const times: number[] = [];
   for (const cluster of clusters) {
     const wasWithdrawn = isWithdrawn(cluster, sources, imported);
-    const sight = endpointVisibilityOf(targets.get(cluster), wasWithdrawn, nowMs, patience);
-    if (sight.counts) seen.add(cluster);
+    const sight = endpointVisibilityOf(targets.get(cluster), wasWithdrawn, nowMs, gracePeriods);
+    if (sight.isVisible) seen.add(cluster);
     if (sight.untilMs !== undefined) times.push(sight.untilMs);
   }
   const stay = sources.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -233,30 +250,40 @@ function endpointVisibilityOfClusters(
       keepsEndpoints(cluster, state, isBehind),
   );
   return {
-    counts: (cluster) =>
+    isVisible: (cluster) =>
       clusters.has(cluster)
         ? !isAnybodyReady || seen.has(cluster)
-        : endpointVisibilityOf(targets.get(cluster), false, nowMs, patience).counts,
-    wakeAtMs: earliest(...times),
+        : endpointVisibilityOf(targets.get(cluster), false, nowMs, gracePeriods).isVisible,
+    requeueAtMs: earliest(...times),
   };
 }
 
-/** Whether what is behind the Service there is to stay: what has been told to go has ready endpoints for a while, and then none. */
+/**
+ * Whether the endpoints of the Service in the cluster are to stay: a workload that is being removed
+ * has ready endpoints for a while, and then none.
+ */
 function keepsEndpoints(
   cluster: string,
   { workloads, service }: ServiceState,
   isBehind: (workload: ServiceWorkload) => boolean,
 ): boolean {
   const there = workloads.filter((one) => one.target === cluster && isBehind(one));
-  if (there.length > 0) return there.some(({ replicas, isGoing }) => !isGoing && replicas !== 0);
-  // Where it was placed by people, nobody here knows what its endpoints are.
+  if (there.length > 0)
+    return there.some(({ replicas, isDeleting }) => !isDeleting && replicas !== 0);
+  // The workloads behind a Service that users have assigned are unknown.
   return service === undefined || !isPropagated(service);
 }
 
-/** Which of the clusters that have a workload behind the Service are lost, and when the next one may be. */
-function lossesOf({ targets, nowMs, patience }: ServiceState, hosts: ReadonlySet<string>) {
+/**
+ * The Unreachable clusters among those with a workload behind the Service, and when the next one
+ * may become Unreachable.
+ */
+function lossesOf({ targets, nowMs, gracePeriods }: ServiceState, hosts: ReadonlySet<string>) {
   const found = new Map(
-    [...hosts].map((cluster) => [cluster, unreachabilityOf(targets.get(cluster), nowMs, patience)]),
+    [...hosts].map((cluster) => [
+      cluster,
+      unreachabilityOf(targets.get(cluster), nowMs, gracePeriods),
+    ]),
   );
   return {
     isLost: (cluster: string) => found.get(cluster)?.isLost === true,
@@ -264,7 +291,7 @@ function lossesOf({ targets, nowMs, patience }: ServiceState, hosts: ReadonlySet
   };
 }
 
-/** It has endpoints, and none of them is published. */
+/** The cluster has endpoints, and none of them is published. */
 function isWithdrawn(
   cluster: string,
   sources: readonly EndpointSlice[],
@@ -281,12 +308,15 @@ function clusterOf({ metadata }: EndpointSlice): string | undefined {
   return stringMember(metadata.labels, sourceClusterLabel);
 }
 
-/** A Service that is in no cluster for a while keeps its import: who uses it should find it again under the same address. */
+/**
+ * A Service that is in no cluster for a while keeps its import: its clients should find it again
+ * under the same address.
+ */
 function desiredImport(
   state: ServiceState,
   verdict: ExportResult,
   placed: Service | undefined,
-  { counts }: ClusterEndpointVisibility,
+  { isVisible }: ClusterEndpointVisibility,
   slices: readonly ImportedSlice[],
 ): DesiredImport | undefined {
   if (state.serviceExport === undefined || verdict.kind === "invalid") return undefined;
@@ -300,7 +330,7 @@ function desiredImport(
   return {
     spec,
     since,
-    clusters: exporting.filter(counts),
+    clusters: exporting.filter(isVisible),
     consumers: new Set([...exporting, ...state.workloads.map(({ target }) => target)]),
     slices,
     derived:

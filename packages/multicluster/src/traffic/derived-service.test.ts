@@ -42,23 +42,22 @@ const stored = (spec: Partial<DesiredImport["spec"]> = {}, ...consumers: string[
     ...newDerivedService(owner, wanted(spec, ...consumers)),
   }) as Service;
 
-describe("the Service of an import", () => {
-  it("is asked for by an annotation that says true", () => {
+describe("derived Service of an import", () => {
+  it("an annotation with the value true requests a derived Service", () => {
     const asks = (annotations: Record<string, string>) =>
       wantsDerivedService({ metadata: { name: "web", annotations } });
-    assert.equal(asks({ "workloads.kcp.io/clusterset": "true" }), true);
-    for (const no of [{}, { "workloads.kcp.io/clusterset": "false" }])
-      assert.equal(asks(no), false);
+    assert.equal(asks({ "workload.kcp.io/clusterset": "true" }), true);
+    for (const no of [{}, { "workload.kcp.io/clusterset": "false" }]) assert.equal(asks(no), false);
   });
 
-  it("has a name that DNS takes, and that no other Service's import has", () => {
+  it("the name is valid in DNS, and differs from every other derived Service's name", () => {
     assert.equal(derivedServiceName("web"), "web-clusterset");
     const long = ["a".repeat(63), `${"a".repeat(62)}b`].map(derivedServiceName);
     assert.equal(new Set(long).size, 2);
     for (const name of long) assert.match(name, /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/);
   });
 
-  it("has no selector and no Pods of one cluster: only ports, and how sessions are kept", () => {
+  it("a derived Service has no selector, only ports and session affinity", () => {
     const { metadata, spec } = stored({ sessionAffinity: "ClientIP" }, "east", "west");
     assert.deepEqual(spec, {
       ports: [{ name: "http", protocol: "TCP", port: 80 }],
@@ -73,12 +72,12 @@ describe("the Service of an import", () => {
     assert.ok(!isDerivedOf({ ...stored(), metadata: { name: "web-clusterset" } }, owner));
   });
 
-  it("of a headless one is headless: its name is the addresses of all", () => {
+  it("the derived Service of a headless Service is headless: its name resolves to all addresses", () => {
     assert.equal(stored({ type: "Headless" }).spec?.["clusterIP"], "None");
     assert.equal(stored().spec?.["clusterIP"], undefined);
   });
 
-  it("follows its import, keeps what others add to it, and is left alone when it is right", () => {
+  it("a derived Service follows its import, keeps fields of others, and is unchanged when it is up to date", () => {
     const present = stored({}, "east");
     const lived: Service = {
       ...present,

@@ -1,8 +1,10 @@
 /**
- * The Service behind which an import's endpoints are in every cluster that uses it, for who has nothing that reads ServiceImports: a name and an address of its own, in
- * the words of every Kubernetes (KEP-1645 calls it a derived Service). Made where the exported Service asks for it.
+ * The derived Service (KEP-1645): a Service with the endpoints of an import in every cluster that
+ * uses it, for clients in clusters without support for ServiceImports. It has a name and an address
+ * of its own, and is created where the exported Service requests it.
  *
- * It has no selector. Its endpoints are the import's EndpointSlices, which name it.
+ * The derived Service has no selector. Its endpoints are the import's EndpointSlices, which name
+ * it.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { apiVersionOf, type ObjectInput, stringMember } from "@kcp-ts/sdk";
@@ -13,12 +15,12 @@ import {
   serviceImports,
 } from "../api/index.ts";
 import { shortenName } from "../coordination/index.ts";
-import { same } from "./acting.ts";
+import { same } from "./controller-support.ts";
 import type { DesiredImport } from "./decide-service.ts";
 import { statesFor, withoutStates } from "./imports.ts";
 import type { Service } from "./objects.ts";
 
-/** A label of DNS. */
+/** The limit of a DNS label. */
 const nameCharactersMax = 63;
 
 export function derivedServiceName(service: string): string {
@@ -29,7 +31,7 @@ export function wantsDerivedService({ metadata }: Pick<Service, "metadata">): bo
   return stringMember(metadata.annotations, clustersetAnnotation) === "true";
 }
 
-/** Made here, for that import. */
+/** Whether the Service is the derived Service of that import. */
 export function isDerivedOf(service: Service, { metadata }: ServiceImport): boolean {
   return service.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
 }
@@ -53,7 +55,7 @@ export function newDerivedService(
   };
 }
 
-/** The Service as it should be; the very Service when it is. */
+/** The desired Service; the identical object when nothing changes. */
 export function updatedDerivedService(
   present: Service,
   owner: ServiceImport,
@@ -65,7 +67,7 @@ export function updatedDerivedService(
     [importedServiceLabel]: owner.metadata.name,
     ...statesFor(wanted.consumers),
   };
-  // What defaults and clusters add stays.
+  // Defaults and fields that clusters add stay.
   const { sessionAffinity: _a, sessionAffinityConfig: _c, ...kept } = current;
   const spec = { ...kept, ...specOf(wanted) };
   const isSame = same(labels, metadata.labels ?? {}) && same(spec, current);

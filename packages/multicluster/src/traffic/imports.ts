@@ -1,4 +1,6 @@
-/** ServiceImports and their EndpointSlices as objects: as they should be, and whether they are. */
+/**
+ * The desired ServiceImports and their EndpointSlices, and the comparison with the existing ones.
+ */
 import {
   apiVersionOf,
   type Condition,
@@ -22,12 +24,12 @@ import {
   stateLabelPrefix,
   stateSync,
 } from "../api/index.ts";
-import { same } from "./acting.ts";
+import { same } from "./controller-support.ts";
 import type { DesiredImport, ExportResult } from "./decide-service.ts";
 import type { ImportedSlice } from "./merge-slices.ts";
 import { type EndpointSlice, type Service, serviceNameLabel, services } from "./objects.ts";
 
-/** On EndpointSlices: who writes them, so that nobody else does. */
+/** On EndpointSlices: the controller that manages them, so that no other controller does. */
 const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 const manager = "traffic.kcp.io";
 
@@ -37,7 +39,7 @@ export function automaticExportOf(service: Service): ObjectInput<ServiceExport> 
   return { metadata: { name, namespace, ownerReferences } };
 }
 
-/** Made here for this Service, and not by people. */
+/** Whether the controller, and not a user, created the export for this Service. */
 export function isAutomatic({ metadata }: ServiceExport): boolean {
   return (
     metadata.ownerReferences?.some(
@@ -53,7 +55,7 @@ export function isImportOf(
   return metadata.ownerReferences?.some((one) => one.uid === uid) === true;
 }
 
-/** Made here, for whatever export. */
+/** Whether the controller created the import, for any export. */
 export function isOurImport({ metadata }: ServiceImport): boolean {
   return (
     metadata.ownerReferences?.some(
@@ -76,7 +78,7 @@ export function newImport(wanted: DesiredImport, made: ServiceExport): ObjectInp
   };
 }
 
-/** The import as it should be; the very import when it is. */
+/** The desired import; the identical object when nothing changes. */
 export function updatedImport(
   present: ServiceImport,
   wanted: DesiredImport,
@@ -96,7 +98,7 @@ export function updatedImport(
   return isSame ? present : { ...present, metadata: { ...metadata, labels, annotations }, spec };
 }
 
-/** Labels of others stay; where it goes is decided here. */
+/** Labels of others stay; the assignment is decided here. */
 function importLabels(
   { consumers }: DesiredImport,
   { spec }: ServiceExport,
@@ -165,7 +167,7 @@ export function exportStatus(
   return conditions;
 }
 
-/** Where a slice goes, and the Service that has it behind it there, if any. */
+/** The clusters that a slice is synced to, and the derived Service there, if any. */
 export type SliceConsumers = Pick<DesiredImport, "consumers" | "derived">;
 
 export function newSlice(
@@ -180,7 +182,7 @@ export function newSlice(
   return { metadata: { name, namespace, labels, ownerReferences }, addressType, endpoints, ports };
 }
 
-/** The slice as it should be; the very slice when it is. */
+/** The desired slice; the identical object when nothing changes. */
 export function updatedSlice(
   present: EndpointSlice,
   slice: ImportedSlice,

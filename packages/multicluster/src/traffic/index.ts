@@ -1,3 +1,3 @@
-/** Traffic: Services and Ingresses of workloads that are in several clusters. */
-export { type EndpointGracePeriods, endpointGracePeriodsDefault } from "./sight.ts";
+/** Traffic: Services and Ingresses of workloads in several clusters. */
+export { type EndpointGracePeriods, endpointGracePeriodsDefault } from "./endpoint-visibility.ts";
 export { type Traffic, type TrafficOptions, traffic } from "./traffic.ts";

@@ -1,4 +1,7 @@
-/** Ingresses over several clusters, one controller for all logical clusters: reads an Ingress, its leaves and its Services, and does what `split-ingress.ts` says. */
+/**
+ * The controller of Ingresses over several clusters, one for all logical clusters: reads an
+ * Ingress, its leaves and its Services, and makes the writes that `split-ingress.ts` decides.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   byNamespace,
@@ -26,7 +29,7 @@ import {
   isSameTarget,
   requeueAfter,
   type TrafficControllerOptions,
-} from "./acting.ts";
+} from "./controller-support.ts";
 import { type Service, services } from "./objects.ts";
 import {
   backendsOf,
@@ -72,7 +75,7 @@ export function ingressController(work: TrafficControllerOptions): Controller {
     });
 }
 
-/** A whole is looked at itself; for a leaf, the whole that it belongs to or once belonged to. */
+/** A root Ingress maps to itself; a leaf maps to the root that it belongs or belonged to. */
 function wholeOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
   if (isUnassigned({ metadata })) return [key];
   const owner = metadata.ownerReferences?.find(
@@ -95,30 +98,30 @@ async function reconcile(
   const { namespace, name, cluster } = key;
   const { client } = work;
   const resource = client.resource(ingresses);
-  const whole = await resource.find({ namespace, name }, { signal });
-  // What is being deleted takes its leaves along by itself.
-  if (whole?.spec === undefined || !isUnassigned(whole)) return;
-  if (whole.metadata.deletionTimestamp !== undefined) return;
+  const root = await resource.find({ namespace, name }, { signal });
+  // The leaves of an Ingress that is being deleted are garbage-collected.
+  if (root?.spec === undefined || !isUnassigned(root)) return;
+  if (root.metadata.deletionTimestamp !== undefined) return;
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const [{ items }, found] = await Promise.all([
     resource.list({ namespace, labelSelector, signal }),
-    backends(client, whole, signal),
+    backends(client, root, signal),
   ]);
-  const leaves = items.filter((one) => one.spec !== undefined && isCopyOf(one, whole));
+  const leaves = items.filter((one) => one.spec !== undefined && isCopyOf(one, root));
   const nowMs = work.clock.now();
   const decision = splitIngress({
     cluster,
-    whole,
+    root,
     leaves,
     services: found,
-    takenNames: await takenNames(client, whole, leaves, found, signal),
+    takenNames: await takenNames(client, root, leaves, found, signal),
     targets: new Map(work.targets.list({ cluster }).map((one) => [one.name, one])),
-    patience: work.patience,
+    gracePeriods: work.gracePeriods,
     nowMs,
   });
-  for (const happening of decision.happenings) work.events.record(cluster, whole, happening);
-  await write(client, whole, decision, signal);
-  return requeueAfter(decision.wakeAtMs, nowMs);
+  for (const happening of decision.events) work.events.record(cluster, root, happening);
+  await write(client, root, decision, signal);
+  return requeueAfter(decision.requeueAtMs, nowMs);
 }
 
 async function backends(
@@ -154,7 +157,10 @@ async function takenNames(
   return taken;
 }
 
-/** More first, less afterwards; the addresses in between, so that nobody is sent to what is going. */
+/**
+ * Creations first, deletions last; the addresses in between, so that no client is sent to a leaf
+ * that is being deleted.
+ */
 async function write(
   client: Client,
   whole: Ingress,
@@ -170,7 +176,8 @@ async function write(
     try {
       await resource.updateStatus({ ...whole, status }, { signal });
     } catch (error) {
-      // Gone meanwhile; or a type of that name without a status, which nobody reads then.
+      // The Ingress was deleted meanwhile; or the kind has no status subresource, whose status no
+      // client reads.
       if (!isStatusError(error, "NotFound")) throw error;
     }
   }

@@ -23,11 +23,11 @@ const reasons = (...constituents: readonly Constituent[]) =>
   merged(...constituents).conflicts.map(({ reason }) => reason);
 
 describe("exports of one name", () => {
-  it("are nothing where nobody exports", () => {
+  it("there is no merged export without exports", () => {
     assert.equal(mergeExports([]), undefined);
   });
 
-  it("that agree have no conflicts, however they write what is usual", () => {
+  it("exports that differ only in explicit defaults have no conflicts", () => {
     const plain = { ports: [{ port: 80 }], selector: { app: "a" }, clusterIP: "10.0.0.1" };
     const full = {
       ports: [{ port: 80, protocol: "TCP", targetPort: 8080, nodePort: 30000 }],
@@ -41,7 +41,7 @@ describe("exports of one name", () => {
     assert.deepEqual(spec, { type: "ClusterSetIP", ports: [{ port: 80, protocol: "TCP" }] });
   });
 
-  it("are decided by the one that has exported for longest, and among equals by name", () => {
+  it("the oldest export decides a conflict, and the name decides between exports of the same age", () => {
     const headless = { clusterIP: "None", ports: [port(80)] };
     const sticky = { sessionAffinity: "ClientIP", ports: [port(80)] };
     assert.equal(merged(from("a", 2, sticky), from("b", 1, headless)).spec.type, "Headless");
@@ -55,7 +55,7 @@ describe("exports of one name", () => {
     assert.match(found.conflicts[0]?.message ?? "", /b and a differ; what b has counts/);
   });
 
-  it("have all ports of all, by name first, then by protocol and number", () => {
+  it("the ports are the union over all exports, matched by name, then by protocol and number", () => {
     const old = { ports: [port(80, "http"), port(443, "https")] };
     const young = { ports: [port(8080, "http"), port(443, "tls"), port(53, "dns", "UDP")] };
     const { spec, conflicts } = merged(from("young", 2, young), from("old", 1, old));
@@ -70,12 +70,12 @@ describe("exports of one name", () => {
     );
   });
 
-  it("may have one number for two protocols", () => {
+  it("one port number may have two protocols", () => {
     const spec = { ports: [port(53, "dns", "UDP"), port(53, "dns-tcp")] };
     assert.equal(merged(from("a", 1, spec)).spec.ports.length, 2);
   });
 
-  it("name every disagreement", () => {
+  it("every conflict is reported", () => {
     const a = {
       ports: [port(80)],
       sessionAffinity: "ClientIP",
@@ -120,7 +120,7 @@ const someExports = fc
   );
 
 describe("merged exports", () => {
-  it("do not depend on the order in which they are found", () => {
+  it("the result does not depend on the order of the exports", () => {
     fc.assert(
       fc.property(someExports, fc.infiniteStream(fc.nat()), (exports, numbers) => {
         const shuffled = exports
@@ -132,7 +132,7 @@ describe("merged exports", () => {
     );
   });
 
-  it("have ports that exclude none of each other, all of the oldest's among them", () => {
+  it("the merged ports do not conflict with each other, and contain all ports of the oldest export", () => {
     fc.assert(
       fc.property(someExports, (exports) => {
         const { spec, conflicts } = merged(...exports);

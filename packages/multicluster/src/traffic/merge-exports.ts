@@ -1,8 +1,10 @@
 /**
- * One ServiceImport from what several clusters export under one name (KEP-1645, "Constraints and Conflict Resolution").
+ * Merges the exports of several clusters under one name into one ServiceImport (KEP-1645,
+ * "Constraints and Conflict Resolution").
  *
- * What cannot be merged is decided by the cluster that has exported for longest; among equals by its name. Ports are merged: by name first, then by protocol and
- * number, and the older one stays where two are the same in one and differ in the other. Every disagreement is told.
+ * The cluster that has exported for longest decides conflicts; among equals, the cluster's name
+ * decides. Ports are merged: by name first, then by protocol and number; the older port stays where
+ * two ports are equal in one and differ in the other. Every conflict is reported.
  */
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ImportedPort, ServiceImportSpec } from "../api/index.ts";
@@ -15,7 +17,7 @@ export interface Constituent {
   readonly spec: JsonObject;
 }
 
-/** In the words of the KEP. */
+/** The conflict reasons of the KEP. */
 export type ConflictReason =
   | "PortConflict"
   | "TypeConflict"
@@ -34,7 +36,7 @@ export interface MergedExports {
   readonly conflicts: readonly Conflict[];
 }
 
-/** Undefined when nobody exports. */
+/** Undefined when no cluster exports. */
 export function mergeExports(constituents: readonly Constituent[]): MergedExports | undefined {
   const ordered = [...constituents].sort(
     (a, b) => a.sinceMs - b.sinceMs || (a.cluster < b.cluster ? -1 : 1),
@@ -100,7 +102,7 @@ function affinityOf(spec: JsonObject): JsonValue {
   return memberText(spec, "sessionAffinity") ?? "None";
 }
 
-/** As users of the Service see them, in an order of their own. */
+/** The ports as clients of the Service see them, in a canonical order. */
 export function portsOf(spec: JsonObject): readonly ImportedPort[] {
   const ports = memberObjects(spec, "ports").flatMap((port) => {
     const number = port["port"];

@@ -34,7 +34,7 @@ const endpoint = (address: string, ready = true): JsonObject => ({
 const everybody = () => true;
 
 describe("merged EndpointSlices", () => {
-  it("have what can be used from elsewhere, and nothing of the Pods and nodes", () => {
+  it("merged slices contain the fields that are valid in other clusters, and no Pods and nodes", () => {
     const full = {
       addresses: ["10.0.0.1"],
       conditions: { ready: true, serving: true, terminating: false },
@@ -56,7 +56,7 @@ describe("merged EndpointSlices", () => {
     assert.deepEqual([made?.cluster, made?.addressType, made?.ports], ["east", "IPv4", http]);
   });
 
-  it("keep the addresses of two clusters apart though they are the same", () => {
+  it("equal addresses of two clusters stay separate", () => {
     const made = mergeSlices(
       "web",
       [
@@ -74,7 +74,7 @@ describe("merged EndpointSlices", () => {
     );
   });
 
-  it("have an address once that two slices of a cluster have, as the ready one says", () => {
+  it("an address in two slices of a cluster is published once, from the slice in which it is ready", () => {
     const made = mergeSlices(
       "web",
       [
@@ -87,7 +87,7 @@ describe("merged EndpointSlices", () => {
     assert.deepEqual(all, [endpoint("10.0.0.2"), endpoint("10.0.0.1")]);
   });
 
-  it("have the slices of a cluster that does not count, without endpoints", () => {
+  it("a withdrawn cluster keeps its slices, without endpoints", () => {
     const sources = [
       slice("east", "web-1", [endpoint("10.0.0.1")]),
       slice("west", "web-1", [endpoint("10.1.0.1")]),
@@ -102,7 +102,7 @@ describe("merged EndpointSlices", () => {
     );
   });
 
-  it("leave out what was not copied up, and what is on its way out", () => {
+  it("slices that were not synced up and slices that are being deleted are ignored", () => {
     const stray = { ...slice("east", "a", [endpoint("10.0.0.1")]) };
     const unlabelled = { ...stray, metadata: { ...stray.metadata, labels: {} } };
     const going = {
@@ -112,7 +112,7 @@ describe("merged EndpointSlices", () => {
     assert.deepEqual(mergeSlices("web", [unlabelled, going], everybody), []);
   });
 
-  it("have names that no copy of a cluster's own has, however long the names are", () => {
+  it("names of merged slices differ from the names of upsynced slices, however long the names are", () => {
     for (const [service, cluster] of [
       ["web", "east"],
       ["web--east", "east"],
@@ -153,8 +153,8 @@ const someSlices = fc
     ).values(),
   ]);
 
-describe("any EndpointSlices", () => {
-  it("are merged the same in any order, without duplicates, and lose no address", () => {
+describe("arbitrary EndpointSlices", () => {
+  it("the merge does not depend on the order, has no duplicates, and loses no address", () => {
     fc.assert(
       fc.property(someSlices, fc.boolean(), (sources, isReversed) => {
         const made = mergeSlices("web", sources, everybody);

@@ -1,10 +1,11 @@
 /**
- * The EndpointSlices of an import from those of the clusters: one for each, with the same endpoints, less what means nothing elsewhere (the Pod, the node,
- * hints for its neighbours). A slice has the endpoints of one cluster only. An address that is in two slices of a cluster is in one here: Kubernetes allows it
- * for the moment in which a slice is rearranged.
+ * Merges the EndpointSlices of an import from those of the clusters: one for each, with the same
+ * endpoints, without fields that are meaningless in other clusters (the Pod, the node, topology
+ * hints). A slice has endpoints of one cluster only. An address that is in two slices of a cluster
+ * is published once: Kubernetes permits duplicates while slices are rearranged.
  *
- * A cluster that does not count keeps its slices, without endpoints: what is withdrawn by a write is back by a write, and nothing has to be deleted in a
- * cluster that may not be reached.
+ * A withdrawn cluster keeps its slices, without endpoints: a write withdraws endpoints and a write
+ * restores them, and nothing has to be deleted in a cluster that may be unreachable.
  */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -20,14 +21,14 @@ import {
 
 export interface ImportedSlice {
   readonly name: string;
-  /** Where its endpoints are. */
+  /** The cluster of the slice's endpoints. */
   readonly cluster: string;
   readonly addressType: string;
   readonly endpoints: readonly JsonObject[];
   readonly ports: readonly JsonObject[];
 }
 
-/** The cluster that a slice was copied up from. */
+/** The cluster that a slice was synced up from. */
 export function sourceOf({ metadata }: Pick<EndpointSlice, "metadata">): string | undefined {
   for (const [target, state] of statesOf(metadata.labels)) if (state === stateUpsync) return target;
   return undefined;
@@ -71,7 +72,7 @@ interface Placed {
   readonly endpoint: JsonObject;
 }
 
-/** Of two the ready one: the other is on its way out of its slice. */
+/** The ready one of two duplicates: the other is being removed from its slice. */
 function place(placed: Map<string, Placed>, id: string, one: Placed): void {
   const known = placed.get(id);
   const isBetter =
@@ -90,7 +91,7 @@ function shownEndpoint(endpoint: JsonObject, addresses: readonly string[]): Json
   };
 }
 
-/** Ends with a hash and so never as the copies do that come up from a cluster. */
+/** The name ends with a hash, unlike the names of upsynced copies. */
 export function importedSliceName(service: string, cluster: string, source: string): string {
   const hash = createHash("sha256").update(`${cluster}/${source}`).digest("hex").slice(0, 10);
   const readable = `${service}-${cluster}`.slice(0, 253 - hash.length - 1);

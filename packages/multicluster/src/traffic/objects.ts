@@ -1,6 +1,6 @@
 /**
- * Services, EndpointSlices and workloads as traffic reads and writes them. Clusters define these types for themselves, so an object may be anything: what
- * does not look right is read as nothing.
+ * Services, EndpointSlices and workloads as traffic reads and writes them. Clusters define these
+ * kinds themselves, so an object may have any content: invalid fields are read as absent.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
@@ -55,7 +55,7 @@ export function memberObjects(object: JsonObject | undefined, name: string): rea
   return (value as readonly JsonValue[]).filter((one) => isJsonObject(one)) as JsonObject[];
 }
 
-/** An endpoint that says nothing of it is ready, as everywhere in Kubernetes. */
+/** An endpoint without the condition is ready, as everywhere in Kubernetes. */
 export function isReadyEndpoint(endpoint: JsonObject): boolean {
   return memberObject(endpoint, "conditions")["ready"] !== false;
 }

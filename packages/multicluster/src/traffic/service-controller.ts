@@ -1,7 +1,8 @@
 /**
- * Services over several clusters, one controller for all logical clusters: reads all there is about a Service, and does what `decide-service.ts` says.
+ * The controller of Services over several clusters, one for all logical clusters: reads the
+ * complete state of a Service, and makes the writes that `decide-service.ts` decides.
  *
- * Nothing is decided from a cache but whether a cluster is Ready. Watches, of metadata only, tell where to look.
+ * Only the readiness of clusters is read from a cache. Watches, of metadata only, enqueue Services.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -41,7 +42,7 @@ import {
   isSameTarget,
   requeueAfter,
   type TrafficControllerOptions,
-} from "./acting.ts";
+} from "./controller-support.ts";
 import { type DesiredImport, decideService, type ServiceDecision } from "./decide-service.ts";
 import {
   derivedServiceName,
@@ -49,7 +50,6 @@ import {
   newDerivedService,
   updatedDerivedService,
 } from "./derived-service.ts";
-import { servicesHoldingTraffic, type TrafficHoldChange } from "./holds.ts";
 import {
   automaticExportOf,
   exportStatus,
@@ -70,6 +70,7 @@ import {
   serviceNameLabel,
   services,
 } from "./objects.ts";
+import { servicesHoldingTraffic, type TrafficHoldChange } from "./traffic-holds.ts";
 import { type ServiceWorkload, serviceWorkloadsOf } from "./workload.ts";
 import { type KindsSource, type WorkloadKind, workloadKinds } from "./workload-kinds.ts";
 
@@ -87,13 +88,13 @@ export interface ServiceWork extends TrafficControllerOptions {
 
 export interface ServiceController {
   readonly controller: Controller;
-  /** Services that a workload may concern. */
-  readonly concerned: Mapping<KubernetesObject>;
-  /** All of a logical cluster. */
+  /** The Services that a workload may concern. */
+  readonly affectedServices: Mapping<KubernetesObject>;
+  /** All Services of a logical cluster. */
   readonly all: (cluster: ObjectKey["cluster"]) => readonly ObjectKey[];
 }
 
-/** What of a workload is news for Services. */
+/** Whether an update of a workload may concern Services. */
 export const affectsServices: Predicate<KubernetesObject> = anyOf(
   generationChanged,
   labelsChanged,
@@ -103,9 +104,9 @@ export const affectsServices: Predicate<KubernetesObject> = anyOf(
 export function serviceController(work: ServiceWork): ServiceController {
   const { clusters, clock, concurrency, onError } = work;
   const seen = clusters.source(services, { indexers }).store;
-  const concerned = ({ metadata }: KubernetesObject, key: ObjectKey) => [
+  const affectedServices = ({ metadata }: KubernetesObject, key: ObjectKey) => [
     ...seen.keysByIndex("namespace", { cluster: key.cluster, value: key.namespace }),
-    // Services that hold it and are gone would never let go.
+    // A deleted Service would never release its hold otherwise.
     ...servicesHoldingTraffic(metadata.annotations).map((name) => ({ ...key, name })),
   ];
   const controller = new Controller({
@@ -127,10 +128,10 @@ export function serviceController(work: ServiceWork): ServiceController {
       map: (_target, { cluster }) => seen.keysByIndex("placed", { cluster, value: "" }),
     });
   for (const { resource, selector = {} } of workloadKinds)
-    controller.watch(resource, { selector, predicate: affectsServices, map: concerned });
+    controller.watch(resource, { selector, predicate: affectsServices, map: affectedServices });
   return {
     controller,
-    concerned,
+    affectedServices,
     all: (cluster) =>
       seen
         .list({ cluster })
@@ -138,13 +139,13 @@ export function serviceController(work: ServiceWork): ServiceController {
   };
 }
 
-/** A Service itself, and the one whose import it was made for. */
+/** A Service itself, and for a derived Service the exported one. */
 function exportedBy({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
   const name = stringMember(metadata.labels, importedServiceLabel) ?? "";
   return name === "" ? [key] : [key, { ...key, name }];
 }
 
-/** Of a slice that was copied up, or of an import's. */
+/** The Service of an upsynced slice, or of an import's slice. */
 function serviceOf({ metadata }: KubernetesObject, key: ObjectKey): readonly ObjectKey[] {
   const { labels } = metadata;
   const name =
@@ -156,7 +157,7 @@ interface ServiceObjects {
   readonly service: Service | undefined;
   readonly serviceExport: ServiceExport | undefined;
   readonly serviceImport: ServiceImport | undefined;
-  /** Of the name that one for the import would have. */
+  /** The Service that has the name of the import's derived Service. */
   readonly derived: Service | undefined;
   readonly sources: readonly EndpointSlice[];
   readonly imported: readonly EndpointSlice[];
@@ -173,22 +174,30 @@ async function reconcile(
   const targets = new Map(work.targets.list({ cluster }).map((one) => [one.name, one]));
   const found = await read(key, client, work.kinds.in(cluster), signal);
   const sources = await withoutGone(found.sources, targets, client, signal);
-  const { patience } = work;
+  const { gracePeriods } = work;
   const nowMs = work.clock.now();
-  const decision = decideService({ ...found, name, sources, targets, patience, nowMs });
+  const decision = decideService({
+    ...found,
+    name,
+    sources,
+    targets,
+    gracePeriods,
+    nowMs,
+  });
   const act = new ServiceActions(client, signal, nowMs);
   await act.hold(decision.holds.added);
   await act.place(found.service, decision);
   const serviceExport = await act.export(found, decision);
-  // Its import is made when it is told of.
+  // The import is created in the reconcile that the export's event triggers.
   if (serviceExport !== undefined && found.serviceExport === undefined) return;
   const taken = takenBy(found.serviceImport, serviceExport);
   const isPublished = taken !== undefined || (await act.import(found, serviceExport, decision));
   const said = taken ?? derivedTakenBy(found, decision);
-  if (serviceExport !== undefined) await act.tell(serviceExport, decision, said);
-  // Nobody is let go of for what is not written yet; what is in its way tells of its end.
+  if (serviceExport !== undefined) await act.recordEvents(serviceExport, decision, said);
+  // Holds are released only after the endpoints are published; an obstacle to publishing triggers
+  // another reconcile when it ends.
   if (isPublished) await act.hold(decision.holds.released);
-  return requeueAfter(decision.wakeAtMs, nowMs);
+  return requeueAfter(decision.requeueAtMs, nowMs);
 }
 
 async function read(
@@ -221,13 +230,13 @@ async function read(
     serviceExport,
     serviceImport,
     sources: sources.filter((one) => sourceOf(one) !== undefined),
-    // What a cluster wrote is none that was made here, whatever it calls itself.
+    // A slice that was synced up from a cluster was not created here, whatever its labels are.
     imported: imported.filter(({ metadata }) => !isUpsynced(metadata.labels)),
     workloads: lists.flat(),
   };
 }
 
-/** Where a kind is not served there is nothing of it: definitions stay as long as objects do. */
+/** A kind that is not served has no objects: definitions stay as long as objects do. */
 async function listed<Object extends KubernetesObject>(
   client: Client,
   resource: Resource<Object>,
@@ -241,7 +250,10 @@ async function listed<Object extends KubernetesObject>(
   }
 }
 
-/** Copies from clusters that are registered no more are nobody's: they go when the control plane, asked, says so. */
+/**
+ * Deletes upsynced slices of unregistered clusters, after a live read has confirmed that the
+ * SyncTarget is deleted.
+ */
 async function withoutGone(
   sources: readonly EndpointSlice[],
   targets: ReadonlyMap<string, ClusterInfo>,
@@ -253,7 +265,7 @@ async function withoutGone(
     const name = sourceOf(source) ?? "";
     const isKnown =
       targets.has(name) ||
-      // Of another logical cluster: whether it is still there cannot be asked here.
+      // The SyncTarget is in another logical cluster: its existence cannot be read here.
       name.includes(".") ||
       (await client.resource(syncTargets).find({ name }, { signal })) !== undefined;
     if (isKnown) kept.push(source);
@@ -262,7 +274,7 @@ async function withoutGone(
   return kept;
 }
 
-/** Why what is exported cannot be imported. */
+/** Why an exported Service cannot be imported. */
 function takenBy(
   present: ServiceImport | undefined,
   serviceExport: ServiceExport | undefined,
@@ -272,7 +284,7 @@ function takenBy(
   return `ServiceImport ${present.metadata.name} exists and was not made for this export; delete it`;
 }
 
-/** Why the Service that was asked for is not made. */
+/** Why the requested derived Service is not created. */
 function derivedTakenBy(
   { derived, serviceImport }: ServiceObjects,
   { import: wanted }: ServiceDecision,
@@ -283,7 +295,7 @@ function derivedTakenBy(
   return `Service ${wanted.derived} exists and was not made for this export; delete it, or take the annotation ${clustersetAnnotation} off Service ${serviceImport.metadata.name}`;
 }
 
-/** What is done to the objects of one Service. */
+/** The writes for one Service. */
 class ServiceActions {
   readonly #client: Client;
   readonly #signal: AbortSignal;
@@ -316,7 +328,7 @@ class ServiceActions {
     await resource.updateStatus({ ...written, status }, this.#options);
   }
 
-  /** The export as it is now. */
+  /** Returns the export as it is now. */
   async export(
     found: ServiceObjects,
     decision: ServiceDecision,
@@ -337,7 +349,7 @@ class ServiceActions {
     return present.metadata.deletionTimestamp === undefined ? present : undefined;
   }
 
-  /** Whether all that is wanted is there by now. */
+  /** Whether all desired objects exist now. */
   async import(
     found: ServiceObjects,
     serviceExport: ServiceExport | undefined,
@@ -362,7 +374,7 @@ class ServiceActions {
     return isWritten;
   }
 
-  /** Undefined while an earlier one is being deleted. */
+  /** Undefined while an earlier import is being deleted. */
   async #writeImport(
     present: ServiceImport | undefined,
     wanted: DesiredImport,
@@ -376,7 +388,7 @@ class ServiceActions {
     return adjusted === present ? present : await resource.update(adjusted, this.#options);
   }
 
-  /** Whether it is there, and ours. */
+  /** Whether the derived Service exists and belongs to the import. */
   async #writeDerived(
     present: Service | undefined,
     wanted: DesiredImport,
@@ -397,7 +409,7 @@ class ServiceActions {
     return true;
   }
 
-  /** More first, less afterwards. False while one of the same name is being deleted. */
+  /** Creations first, deletions last. False while a slice of the same name is being deleted. */
   async #writeSlices(
     present: readonly EndpointSlice[],
     { slices, ...users }: DesiredImport,
@@ -429,12 +441,12 @@ class ServiceActions {
     return !isHindered;
   }
 
-  async tell(
+  async recordEvents(
     serviceExport: ServiceExport,
-    { verdict }: ServiceDecision,
+    { exportResult }: ServiceDecision,
     taken: string | undefined,
   ): Promise<void> {
-    const conditions = exportStatus(serviceExport, verdict, taken, this.#nowMs);
+    const conditions = exportStatus(serviceExport, exportResult, taken, this.#nowMs);
     if (conditions === undefined || conditions === serviceExport.status?.conditions) return;
     const status = { ...serviceExport.status, conditions };
     await this.#client

@@ -7,7 +7,7 @@ import { backendsOf, type Ingress, type IngressState, splitIngress } from "./spl
 
 const nowMs = Date.parse("2026-01-01T12:00:00Z");
 const backend = (name: string) => ({ backend: { service: { name, port: { number: 80 } } } });
-const whole: Ingress = {
+const root: Ingress = {
   apiVersion: "networking.k8s.io/v1",
   kind: "Ingress",
   metadata: {
@@ -50,12 +50,12 @@ const leafOf = (base: IngressState, cluster: string, ...ips: string[]): Ingress 
 function state(more: Partial<IngressState> = {}): IngressState {
   return {
     cluster: "root",
-    whole,
+    root,
     leaves: [],
     services: [],
     takenNames: new Set(),
     targets: new Map(["east", "west"].map((name) => [name, target(name)])),
-    patience: { withdrawMs: 5000, returnMs: 2000 },
+    gracePeriods: { withdrawMs: 5000, returnMs: 2000 },
     nowMs,
     ...more,
   };
@@ -64,14 +64,14 @@ function state(more: Partial<IngressState> = {}): IngressState {
 const addresses = (status: object | undefined) =>
   JSON.stringify((status as { loadBalancer?: { ingress?: unknown } })?.loadBalancer?.ingress ?? []);
 
-describe("an Ingress", () => {
-  it("sends requests to the Services of its paths, and to one for the rest", () => {
-    const spec = { ...whole.spec, defaultBackend: { service: { name: "rest" } } };
+describe("Ingress over several clusters", () => {
+  it("the backends are the Services of its paths, and the default backend", () => {
+    const spec = { ...root.spec, defaultBackend: { service: { name: "rest" } } };
     assert.deepEqual([...backendsOf({ spec })].sort(), ["api", "rest", "web"]);
     assert.deepEqual([...backendsOf({ spec: { rules: "nonsense" } })], []);
   });
 
-  it("is split over all clusters of its Services, with the labels that say whose it is", () => {
+  it("leaves are created in all clusters of its Services, with the labels of their root", () => {
     const services = [service("web", "east"), service("api", "west")];
     const { creations } = splitIngress(state({ services, cluster: "root:org" }));
     assert.deepEqual(
@@ -80,18 +80,18 @@ describe("an Ingress", () => {
     );
     assert.deepEqual(creations[0]?.metadata.labels, {
       tier: "front",
-      "workloads.kcp.io/cluster": "east",
-      "kcp.io/owned-by": "web",
-      "ingress.kcp.dev/owned-by-cluster": "root.org",
-      "ingress.kcp.dev/owned-by-ingress": "web",
-      "ingress.kcp.dev/owned-by-namespace": "default",
+      "workload.kcp.io/cluster": "east",
+      "workload.kcp.io/owned-by": "web",
+      "workload.kcp.io/ingress-root-cluster": "root.org",
+      "workload.kcp.io/ingress-root-name": "web",
+      "workload.kcp.io/ingress-root-namespace": "default",
     });
     assert.deepEqual(creations[0]?.metadata.annotations, { "example.io/a": "b" });
     assert.equal(creations[0]?.metadata.ownerReferences?.[0]?.uid, "whole");
-    assert.deepEqual(creations[0]?.spec, whole.spec);
+    assert.deepEqual(creations[0]?.spec, root.spec);
   });
 
-  it("follows edits, puts back what others change, and writes nothing when all is as it should be", () => {
+  it("leaves follow edits of the root, changes by others are reverted, and nothing is written when nothing changes", () => {
     const services = [service("web", "east")];
     const leaf = leafOf(state(), "east");
     const settled = splitIngress(state({ services, leaves: [leaf] }));
@@ -100,7 +100,7 @@ describe("an Ingress", () => {
     assert.deepEqual(splitIngress(state({ services, leaves: [edited] })).updates, [leaf]);
   });
 
-  it("has the addresses of all leaves, each once", () => {
+  it("the status has the addresses of all leaves, each once", () => {
     const services = [service("web", "east", "west")];
     const leaves = [
       leafOf(state(), "west", "192.0.2.2", "192.0.2.1"),
@@ -108,18 +108,18 @@ describe("an Ingress", () => {
     ];
     const { status } = splitIngress(state({ services, leaves }));
     assert.equal(addresses(status), '[{"ip":"192.0.2.1"},{"ip":"192.0.2.2"}]');
-    const written = { ...whole, ...(status === undefined ? {} : { status }) };
-    assert.equal(splitIngress(state({ services, leaves, whole: written })).status, written.status);
+    const written = { ...root, ...(status === undefined ? {} : { status }) };
+    assert.equal(splitIngress(state({ services, leaves, root: written })).status, written.status);
   });
 
-  it("loses those of a lost cluster, unless they are the last", () => {
+  it("addresses of a cluster that is not Ready are withdrawn, unless they are the last", () => {
     const services = [service("web", "east", "west")];
     const leaves = [leafOf(state(), "east", "192.0.2.1"), leafOf(state(), "west", "192.0.2.2")];
     const lost = (...names: string[]) =>
       new Map(["east", "west"].map((name) => [name, target(name, !names.includes(name), nowMs)]));
     const at = (ms: number, ...names: string[]) =>
       splitIngress(state({ services, leaves, targets: lost(...names), nowMs: nowMs + ms }));
-    assert.equal(at(0, "west").wakeAtMs, nowMs + 5000);
+    assert.equal(at(0, "west").requeueAtMs, nowMs + 5000);
     assert.equal(addresses(at(4999, "west").status), '[{"ip":"192.0.2.1"},{"ip":"192.0.2.2"}]');
     assert.equal(addresses(at(5000, "west").status), '[{"ip":"192.0.2.1"}]');
     assert.equal(
@@ -129,7 +129,7 @@ describe("an Ingress", () => {
     assert.deepEqual(at(5000, "west").removals, []);
   });
 
-  it("leaves a cluster when its new place has an address, and not before", () => {
+  it("an obsolete leaf is deleted when a new leaf has an address, and not before", () => {
     const services = [service("web", "west")];
     const old = leafOf(state(), "east", "192.0.2.1");
     const making = splitIngress(state({ services, leaves: [old] }));
@@ -144,22 +144,22 @@ describe("an Ingress", () => {
     assert.equal(addresses(made.status), '[{"ip":"192.0.2.2"}]');
   });
 
-  it("stays where it is when its Services are nowhere", () => {
+  it("the leaves stay when its Services are in no cluster", () => {
     const old = leafOf(state(), "east", "192.0.2.1");
-    const { removals, happenings } = splitIngress(state({ leaves: [old] }));
+    const { removals, events } = splitIngress(state({ leaves: [old] }));
     assert.deepEqual(removals, []);
     assert.deepEqual(
-      happenings.map(({ reason }) => reason),
+      events.map(({ reason }) => reason),
       ["ServiceNotFound"],
     );
   });
 
-  it("leaves others alone whose names its leaves would need, and says so", () => {
+  it("other objects with the names of leaves are unchanged, and the conflict is reported", () => {
     const services = [service("web", "east"), service("api")];
-    const { creations, happenings } = splitIngress(
+    const { creations, events } = splitIngress(
       state({ services, takenNames: new Set(["web--east"]) }),
     );
     assert.deepEqual(creations, []);
-    assert.match(happenings[0]?.message ?? "", /web--east/);
+    assert.match(events[0]?.message ?? "", /web--east/);
   });
 });

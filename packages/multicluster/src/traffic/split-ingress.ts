@@ -1,9 +1,11 @@
 /**
- * What to do about one Ingress that is assigned to no cluster: it becomes a leaf, `<name>--<cluster>`, in each cluster that has one of the Services behind it, and
- * the addresses that the clusters give the leaves are its own.
+ * The decision about one Ingress that is assigned to no cluster: it gets a leaf,
+ * `<name>--<cluster>`, in each cluster that has one of its Services, and the addresses that the
+ * clusters assign to the leaves are its own.
  *
- * Make before break: a leaf that is wanted no more stays until one that is wanted has an address, and its address counts as long. An address in a cluster that is
- * not seen is withdrawn, unless there are no others.
+ * Make before break: an obsolete leaf stays until a desired leaf has an address, and its own
+ * address is published until then. An address in an unobserved cluster is withdrawn, unless there
+ * are no others.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
@@ -17,9 +19,9 @@ import {
   assignedCluster,
   assignedTargets,
   clusterLabel,
-  ingressOwnedByClusterLabel,
-  ingressOwnedByIngressLabel,
-  ingressOwnedByNamespaceLabel,
+  ingressRootClusterLabel,
+  ingressRootNameLabel,
+  ingressRootNamespaceLabel,
   ownedByLabel,
 } from "../api/index.ts";
 import {
@@ -31,10 +33,10 @@ import {
   shortenName,
   withoutInternalKeys,
 } from "../coordination/index.ts";
-import { same } from "./acting.ts";
-import { addressesIn, aggregateAddresses, isAmong, withAddresses } from "./fold-addresses.ts";
+import { addressesIn, aggregateAddresses, isAmong, withAddresses } from "./aggregate-addresses.ts";
+import { same } from "./controller-support.ts";
+import { type EndpointGracePeriods, endpointVisibilityOf } from "./endpoint-visibility.ts";
 import { memberObject, memberObjects, memberText, type Service } from "./objects.ts";
-import { type EndpointGracePeriods, endpointVisibilityOf } from "./sight.ts";
 
 export interface Ingress extends KubernetesObject {
   readonly spec: JsonObject;
@@ -52,15 +54,15 @@ export const ingresses = defineResource<Ingress>({
 export interface IngressState {
   /** The logical cluster. */
   readonly cluster: string;
-  readonly whole: Ingress;
-  /** Those that belong to the whole. */
+  readonly root: Ingress;
+  /** The leaves of the root. */
   readonly leaves: readonly Ingress[];
-  /** Those behind it, as far as they exist. */
+  /** The existing backend Services. */
   readonly services: readonly Service[];
   /** Names of leaves that other objects have. */
   readonly takenNames: ReadonlySet<string>;
   readonly targets: ReadonlyMap<string, ClusterInfo>;
-  readonly patience: EndpointGracePeriods;
+  readonly gracePeriods: EndpointGracePeriods;
   readonly nowMs: number;
 }
 
@@ -68,13 +70,13 @@ export interface IngressDecision {
   readonly creations: readonly ObjectInput<Ingress>[];
   readonly updates: readonly Ingress[];
   readonly removals: readonly Ingress[];
-  /** The whole's. The very one that it has when nothing changes. */
+  /** The root's status; the identical object when nothing changes. */
   readonly status: JsonObject | undefined;
-  readonly happenings: readonly EventInput[];
-  readonly wakeAtMs: number | undefined;
+  readonly events: readonly EventInput[];
+  readonly requeueAtMs: number | undefined;
 }
 
-/** The Services that requests are sent to. */
+/** The backend Services. */
 export function backendsOf({ spec }: Pick<Ingress, "spec">): ReadonlySet<string> {
   const backends = [
     memberObject(spec, "defaultBackend"),
@@ -89,7 +91,7 @@ export function backendsOf({ spec }: Pick<Ingress, "spec">): ReadonlySet<string>
 }
 
 export function splitIngress(state: IngressState): IngressDecision {
-  const { whole, leaves, services, takenNames } = state;
+  const { root, leaves, services, takenNames } = state;
   const wanted = new Set(services.flatMap(({ metadata }) => [...assignedTargets(metadata.labels)]));
   const byCluster = new Map(leaves.map((leaf) => [clusterOf(leaf), leaf]));
   const isReplaced = [...wanted].some((cluster) => addressesOf(byCluster.get(cluster)).length > 0);
@@ -108,19 +110,19 @@ export function splitIngress(state: IngressState): IngressDecision {
   }
   for (const leaf of leaves) {
     if (wanted.has(clusterOf(leaf)) || leaf.metadata.deletionTimestamp !== undefined) continue;
-    // Without any Service there is nowhere to go.
+    // Without any Service, there is no cluster to move to.
     const isIdle = addressesOf(leaf).length === 0 && wanted.size > 0;
     if (isReplaced || isIdle || !state.targets.has(clusterOf(leaf))) removals.push(leaf);
   }
   const counted = isReplaced ? leaves.filter((leaf) => wanted.has(clusterOf(leaf))) : leaves;
-  const { addresses, wakeAtMs } = aggregateLeaves(state, counted);
+  const { addresses, requeueAtMs } = aggregateLeaves(state, counted);
   return {
     creations,
     updates,
     removals,
-    status: withAddresses(whole.status, addresses),
-    happenings: ingressEvents(state),
-    wakeAtMs,
+    status: withAddresses(root.status, addresses),
+    events: ingressEvents(state),
+    requeueAtMs,
   };
 }
 
@@ -134,36 +136,36 @@ function addressesOf(ingress: Ingress | undefined): readonly JsonObject[] {
 
 interface AggregatedLeaves {
   readonly addresses: readonly JsonObject[];
-  readonly wakeAtMs: number | undefined;
+  readonly requeueAtMs: number | undefined;
 }
 
 function aggregateLeaves(
-  { whole, targets, patience, nowMs }: IngressState,
+  { root, targets, gracePeriods, nowMs }: IngressState,
   leaves: readonly Ingress[],
 ): AggregatedLeaves {
-  const shown = addressesOf(whole);
+  const shown = addressesOf(root);
   const times: number[] = [];
   const given = leaves.map((leaf) => {
     const [cluster, addresses] = [clusterOf(leaf), addressesOf(leaf)];
     const isShown = shown.length === 0 || addresses.some((one) => isAmong(one, shown));
     const wasWithdrawn = addresses.length > 0 && !isShown;
-    const { counts, untilMs } = endpointVisibilityOf(
+    const { isVisible, untilMs } = endpointVisibilityOf(
       targets.get(cluster),
       wasWithdrawn,
       nowMs,
-      patience,
+      gracePeriods,
     );
     if (untilMs !== undefined) times.push(untilMs);
-    return { cluster, counts, addresses };
+    return { cluster, isVisible, addresses };
   });
-  const wakeAtMs = times.length === 0 ? undefined : Math.min(...times);
-  return { addresses: aggregateAddresses(given), wakeAtMs };
+  const requeueAtMs = times.length === 0 ? undefined : Math.min(...times);
+  return { addresses: aggregateAddresses(given), requeueAtMs };
 }
 
 function adjustedLeaf(state: IngressState, cluster: string, leaf: Ingress): Ingress {
   const { metadata } = leafFor(state, cluster, leaf);
   const { labels = {}, annotations = {} } = metadata;
-  const { spec } = state.whole;
+  const { spec } = state.root;
   const isSame =
     same(spec, leaf.spec) &&
     same(labels, leaf.metadata.labels ?? {}) &&
@@ -172,11 +174,11 @@ function adjustedLeaf(state: IngressState, cluster: string, leaf: Ingress): Ingr
 }
 
 function leafFor(
-  { cluster: logical, whole }: IngressState,
+  { cluster: logical, root }: IngressState,
   cluster: string,
   leaf: Ingress | undefined,
 ): ObjectInput<Ingress> {
-  const { name, namespace = "", labels, annotations } = whole.metadata;
+  const { name, namespace = "", labels, annotations } = root.metadata;
   return {
     metadata: {
       name: clusterCopyName(name, cluster),
@@ -186,17 +188,17 @@ function leafFor(
         ...ofMachinery(leaf?.metadata.labels),
         [clusterLabel]: cluster,
         [ownedByLabel]: ownerLabelValue(name),
-        [ingressOwnedByClusterLabel]: labelValue(logical),
-        [ingressOwnedByIngressLabel]: ownerLabelValue(name),
-        [ingressOwnedByNamespaceLabel]: namespace,
+        [ingressRootClusterLabel]: labelValue(logical),
+        [ingressRootNameLabel]: ownerLabelValue(name),
+        [ingressRootNamespaceLabel]: namespace,
       },
       annotations: {
         ...withoutInternalKeys(annotations),
         ...ofMachinery(leaf?.metadata.annotations),
       },
-      ownerReferences: [ownerReference(ingresses, whole)],
+      ownerReferences: [ownerReference(ingresses, root)],
     },
-    spec: whole.spec,
+    spec: root.spec,
   };
 }
 
@@ -204,22 +206,22 @@ function ofMachinery(map: StringMap | undefined): StringMap {
   return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => isInternalKey(key)));
 }
 
-/** Names of logical clusters may have colons. */
+/** Names of logical clusters may contain colons. */
 function labelValue(text: string): string {
   return shortenName(text.replaceAll(":", "."), 63);
 }
 
-function ingressEvents({ whole, services, takenNames }: IngressState): readonly EventInput[] {
+function ingressEvents({ root, services, takenNames }: IngressState): readonly EventInput[] {
   const happenings: EventInput[] = [];
   const found = new Set(services.map(({ metadata }) => metadata.name));
-  const missing = [...backendsOf(whole)].filter((name) => !found.has(name)).sort();
+  const missing = [...backendsOf(root)].filter((name) => !found.has(name)).sort();
   if (missing.length > 0) {
     const message = `Services ${missing.join(", ")} do not exist in this namespace; requests to them are not answered until they do`;
     happenings.push({ type: "Warning", reason: "ServiceNotFound", message });
   }
   if (takenNames.size > 0) {
     const message = `other Ingresses have the names of its parts: ${[...takenNames].sort().join(", ")}; delete or rename them`;
-    happenings.push({ type: "Warning", reason: "NameTaken", message });
+    happenings.push({ type: "Warning", reason: "NameConflict", message });
   }
   return happenings;
 }

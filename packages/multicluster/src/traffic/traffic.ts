@@ -1,6 +1,6 @@
 /**
- * The traffic controllers as one thing that runs, over any client that may do everything in every logical cluster. They start when a cluster syncs Services: what
- * nobody syncs costs nothing.
+ * The traffic controllers as one unit, with any client that may do everything in every logical
+ * cluster. They start when a cluster syncs Services: without that they cost nothing.
  */
 import { type Clock, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import { type Client, type Clusters, logicalClusters, Manager, type ObjectKey } from "@kcp-ts/sdk";
@@ -12,26 +12,29 @@ import {
   unreachableAfterMsDefault,
 } from "../coordination/index.ts";
 import { watchCustomWorkloads } from "./custom-workloads.ts";
+import { endpointGracePeriodsDefault, type TrafficGracePeriods } from "./endpoint-visibility.ts";
 import { ingressController } from "./ingress-controller.ts";
 import { services } from "./objects.ts";
 import { serviceController } from "./service-controller.ts";
-import { endpointGracePeriodsDefault, type TrafficGracePeriods } from "./sight.ts";
 import { kindsSource, strategyIndexers } from "./workload-kinds.ts";
 
 export interface TrafficOptions extends Partial<TrafficGracePeriods> {
-  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  /** A client of the server, for all logical clusters, which may do everything. */
   readonly client: Client;
-  /** Which SyncTargets each logical cluster has; its own if left out. Run here. */
+  /** The SyncTargets of each logical cluster; created and run here if omitted. */
   readonly targets?: Clusters | undefined;
   readonly clock?: Clock;
-  /** Services, and Ingresses, at a time. */
+  /** The number of Services, and of Ingresses, that are reconciled concurrently. */
   readonly concurrency?: number;
-  /** What went wrong and is tried again. */
+  /** Reports an error that is retried. */
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
 export interface Traffic {
-  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  /**
+   * Runs until the signal aborts, and resolves when all operations in flight have finished. Called
+   * once.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -40,11 +43,12 @@ const concurrencyDefault = 4;
 export function traffic(options: TrafficOptions): Traffic {
   const { client, clock = systemClock, onError, concurrency = concurrencyDefault } = options;
   const { withdrawMs, returnMs } = { ...endpointGracePeriodsDefault, ...options };
-  const { graceMs = unreachableAfterMsDefault } = options;
-  const patience = { withdrawMs, returnMs, graceMs };
+  const { unreachableAfterMs = unreachableAfterMsDefault } = options;
+  const gracePeriods = { withdrawMs, returnMs, unreachableAfterMs };
   const targets = options.targets ?? logicalClusters({ client, clock, onError });
   const source = targets.source<SyncTarget, ClusterInfo>(syncTargets, { transform: clusterInfoOf });
-  // Known before anything is decided: whose Pods a Service has is not known without them.
+  // The strategies are listed before any decision: without them, the Pods behind a Service are
+  // unknown.
   const strategies = targets.source(workloadStrategies, { indexers: strategyIndexers });
   return {
     async run(signal) {
@@ -52,7 +56,14 @@ export function traffic(options: TrafficOptions): Traffic {
       let isWorking = false;
       const work = async (stop: AbortSignal) => {
         const clusters = metadataAndTargets({ client, targets, clock, onError });
-        const shared = { clusters, targets: source.store, patience, clock, concurrency, onError };
+        const shared = {
+          clusters,
+          targets: source.store,
+          gracePeriods,
+          clock,
+          concurrency,
+          onError,
+        };
         const kinds = kindsSource(strategies.store);
         const ofServices = serviceController({ ...shared, kinds });
         const controllers = [ofServices.controller, ingressController(shared)];

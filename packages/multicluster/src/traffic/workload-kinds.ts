@@ -1,4 +1,7 @@
-/** What has Pods behind Services: kinds of Kubernetes, and those of people who say in a WorkloadStrategy where the Pod template is. */
+/**
+ * The kinds that have Pods behind Services: kinds of Kubernetes, and custom kinds whose
+ * WorkloadStrategy contains the path of the Pod template.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
@@ -14,11 +17,14 @@ import { memberText, type TemplatedObject } from "./objects.ts";
 
 export interface WorkloadKind {
   readonly resource: Resource<TemplatedObject>;
-  /** Members from an object to what has the metadata of its Pods. */
+  /** The path from the object to its Pod template. */
   readonly templatePath: readonly string[];
-  /** Undefined where a cluster decides for itself, as for a DaemonSet, and for what ends: nobody waits for its endpoints. */
+  /**
+   * Undefined for kinds whose cluster decides the number, such as DaemonSets, and for kinds that
+   * run to completion: no hold waits for their endpoints.
+   */
   readonly replicasOf: (object: TemplatedObject) => number | undefined;
-  /** Which of its objects count; all if left out. */
+  /** Selects the objects that count; all if omitted. */
   readonly selector?: { readonly labelSelector: string };
 }
 
@@ -40,7 +46,8 @@ export const workloadKinds: readonly WorkloadKind[] = [
     ...known(defineResource({ ...apps, group: "", resource: "pods", kind: "Pod" }), ({ spec }) =>
       (memberText(spec, "restartPolicy") ?? "Always") === "Always" ? 1 : undefined,
     ),
-    // Those that were made here and sent to a cluster: what came up from one is somebody's who counts already, and there are very many.
+    // Only Pods that were created here and assigned to a cluster: upsynced Pods belong to a
+    // workload that counts already, and are numerous.
     selector: { labelSelector: clusterLabel },
   },
 ];
@@ -48,8 +55,8 @@ export const workloadKinds: readonly WorkloadKind[] = [
 const taken = new Set(strategiesDefault.map(({ name }) => name));
 
 /**
- * The first by name for each kind, whatever has become of its expressions: what they say is of no interest here, and one that somebody gets wrong is no reason to
- * take a Service away from Pods that run.
+ * The first strategy by name for each kind, whatever its expressions are: they do not matter here,
+ * and an invalid expression is no reason to remove a Service from running Pods.
  */
 export function customKinds(strategies: readonly WorkloadStrategy[]): readonly WorkloadKind[] {
   const kinds = new Map<string, WorkloadKind>();
@@ -84,12 +91,14 @@ function customKind({ spec }: WorkloadStrategy): WorkloadKind | undefined {
   };
 }
 
-/** Those of one logical cluster. */
+/** The kinds of one logical cluster. */
 export interface KindsSource {
   in(cluster: ObjectKey["cluster"]): readonly WorkloadKind[];
 }
 
-/** To find them without walking through those of everybody. */
+/**
+ * An index that finds the strategies of a logical cluster without scanning all logical clusters.
+ */
 export const strategyIndexers: Indexers<WorkloadStrategy> = { own: { values: () => [""] } };
 
 export function kindsSource(strategies: ObjectStore<WorkloadStrategy>): KindsSource {
@@ -101,7 +110,7 @@ export function kindsSource(strategies: ObjectStore<WorkloadStrategy>): KindsSou
   };
 }
 
-/** What the API defaults to. */
+/** The replicas, with the API's default. */
 function countOf(value: JsonValue | undefined): number {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : 1;
 }

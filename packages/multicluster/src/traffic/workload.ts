@@ -1,4 +1,7 @@
-/** A workload in one cluster, as far as traffic goes: whose Pods it has, how many, and who holds it. */
+/**
+ * A workload in one cluster, as traffic sees it: its Pods' labels, their number, and its traffic
+ * holds.
+ */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { Resource, StringMap } from "@kcp-ts/sdk";
 import { assignedTargets, softFinalizersOf } from "../api/index.ts";
@@ -11,13 +14,13 @@ export interface ServiceWorkload {
   readonly target: string;
   readonly podLabels: StringMap;
   readonly replicas: number | undefined;
-  /** The cluster itself has given up on what is not available. */
+  /** The unavailable replicas are past the cluster's own progress deadline. */
   readonly isStuck: boolean;
-  readonly isGoing: boolean;
+  readonly isDeleting: boolean;
   readonly holders: readonly string[];
 }
 
-/** One for each cluster that the object goes to. */
+/** One ServiceWorkload for each cluster that the object is assigned to. */
 export function serviceWorkloadsOf(
   object: TemplatedObject,
   kind: WorkloadKind,
@@ -35,7 +38,7 @@ export function serviceWorkloadsOf(
     podLabels: podLabelsOf(object, kind),
     replicas: kind.replicasOf(object),
     isStuck,
-    isGoing: metadata.deletionTimestamp !== undefined,
+    isDeleting: metadata.deletionTimestamp !== undefined,
     holders: softFinalizersOf(metadata.annotations, target),
   }));
 }
@@ -45,7 +48,7 @@ function podLabelsOf(object: TemplatedObject, { templatePath }: WorkloadKind): S
   return (labels !== undefined && isJsonObject(labels) ? labels : {}) as StringMap;
 }
 
-/** Whether a Service has these Pods behind it; one without a selector has none. */
+/** Whether a Service selects these Pods; a Service without a selector selects none. */
 export function isSelectedBy(
   { podLabels }: ServiceWorkload,
   serviceSpec: JsonObject | undefined,

@@ -1,11 +1,15 @@
 /**
- * Says on SyncTargets whether their agents are there, by their tunnels: one that breaks off is known in seconds, and who has one writes few heartbeats.
+ * Records on SyncTargets whether their agents are connected, by their tunnels: a broken tunnel is
+ * detected within seconds, and an agent with a tunnel writes few heartbeats.
  *
- *     accepted ──▶ status.tunnel: { id, server }  ──▶ broken off, and not dialled again at once ──▶ { id, server, brokenAfter: the last heartbeat }
+ *     accepted ──▶ status.tunnel: { id, server }
+ *     broken, and not dialled again soon ──▶ { id, server, disconnectedAt: the last heartbeat }
  *
- * Nothing is written in between. What is said of a broken tunnel counts until a heartbeat comes: an agent that cannot dial may still be there. It names the tunnel, and is said
- * only as long as that is the newest one: an agent may have dialled another server of this store. A server that stops or dies says nothing, and so takes nobody for lost; who comes after it
- * finds that `server` is gone, and waits for a sign of life (`registration/agent-silence.ts`).
+ * Nothing is written in between. A recorded disconnection counts until the next heartbeat: an agent
+ * that cannot dial may still be alive. The record names the tunnel, and is written only while that
+ * tunnel is the newest one: the agent may have dialled another server of this store. A server that
+ * stops or dies records nothing, and so reports no agent as lost; another server finds that
+ * `server` is not alive, and waits for a heartbeat (`registration/agent-liveness.ts`).
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -14,12 +18,15 @@ import { type SyncTarget, syncTargets } from "../api/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
 
 export interface AgentPresenceOptions {
-  /** May write in every logical cluster. */
+  /** A client that may write in every logical cluster. */
   readonly client: () => Client;
-  /** What this process is called, where others can tell by that whether it is there; undefined where they cannot. */
+  /**
+   * The name of this process, by which other processes can check whether it is alive; undefined
+   * where they cannot.
+   */
   readonly server?: (() => string | undefined) | undefined;
   readonly clock: Clock;
-  /** What could not be said and is tried again. */
+  /** Reports a failed write, which is retried. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -29,7 +36,7 @@ interface TunnelReport {
   readonly isBroken: boolean;
 }
 
-/** A tunnel that breaks while its agent is there is dialled again within this. */
+/** An agent that is alive dials again within this time after its tunnel breaks. */
 export const redialGraceMs = 1000;
 const retryMs = 500;
 const fieldManager = "kcp-tunnels";
@@ -37,7 +44,7 @@ const fieldManager = "kcp-tunnels";
 export class AgentPresence {
   readonly #options: AgentPresenceOptions;
   readonly #stop = new AbortController();
-  /** The newest of each SyncTarget; what is said already is not here. */
+  /** The newest unwritten report of each SyncTarget. */
   readonly #unsaid = new Map<string, TunnelReport>();
   readonly #waiting = new Map<string, Timer>();
   readonly #telling = new Map<string, Promise<void>>();
@@ -60,7 +67,7 @@ export class AgentPresence {
     this.#waiting.set(key, timer);
   }
 
-  /** Nothing is said from here on. Resolves when what was being said is. */
+  /** No report is written from here on. Resolves when the write in flight has finished. */
   async close(): Promise<void> {
     this.#stop.abort();
     for (const timer of this.#waiting.values()) timer.cancel();
@@ -87,7 +94,7 @@ export class AgentPresence {
         if (this.#unsaid.get(key) === saying) this.#unsaid.delete(key);
       } catch (error) {
         if (signal.aborted) return;
-        // A heartbeat came in between, or the like: what it changes is looked at.
+        // A concurrent write, such as a heartbeat: the object is read again.
         if (isStatusError(error, "Conflict")) continue;
         this.#options.onError(error);
         await pause(this.#options.clock, retryMs, signal).catch(() => {});
@@ -110,14 +117,14 @@ export class AgentPresence {
   }
 
   #openTunnel(id: string) {
-    return { id, server: this.#options.server?.() ?? null, brokenAfter: null };
+    return { id, server: this.#options.server?.() ?? null, disconnectedAt: null };
   }
 }
 
-/** Undefined when there is a newer one. */
+/** Undefined when there is a newer tunnel. */
 function brokenTunnel({ status = {} }: SyncTarget, id: string) {
   if (status.tunnel?.id !== id) return undefined;
-  return { id, brokenAfter: status.lastHeartbeatTime ?? "" };
+  return { id, disconnectedAt: status.lastHeartbeatTime ?? "" };
 }
 
 function keyOf({ cluster, name, uid }: TargetIdentity): string {

@@ -1,13 +1,13 @@
 /**
- * The wish to add ephemeral containers to a Pod (`kubectl debug`), as it travels to the cluster that the Pod runs in. Of the patch that a client sends, the containers go along and nothing
- * else; which Pod is patched says its uid.
+ * The request to add ephemeral containers to a Pod (`kubectl debug`), as it is sent to the Pod's
+ * cluster. Only the containers of the client's patch are sent; the uid identifies the Pod to patch.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type PodReference, readPodReference } from "./pod-request.ts";
 
 export interface EphemeralRequest extends PodReference {
-  /** Members of `.spec` of a strategic merge patch. */
+  /** Fields of `.spec` in a strategic merge patch. */
   readonly ephemeral: JsonObject;
   readonly isDryRun: boolean;
 }
@@ -17,7 +17,10 @@ export const strategicMergePatch = "application/strategic-merge-patch+json";
 export const ephemeralBytesMax = 128 << 10;
 const members = ["ephemeralContainers", "$setElementOrder/ephemeralContainers"] as const;
 
-/** What of a patch is about ephemeral containers. Throws a StatusError when there is none. */
+/**
+ * The fields of a patch that concern ephemeral containers. Throws a StatusError when there are
+ * none.
+ */
 export function ephemeralOf(patch: JsonValue): JsonObject {
   const { spec = null } = isJsonObject(patch) ? (patch as { spec?: JsonValue }) : {};
   const picked = isJsonObject(spec) ? pickedOf(spec) : {};
@@ -28,7 +31,7 @@ export function ephemeralOf(patch: JsonValue): JsonObject {
   return picked;
 }
 
-/** A wish as it came over a wire; undefined when it is none. */
+/** Parses a serialized request; undefined when it is invalid. */
 export function readEphemeralRequest(value: JsonValue): EphemeralRequest | undefined {
   if (!isJsonObject(value)) return undefined;
   const { ephemeral, isDryRun } = value as Record<string, JsonValue | undefined>;

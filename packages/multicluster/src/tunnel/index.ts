@@ -1,9 +1,13 @@
-/** Ways to Pods: from a Pod upstream to its log, a command in it or its ports, directly or through the agent of its cluster (docs/adr/0030). */
+/**
+ * Connections to Pods: from an upstream Pod to its logs, exec sessions and ports, directly or
+ * through the agent of its cluster (docs/adr/0030).
+ */
 export {
   AgentPresence,
   type AgentPresenceOptions,
   redialGraceMs,
 } from "./agent-presence.ts";
+export { DownsyncedPods } from "./downsynced-pods.ts";
 export {
   type EphemeralRequest,
   ephemeralBytesMax,
@@ -19,7 +23,7 @@ export {
   type PeerRouterOptions,
   peerTimeoutMs,
   servePeer,
-} from "./peer-ways.ts";
+} from "./peer-router.ts";
 export {
   type MetricsConnectionRequest,
   type PodConnectionRequest,
@@ -29,13 +33,7 @@ export {
   type SyncTargetReference,
   sessionsPerClusterMaxDefault,
 } from "./pod-connections.ts";
-export {
-  type ClusterRequest,
-  type PodConnector,
-  PodProxy,
-  type PodProxyOptions,
-  type PodResponse,
-} from "./pod-door.ts";
+export type { PodLocation } from "./pod-location.ts";
 export {
   metricsQueriesInFlightMax,
   metricsQueriesMax,
@@ -44,7 +42,13 @@ export {
   type PodMetricsOptions,
   type PodMetricsQuery,
 } from "./pod-metrics.ts";
-export type { PodLocation } from "./pod-places.ts";
+export {
+  type ClusterRequest,
+  type PodConnector,
+  PodProxy,
+  type PodProxyOptions,
+  type PodResponse,
+} from "./pod-proxy.ts";
 export {
   isPodSubresource,
   type PodRequest,
@@ -52,5 +56,4 @@ export {
   podSubresources,
 } from "./pod-request.ts";
 export { runTunnel, spliceStreams, type TunnelOptions } from "./run-tunnel.ts";
-export { DownsyncedPods } from "./sent-pods.ts";
 export { Tunnels, type TunnelsOptions } from "./tunnels.ts";

@@ -1,6 +1,7 @@
 /**
- * A question about what the Pods of one namespace use, as it travels from the control plane to a cluster. Like requests about Pods it names the namespace upstream: whoever is
- * in the cluster computes which one is meant there.
+ * The request for metrics of the Pods in one namespace, as the control plane sends it to a cluster.
+ * Like Pod requests, it names the upstream namespace: the receiver in the cluster computes the
+ * downstream namespace.
  */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
@@ -8,14 +9,14 @@ import { isName } from "./pod-request.ts";
 
 export interface MetricsRequest {
   readonly metrics: "pods";
-  /** Of the namespace, upstream. */
+  /** The logical cluster of the upstream namespace. */
   readonly cluster: ClusterName;
   readonly namespace: string;
-  /** Of one Pod, in the cluster; of all if left out. */
+  /** The name of one Pod in the cluster; all Pods if omitted. */
   readonly name?: string | undefined;
 }
 
-/** A question as it came over a wire; undefined when it is none. */
+/** Parses a serialized request; undefined when it is invalid. */
 export function readMetricsRequest(value: JsonValue): MetricsRequest | undefined {
   if (!isJsonObject(value)) return undefined;
   const { metrics, cluster, namespace, name } = value as Record<string, JsonValue | undefined>;

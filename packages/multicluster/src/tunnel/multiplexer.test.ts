@@ -1,4 +1,7 @@
-/** Goal: streams through one tunnel arrive whole, do not hold each other up, and end with it; a side that breaks the rules is cut off. */
+/**
+ * Goal: streams through one tunnel arrive completely, do not delay each other, and end with the
+ * tunnel; a side that violates the protocol is disconnected.
+ */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import { awakeGraceMs, systemClock } from "@kcp-ts/machinery/base";
@@ -8,7 +11,7 @@ import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { Multiplexer, pingMs, pingTimeoutMs } from "./multiplexer.ts";
 import { firstCreditBytes, frameHead, frameKind, muxProtocol } from "./mux-frames.ts";
 import type { MuxStream } from "./mux-stream.ts";
-import { TestConnections } from "./test-support/wire.ts";
+import { TestConnections } from "./test-support/test-connections.ts";
 
 const wires = new TestConnections();
 afterEach(() => wires.cutAll());
@@ -43,14 +46,14 @@ async function read(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-describe("the multiplexer", () => {
-  it("brings requests, answers and bytes in both directions", async () => {
+describe("multiplexer", () => {
+  it("transfers requests, responses and bytes in both directions", async () => {
     const { plane, agent } = tunnel(({ stream, head }, at) => {
-      at.answer(stream, { status: 200, asked: head });
+      at.sendReply(stream, { status: 200, asked: head });
       stream.pipe(stream);
     });
-    const { stream, answer } = plane.open({ name: "a" });
-    assert.deepEqual(await answer, { status: 200, asked: { name: "a" } });
+    const { stream, sendReply } = plane.open({ name: "a" });
+    assert.deepEqual(await sendReply, { status: 200, asked: { name: "a" } });
     stream.write("one, ");
     stream.end("two");
     assert.equal((await read(stream)).toString(), "one, two");
@@ -59,7 +62,7 @@ describe("the multiplexer", () => {
     plane.close();
   });
 
-  it("loses nothing and mixes nothing up, whatever is written when", async () => {
+  it("loses and mixes up no bytes, in any order of writes", async () => {
     const random = new SeededRandom(20_260);
     const { plane } = tunnel(({ stream }) => stream.pipe(stream));
     const talk = async () => {
@@ -80,7 +83,7 @@ describe("the multiplexer", () => {
     plane.close();
   });
 
-  it("hears what was said before the other side left", async () => {
+  it("delivers bytes that were sent before the other side left", async () => {
     const { plane } = tunnel(({ stream }) => {
       stream.end(Buffer.alloc(200_000, 7), () => stream.destroy());
     });
@@ -89,7 +92,7 @@ describe("the multiplexer", () => {
     plane.close();
   });
 
-  it("lets one reader be slow without making the others so, and without keeping more than allowed", async () => {
+  it("a slow reader delays no other stream, and buffers no more than its credit", async () => {
     const written = new Map<number, number>();
     const { plane } = tunnel(({ stream }) => {
       const chunk = Buffer.alloc(16 << 10, 1);
@@ -115,7 +118,7 @@ describe("the multiplexer", () => {
     plane.close();
   });
 
-  it("tells the other side when a stream is given up", async () => {
+  it("a stream that is destroyed is reset on the other side", async () => {
     const gone = new Promise<string>((resolve) => {
       const { plane } = tunnel(({ stream }) => {
         stream.on("error", ({ message }) => resolve(message));
@@ -126,7 +129,7 @@ describe("the multiplexer", () => {
     assert.equal(await gone, "the client went away");
   });
 
-  it("ends its streams with it", async () => {
+  it("ends its streams with the tunnel", async () => {
     const { plane, far } = tunnel(() => {});
     const { stream } = plane.open({});
     const ended = new Promise((resolve) => stream.once("close", resolve));
@@ -136,7 +139,7 @@ describe("the multiplexer", () => {
     assert.equal(stream.destroyed, true);
   });
 
-  it("cuts off who sends more than allowed, opens what it may not, or makes no sense", async () => {
+  it("disconnects a side that exceeds its credit, opens a stream without permission, or sends an invalid message", async () => {
     const bad: ((socket: WebSocketConnection, id: number) => void)[] = [
       (socket, id) => {
         for (let sent = 0; sent <= firstCreditBytes; sent += 1 << 14)
@@ -171,7 +174,7 @@ describe("the multiplexer", () => {
     }
   });
 
-  it("gives a side up that has been silent for too long", async () => {
+  it("disconnects a side that has been silent for too long", async () => {
     const clock = new FakeClock();
     const [near, far] = wires.make();
     far.resume();

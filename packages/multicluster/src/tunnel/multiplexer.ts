@@ -1,6 +1,6 @@
 /**
- * Multiplexer: many streams through one WebSocket. Each has its own credit, so that one that nobody reads holds up none of the others, and
- * they take turns, a message each.
+ * Multiplexer: many streams through one WebSocket. Each stream has its own credit, so an unread
+ * stream delays no other; streams send in round robin, one message each.
  */
 import type { Duplex } from "node:stream";
 import { awakeDeadline, type Clock, type Timer } from "@kcp-ts/machinery/base";
@@ -20,15 +20,21 @@ export interface MultiplexerOptions {
   readonly connection: Duplex;
   readonly role: "client" | "server";
   readonly clock: Clock;
-  /** Somebody on the other side opens a stream; refused where it is left out. */
+  /** The other side opens a stream; rejected if omitted. */
   readonly onOpen?: ((stream: MuxStream, head: JsonValue) => void) | undefined;
-  /** The tunnel is over, and with it all of its streams. With an error unless one of the two sides wanted it. */
+  /**
+   * The tunnel has ended, and with it all of its streams. With an error unless one of the two sides
+   * closed it.
+   */
   readonly onClose: (error: Error | undefined) => void;
 }
 
-/** The other side is asked this often whether it is there… */
+/** The interval of pings to the other side. */
 export const pingMs = 1500;
-/** …and is gone when nothing comes for so long. Who sends requests to its cluster is to know within ten seconds (docs/adr/0046). */
+/**
+ * The other side counts as lost when nothing arrives for this long. Clients of its cluster must
+ * know within ten seconds (docs/adr/0046).
+ */
 export const pingTimeoutMs = 2000;
 export const streamsMax = 2000;
 
@@ -79,19 +85,22 @@ export class Multiplexer {
     return this.#streams.size;
   }
 
-  /** The answer's head comes when the other side has one; the stream fails when it has none. */
-  open(head: JsonObject): { readonly stream: MuxStream; readonly answer: Promise<JsonValue> } {
+  /**
+   * The response head resolves when the other side sends it; the stream fails when the other side
+   * sends none.
+   */
+  open(head: JsonObject): { readonly stream: MuxStream; readonly sendReply: Promise<JsonValue> } {
     const id = this.#nextId++;
     let answered: (value: JsonValue) => void = () => {};
-    const answer = new Promise<JsonValue>((resolve) => {
+    const sendReply = new Promise<JsonValue>((resolve) => {
       answered = resolve;
     });
     const stream = this.#made(id, answered);
     this.#send(frameKind.open, id, Buffer.from(stringifyJson(head)));
-    return { stream, answer };
+    return { stream, sendReply };
   }
 
-  answer(stream: MuxStream, head: JsonObject): void {
+  sendReply(stream: MuxStream, head: JsonObject): void {
     this.#send(frameKind.answer, stream.id, Buffer.from(stringifyJson(head)));
   }
 
@@ -119,7 +128,7 @@ export class Multiplexer {
         return granted;
       },
     });
-    // Whoever uses the stream has listeners of its own; without any, it has just ended.
+    // The user of the stream has listeners of its own; without any, the stream has just ended.
     stream.on("error", () => {});
     this.#streams.set(id, { stream, answered });
     this.#windowBytes += firstCreditBytes;
@@ -132,7 +141,10 @@ export class Multiplexer {
     if (reason !== undefined) this.#send(frameKind.reset, stream.id, Buffer.from(reason));
   }
 
-  /** One message of each that has something, in turn, until the connection has enough. */
+  /**
+   * Sends one message of each stream that has data, in turn, until the connection applies
+   * backpressure.
+   */
   #pump(): void {
     while (!this.#isHeld && this.#ready.length > 0) {
       const stream = this.#ready.shift() as MuxStream;
@@ -148,7 +160,7 @@ export class Multiplexer {
     if (!this.#socket.send(frameHead(kind, id), payload)) this.#isHeld = true;
   }
 
-  /** A side that does not keep to the protocol cannot be trusted to mean what it says from there on. */
+  /** A side that violates the protocol is not trusted from there on. */
   #receive(message: Buffer): void {
     try {
       this.#take(message);
@@ -167,7 +179,7 @@ export class Multiplexer {
       this.#opened(id, payload);
       return;
     }
-    // Of streams that have just ended here, the rest is on its way.
+    // Messages for streams that have just ended here may still be in flight.
     const found = this.#streams.get(id);
     if (found === undefined) return;
     const { stream, answered } = found;
@@ -210,7 +222,7 @@ export class Multiplexer {
 
   #closed(found: Error | undefined): void {
     this.#timer.cancel();
-    const isBroken = found === undefined && !this.#socket.isSaidToEnd;
+    const isBroken = found === undefined && !this.#socket.isClosing;
     const error = isBroken ? new Error("the other side went away without a word") : found;
     const reason = error ?? new Error("the tunnel was closed");
     for (const { stream } of [...this.#streams.values()]) stream.remoteReset(reason.message);

@@ -1,23 +1,24 @@
 /**
- * One stream through a tunnel, as a Duplex. What comes in waits here until it is read, and no more comes than was allowed; what goes out
- * waits for the other side's allowance and for its turn among the streams.
+ * One stream through a tunnel, as a Duplex. Inbound bytes are buffered until they are read, within
+ * the granted credit; outbound bytes wait for the credit of the other side and for their turn among
+ * the streams.
  */
 import { Duplex } from "node:stream";
 import { creditBytesMax, dataBytesMax, firstCreditBytes } from "./mux-frames.ts";
 
 export interface MuxStreamOptions {
   readonly id: number;
-  /** The stream has something to send, and may. */
+  /** The stream has bytes to send, and the credit for it. */
   readonly onReady: (stream: MuxStream) => void;
   readonly sendCredit: (bytes: number) => void;
   readonly sendEnd: () => void;
-  /** `reason` undefined: both sides had ended. */
+  /** `reason` undefined: both sides have ended the stream. */
   readonly onGone: (reason: string | undefined) => void;
-  /** How much more than before the other side may be given; the tunnel as a whole has a limit. */
+  /** How much more credit than before may be granted; the tunnel has a limit for all streams. */
   readonly mayGrow: (bytes: number) => number;
 }
 
-/** The other side does not keep to the protocol. */
+/** The other side violates the protocol. */
 export class TunnelError extends Error {
   override readonly name = "TunnelError";
 }
@@ -25,7 +26,9 @@ export class TunnelError extends Error {
 export class MuxStream extends Duplex {
   readonly id: number;
   readonly #options: MuxStreamOptions;
-  /** What the other side may still send, and what it may send when all is read. */
+  /**
+   * The credit that the other side has left, and the credit that it has when all bytes are read.
+   */
   #allowed = firstCreditBytes;
   #window = firstCreditBytes;
   #inbound: Buffer[] = [];
@@ -44,12 +47,12 @@ export class MuxStream extends Duplex {
     this.#options = options;
   }
 
-  /** What this stream may make wait here. */
+  /** The most bytes that this stream may buffer here. */
   get windowBytes(): number {
     return this.#window;
   }
 
-  /** Throws a TunnelError at more than is allowed. */
+  /** Throws a TunnelError when the credit is exceeded. */
   received(bytes: Buffer): void {
     this.#allowed -= bytes.length;
     if (this.#allowed < 0) throw new TunnelError(`stream ${this.id} was sent more than allowed`);
@@ -62,7 +65,10 @@ export class MuxStream extends Duplex {
     if (this.#inbound.length === 0) this.push(null);
   }
 
-  /** What was sent before its end is still read; what is written here from now on goes nowhere. */
+  /**
+   * Bytes that were sent before the end are still read; bytes that are written from now on are
+   * dropped.
+   */
   remoteReset(reason: string): void {
     this.#isReset = true;
     if (!this.#hasRemoteEnded) {
@@ -80,7 +86,7 @@ export class MuxStream extends Duplex {
     if (this.#outbound.length > 0) this.#options.onReady(this);
   }
 
-  /** At most one message's worth; undefined when there is nothing, or no credit for it. */
+  /** At most one message; undefined when there are no bytes, or no credit for them. */
   takeOutbound(): Buffer | undefined {
     const bytes = Math.min(this.#outbound.length, this.#credit, dataBytesMax);
     if (bytes === 0) return undefined;
@@ -94,7 +100,7 @@ export class MuxStream extends Duplex {
     return this.#outbound.length > 0 && this.#credit > 0;
   }
 
-  /** After `takeOutbound`: who waits for all of it to go may go on. */
+  /** Called after `takeOutbound`: completes writes that waited for it. */
   outboundTaken(): void {
     if (this.#outbound.length > 0) return;
     const written = this.#written;
@@ -142,7 +148,8 @@ export class MuxStream extends Duplex {
     this.#readSinceCredit += bytes.length;
     this.#isReaderWaiting = this.push(bytes);
     if (this.#readSinceCredit < this.#window / 2) return;
-    // Who has read everything is faster than what comes: the way is long, and more may be under way.
+    // A reader that has read everything is faster than the connection: the latency is high, and
+    // more bytes may be in flight.
     const keepsUp = this.#inbound.length === 0 && this.#isReaderWaiting;
     const wanted = keepsUp ? Math.min(this.#window, creditBytesMax - this.#window) : 0;
     const more = wanted > 0 ? this.#options.mayGrow(wanted) : 0;

@@ -1,13 +1,15 @@
 /**
- * PodConnections: from a Pod as the control plane stores it to a way into the cluster that it runs in.
+ * PodConnections: finds the connection into the cluster of a Pod, from the Pod as the control plane
+ * stores it.
  *
- * The label says which SyncTarget, and that one's uid must be the one that the copy was made from. So a SyncTarget of the same name that came
- * later reaches nothing of the former's. A Pod that was made here is where its part was sent (`pod-places.ts`).
+ * A label names the SyncTarget, whose uid must be the one that the Pod was synced up from: a later
+ * SyncTarget of the same name reaches no Pods of the former one. A Pod that was created upstream
+ * runs where its per-cluster object was synced to (`pod-location.ts`).
  *
- * Who uses clusters of another workspace has other names for them. What those mean is asked anew each time, since offers end; and such users are told what
- * concerns their Pods, not how the control plane gets on with somebody else's cluster.
+ * Users of another workspace's clusters have other names for them. These names are resolved for
+ * each request, because exports end; and such users see errors that concern their Pods, not the
+ * state of the connection to another owner's cluster.
  */
-
 import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { JsonSyntaxError } from "@kcp-ts/machinery/json";
@@ -17,9 +19,10 @@ import type { KubernetesObject } from "@kcp-ts/sdk";
 import { isSharedTargetName } from "../api/index.ts";
 import type { Targets } from "../registration/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
-import type { PeerRouter } from "./peer-ways.ts";
-import { type PodConnector, PodProxy, type PodResponse } from "./pod-door.ts";
-import { type PodLocation, type ResolvedPod, resolvePod, servingCopy } from "./pod-places.ts";
+import type { DownsyncedPods } from "./downsynced-pods.ts";
+import type { PeerRouter } from "./peer-router.ts";
+import { type PodLocation, type ResolvedPod, resolvePod, servingCopy } from "./pod-location.ts";
+import { type PodConnector, PodProxy, type PodResponse } from "./pod-proxy.ts";
 import {
   forwardedHeaders,
   forwardedQuery,
@@ -27,7 +30,6 @@ import {
   type PodRequest,
   type PodSubresource,
 } from "./pod-request.ts";
-import type { DownsyncedPods } from "./sent-pods.ts";
 import type { Tunnels } from "./tunnels.ts";
 
 export interface PodConnectionsOptions {
@@ -35,13 +37,16 @@ export interface PodConnectionsOptions {
   readonly targets: Targets;
   /** Clusters whose agents are connected to this process. */
   readonly tunnels: Tunnels;
-  /** Which SyncTarget of another logical cluster is meant by a name; undefined when none is offered. Nobody uses others' clusters if it is left out. */
+  /**
+   * Resolves the name of a SyncTarget in another logical cluster; undefined when none is exported.
+   * No clusters of others can be used if omitted.
+   */
   readonly sharedTarget?: SharedTarget | undefined;
-  /** Other servers of this control plane; there are none if it is left out. */
-  readonly peers?: Pick<PeerRouter, "wayTo"> | undefined;
-  /** What is stored of Pods that were made here; those are nowhere if it is left out. */
-  readonly sent?: DownsyncedPods | undefined;
-  /** Sessions that one logical cluster may have open at a time. */
+  /** Other servers of this control plane; none if omitted. */
+  readonly peers?: Pick<PeerRouter, "connectorTo"> | undefined;
+  /** The stored state of Pods that were created upstream; these have no location if omitted. */
+  readonly downsyncedPods?: DownsyncedPods | undefined;
+  /** The limit on open sessions of one logical cluster. */
   readonly sessionsPerClusterMax?: number | undefined;
 }
 
@@ -51,7 +56,7 @@ export type SharedTarget = (
   signal: AbortSignal,
 ) => Promise<SyncTargetReference | undefined>;
 
-/** Where a SyncTarget is, and its name there. */
+/** The logical cluster and the name of a SyncTarget. */
 export interface SyncTargetReference {
   readonly cluster: ClusterName;
   readonly name: string;
@@ -59,26 +64,26 @@ export interface SyncTargetReference {
 
 export interface PodConnectionRequest {
   readonly cluster: ClusterName;
-  /** As it is stored upstream. */
+  /** The Pod as it is stored upstream. */
   readonly pod: KubernetesObject;
   readonly subresource: PodSubresource;
   readonly method: "GET" | "POST";
   readonly query: URLSearchParams;
-  /** As the client sent them; few of them go along. */
+  /** The headers of the client; only few are forwarded. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Ends the asking; what is open then ends with its connection. */
+  /** Aborts the request; an open session ends with its connection. */
   readonly signal: AbortSignal;
 }
 
-/** Who asks. */
+/** The requester's logical cluster and signal. */
 type From = Pick<PodConnectionRequest, "cluster" | "signal">;
 
 export interface MetricsConnectionRequest {
   readonly from: From;
-  readonly where: PodLocation;
-  /** Upstream. */
+  readonly location: PodLocation;
+  /** The upstream namespace. */
   readonly namespace: string;
-  /** Of one Pod, in the cluster. */
+  /** The name of one Pod in the cluster. */
   readonly name?: string | undefined;
 }
 
@@ -92,68 +97,72 @@ export class PodConnections {
     this.#options = options;
   }
 
-  /** Counted until `done` of the answer is called. */
+  /** The session counts against the limit until `done` of the response is called. */
   async open(call: PodConnectionRequest): Promise<PodResponse & { readonly done: () => void }> {
     const place = await this.#placeOfPod(call);
     const request = requestOf(call, place);
-    const { where } = place;
-    const way = await this.#wayTo(call, where, `pod ${JSON.stringify(call.pod.metadata.name)}`);
+    const { location } = place;
+    const way = await this.#wayTo(call, location, `pod ${JSON.stringify(call.pod.metadata.name)}`);
     const done = this.#count(call.cluster);
     try {
       return { ...(await way.open(request, call.signal)), done };
     } catch (error) {
       done();
-      throw isSharedTargetName(where.target) ? asShownToTenants(error, where.target) : error;
+      throw isSharedTargetName(location.target) ? asShownToTenants(error, location.target) : error;
     }
   }
 
-  /** Adds ephemeral containers to a Pod. Answers with those that it has then. */
+  /** Adds ephemeral containers to a Pod, and returns all that it has then. */
   async addContainers(
     call: Pick<PodConnectionRequest, "cluster" | "pod" | "signal">,
     patch: JsonObject,
     isDryRun: boolean,
   ): Promise<readonly JsonValue[]> {
-    const { where, ...inside } = await this.#placeOfPod(call);
+    const { location, ...inside } = await this.#placeOfPod(call);
     const { name, namespace = "" } = call.pod.metadata;
     if (!isName(inside.name) || !isName(namespace)) throw podNotRunning(name);
-    const way = await this.#wayTo(call, where, `pod ${JSON.stringify(name)}`);
+    const way = await this.#wayTo(call, location, `pod ${JSON.stringify(name)}`);
     const { cluster, signal } = call;
     const of = { cluster, namespace, ...inside };
     try {
       const answer = await way.open({ ephemeral: patch, isDryRun, ...of }, signal);
       const containers = containersOf(await wholeText(answer));
-      // What was made here is shown here as it was made, and knows nothing of them yet.
-      if (inside.isSent && !isDryRun)
-        await this.#options.sent?.showContainers(cluster, call.pod, containers, signal);
+      // A Pod that was created upstream is shown as it is stored here, which does not contain the
+      // new containers yet.
+      if (inside.isDownsynced && !isDryRun)
+        await this.#options.downsyncedPods?.showContainers(cluster, call.pod, containers, signal);
       return containers;
     } catch (error) {
-      throw isSharedTargetName(where.target) ? asShownToTenants(error, where.target) : error;
+      throw isSharedTargetName(location.target) ? asShownToTenants(error, location.target) : error;
     }
   }
 
-  /** What the Pods of a namespace use in one cluster, as that says it: PodMetrics as JSON. */
+  /**
+   * The metrics of a namespace's Pods in one cluster, as the cluster returns them: PodMetrics as
+   * JSON.
+   */
   async metrics({
     from,
-    where,
+    location,
     namespace,
     name,
   }: MetricsConnectionRequest): Promise<AsyncIterable<Uint8Array>> {
-    const way = await this.#wayTo(from, where, "what Pods use");
+    const way = await this.#wayTo(from, location, "what Pods use");
     try {
       const request = { metrics: "pods", cluster: from.cluster, namespace, name } as const;
       return bodyOf(await way.open(request, from.signal));
     } catch (error) {
-      throw isSharedTargetName(where.target) ? asShownToTenants(error, where.target) : error;
+      throw isSharedTargetName(location.target) ? asShownToTenants(error, location.target) : error;
     }
   }
 
-  /** Logical clusters with sessions, for tests and metrics. */
+  /** The logical clusters with open sessions, for tests and metrics. */
   get openSessions(): ReadonlyMap<ClusterName, number> {
     return this.#open;
   }
 
-  /** From this process; undefined when another server may have one. */
-  ownWay(target: TargetIdentity): PodConnector | undefined {
+  /** A connection from this process; undefined when another server may have one. */
+  localConnector(target: TargetIdentity): PodConnector | undefined {
     const { targets, tunnels } = this.#options;
     const { cluster, name, uid } = target;
     const connection = targets.get({ cluster: cluster as ClusterName, namespace: "", name });
@@ -169,8 +178,10 @@ export class PodConnections {
   }: Pick<PodConnectionRequest, "cluster" | "pod" | "signal">): Promise<ResolvedPod> {
     const known = resolvePod(pod);
     if (known !== undefined) return known;
-    const part = servingCopy((await this.#options.sent?.partsOf(cluster, pod, signal)) ?? []);
-    const place = part && resolvePod(part);
+    const copy = servingCopy(
+      (await this.#options.downsyncedPods?.copiesOf(cluster, pod, signal)) ?? [],
+    );
+    const place = copy && resolvePod(copy);
     if (place === undefined) throw podNotRunning(pod.metadata.name);
     return place;
   }
@@ -179,8 +190,10 @@ export class PodConnections {
     const { target } = where;
     const { cluster, name } = await this.#placeOf(call, target);
     const uid =
-      where.uid ?? (await this.#options.sent?.targetUid({ cluster, name }, call.signal)) ?? "";
-    const own = this.ownWay({ cluster, name, uid });
+      where.uid ??
+      (await this.#options.downsyncedPods?.targetUid({ cluster, name }, call.signal)) ??
+      "";
+    const own = this.localConnector({ cluster, name, uid });
     if (own !== undefined) return own;
     const next = isSharedTargetName(target)
       ? askProvider
@@ -191,10 +204,10 @@ export class PodConnections {
       );
     const { peers } = this.#options;
     if (peers === undefined) throw none("");
-    // Who has a cluster from somebody else is told nothing about the servers.
+    // Users of another workspace's cluster get no information about the servers.
     const tell = (asked: string) =>
       asked === "" || isSharedTargetName(target) ? "" : `; ${asked}`;
-    return peers.wayTo({ cluster, name, uid }, (asked) => none(tell(asked)));
+    return peers.connectorTo({ cluster, name, uid }, (asked) => none(tell(asked)));
   }
 
   async #placeOf({ cluster, signal }: From, target: string): Promise<SyncTargetReference> {
@@ -230,7 +243,7 @@ export class PodConnections {
 
 function requestOf(
   { cluster, pod, subresource, method, query, headers }: PodConnectionRequest,
-  { name, uid, isSent }: ResolvedPod,
+  { name, uid, isDownsynced }: ResolvedPod,
 ): PodRequest {
   const { namespace = "" } = pod.metadata;
   if (!isName(name) || !isName(namespace)) throw podNotRunning(pod.metadata.name);
@@ -239,7 +252,7 @@ function requestOf(
     namespace,
     name,
     uid,
-    isSent,
+    isDownsynced,
     subresource,
     method,
     query: forwardedQuery(subresource, query),
@@ -254,7 +267,10 @@ function unavailable(message: string): StatusError {
   return new StatusError({ code: 503, reason: "ServiceUnavailable", message, details });
 }
 
-/** Addresses, accounts and rights in a cluster are the affair of whoever has it. What it says about a Pod is said to the Pod's owner. */
+/**
+ * Addresses, accounts and permissions in a cluster concern only its owner. Messages about a Pod are
+ * shown to the Pod's owner.
+ */
 function asShownToTenants(error: unknown, target: string): unknown {
   if (!(error instanceof StatusError)) return error;
   const { code } = error;
@@ -272,7 +288,7 @@ function bodyOf(answer: PodResponse): AsyncIterable<Uint8Array> {
   throw statusError.unavailable("the cluster answered by another protocol than it was asked");
 }
 
-/** Of a Pod: as large as an object may be. */
+/** The limit for a Pod: the size of an object. */
 const podBytesMax = 3 << 20;
 
 async function wholeText(answer: PodResponse): Promise<string> {

@@ -1,4 +1,7 @@
-/** Goal: what Pods use is told of copies and of nothing else, by as many questions as needed and no more, and a cluster that does not answer holds nobody up. */
+/**
+ * Goal: only metrics of synced Pods are returned, with as few requests to clusters as possible, and
+ * a cluster that does not respond delays no other response.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -22,7 +25,7 @@ function copy(target: string, name: string, inside?: string, namespace = "shop")
     metadata: {
       ...{ name, namespace },
       labels: { app: "web", [`state.workload.kcp.io/${target}`]: "Upsync" },
-      annotations: { "workload.kcp.io/copy-of": origin },
+      annotations: { "workload.kcp.io/upsynced-from": origin },
     },
   };
 }
@@ -66,11 +69,11 @@ function reader(copies: readonly JsonObject[], answer: Answer) {
   return { list, asked, paths, warnings, clock };
 }
 
-const inOrder: Answer = async ({ where: { target } }) =>
+const inOrder: Answer = async ({ location: { target } }) =>
   bytes({ items: [metricsOf(`${target}-b`), metricsOf(`${target}-a`)] });
 
 describe("metrics of Pods", () => {
-  it("are those of copies, by the names and labels of these, and nothing else of what a cluster says", async () => {
+  it("metrics have the names and labels of the upstream Pods, and nothing else of a cluster's response is returned", async () => {
     const copies = [copy("east", "east-a"), copy("east", "b--east", "east-b")];
     const { list, asked, paths } = reader(copies, async (call) => {
       const body = await inOrder(call);
@@ -93,7 +96,7 @@ describe("metrics of Pods", () => {
       ...{ timestamp: "2026-01-01T00:00:00Z", window: "30s" },
       containers: [{ name: "web", usage: { cpu: "5m", memory: "1Mi" } }],
     });
-    // One question for all of a namespace in a cluster.
+    // One request covers all Pods of a namespace in a cluster.
     assert.equal(asked.length, 1);
     assert.equal(asked[0]?.name, undefined);
     assert.match(
@@ -102,13 +105,13 @@ describe("metrics of Pods", () => {
     );
   });
 
-  it("of Pods that run nowhere are none, and no cluster is asked", async () => {
+  it("Pods without a cluster have no metrics, and no cluster gets a request", async () => {
     const { list, asked } = reader([{ metadata: { name: "mine", namespace: "shop" } }], inOrder);
     assert.deepEqual(await list(), []);
     assert.equal(asked.length, 0);
   });
 
-  it("are shown as far as clusters answer, with a warning for each that does not", async () => {
+  it("metrics are returned for the clusters that respond, with a warning for each cluster that does not", async () => {
     const copies = [
       copy("east", "east-a"),
       copy("west", "west-a"),
@@ -116,7 +119,7 @@ describe("metrics of Pods", () => {
       copy("far.0123456789", "far-a"),
     ];
     const { list, warnings } = reader(copies, async (call) => {
-      const { target } = call.where;
+      const { target } = call.location;
       if (target === "west" || target.startsWith("far")) throw statusError.pathNotFound();
       if (target === "north") return bytes("<html>");
       return inOrder(call);
@@ -129,7 +132,7 @@ describe("metrics of Pods", () => {
     ]);
   });
 
-  it("that no cluster serves are an error that says so", async () => {
+  it("a resource that no cluster serves is an error that says so", async () => {
     const { list } = reader([copy("east", "a"), copy("west", "b")], async () => {
       throw statusError.pathNotFound();
     });
@@ -140,13 +143,13 @@ describe("metrics of Pods", () => {
     });
   });
 
-  it("wait for a cluster that is silent only so long, and ask it no second time", async () => {
+  it("a request waits for a silent cluster for a limited time, and does not ask it for further namespaces", async () => {
     const namespaces = Array.from({ length: 20 }, (_, index) => `n${index}`);
     const silent = namespaces.map((one) => copy("silent", "silent-a", undefined, one));
     const { list, warnings, clock, asked } = reader(
       [copy("east", "east-a"), ...silent],
       async (call) => {
-        if (call.where.target !== "silent") return inOrder(call);
+        if (call.location.target !== "silent") return inOrder(call);
         return await new Promise((_, reject) => {
           const { signal } = call.from;
           signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -154,15 +157,15 @@ describe("metrics of Pods", () => {
       },
     );
     const listing = list();
-    await clock.advanceAndSettle(metricsTimeoutMs);
+    await clock.advanceAndFlush(metricsTimeoutMs);
     assert.equal((await listing).length, 1);
     assert.deepEqual(warnings, ["without metrics of silent: it did not answer within 5 s"]);
-    // Those that were asked at the same time, and none of the others.
-    const ofSilent = asked.filter(({ where }) => where.target === "silent");
+    // The requests that were in flight at the same time, and no others.
+    const ofSilent = asked.filter(({ location }) => location.target === "silent");
     assert.equal(ofSilent.length, metricsQueriesInFlightMax);
   });
 
-  it("end when whoever asks goes away", async () => {
+  it("requests to clusters end when the client disconnects", async () => {
     const leaving = new AbortController();
     const { list } = reader([copy("silent", "a")], async (call) => {
       leaving.abort(new Error("gone"));
@@ -172,7 +175,7 @@ describe("metrics of Pods", () => {
     await assert.rejects(list(leaving.signal), /gone/);
   });
 
-  it("are asked for at so many places at a time, and at so many at all", async () => {
+  it("the number of requests to clusters is limited, concurrent and in total", async () => {
     let now = 0;
     let most = 0;
     const many = (count: number) =>

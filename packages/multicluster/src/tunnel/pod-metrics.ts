@@ -1,12 +1,13 @@
 /**
- * PodMetrics: what the Pods of a logical cluster use, read through from the clusters that they run in when somebody asks.
+ * PodMetrics: the metrics of a logical cluster's Pods, read through from their clusters on request.
  *
- *     Pods upstream ──▶ which cluster has which of them ──▶ one question for each cluster and namespace ──▶ what Pods are called upstream
+ *     upstream Pods ─▶ Pods by cluster ─▶ one request per cluster and namespace ─▶ upstream names
  *
- * Nothing is stored, and nothing is asked of a cluster that none of the Pods is in. What comes back is shown only of Pods that are known here, under their names and labels here; what was
- * made here is shown as it was made, and its parts only to who asks for those. A cluster that cannot say is warned of, once; when none can, that is the answer.
+ * Nothing is stored, and a cluster that none of the Pods is in gets no request. A response is shown
+ * only for Pods that are known upstream, under their upstream names and labels; a Pod that was
+ * created upstream is shown once, and its per-cluster objects only to clients that request these. A
+ * cluster without metrics is reported in one warning; when no cluster has any, the request fails.
  */
-
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { bounds, isBoundExceeded, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
@@ -29,18 +30,18 @@ import {
 import { isSharedTargetName, ownedByLabel } from "../api/index.ts";
 import { nameInCluster } from "../syncer/index.ts";
 import type { PodConnections } from "./pod-connections.ts";
-import { type PodLocation, type ResolvedPod, resolvePod, workloadUidOf } from "./pod-places.ts";
+import { type PodLocation, type ResolvedPod, resolvePod, workloadUidOf } from "./pod-location.ts";
 
 export interface PodMetricsOptions {
   readonly connections: Pick<PodConnections, "metrics">;
-  /** May read Pods in every logical cluster. */
+  /** A client that may read Pods in every logical cluster. */
   readonly client: () => Client;
   readonly clock: Clock;
 }
 
 export interface PodMetricsQuery {
   readonly cluster: ClusterName;
-  /** Empty for all of them. */
+  /** Empty for all namespaces. */
   readonly namespace: string;
   readonly labelSelector: string;
   readonly fieldSelector: string;
@@ -48,30 +49,30 @@ export interface PodMetricsQuery {
   warn(text: string): void;
 }
 
-/** Clusters that are asked at a time, for one who asks. */
+/** The limit on concurrent requests to clusters, for one client request. */
 export const metricsQueriesInFlightMax = 8;
-/** How long one of them may take. */
+/** The timeout of one request to a cluster. */
 export const metricsTimeoutMs = 5000;
-/** Clusters times namespaces: who has more asks for a namespace. */
+/** Clusters times namespaces: a client with more requests a single namespace. */
 export const metricsQueriesMax = 1000;
-/** Of one answer: some ten thousand Pods. */
+/** The limit of one response: some ten thousand Pods. */
 const answerBytesMax = bounds.clusterAnswer.bytesMax;
 
 const pods = defineResource<KubernetesObject>({
   ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
 });
 
-/** One cluster and namespace, with the Pods that are shown of it by their names in the cluster. */
+/** One cluster and namespace, with the requested Pods by their names in the cluster. */
 interface ClusterMetricsQuery {
-  readonly where: PodLocation;
+  readonly location: PodLocation;
   readonly namespace: string;
   readonly copies: Map<string, PartialObjectMetadata>;
 }
 
-/** A Pod as it is shown, and where that runs. */
+/** A Pod as it is shown, and its location. */
 interface LocatedPod {
   readonly pod: PartialObjectMetadata;
-  readonly place: ResolvedPod;
+  readonly location: ResolvedPod;
 }
 
 export class PodMetrics {
@@ -81,7 +82,7 @@ export class PodMetrics {
     this.#options = options;
   }
 
-  /** In the order of namespaces and names. */
+  /** Sorted by namespace and name. */
   async list(question: PodMetricsQuery): Promise<readonly JsonObject[]> {
     const questions = await this.#questions(question);
     const troubles = new Map<string, string>();
@@ -90,8 +91,8 @@ export class PodMetrics {
     const waiting = [...questions];
     const work = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const { target } = next.where;
-        // What did not answer for one namespace is not waited for again.
+        const { target } = next.location;
+        // A cluster that did not respond for one namespace is skipped for the others.
         if (troubles.has(target)) continue;
         try {
           found.push(...(await this.#ask(next, question)));
@@ -120,13 +121,13 @@ export class PodMetrics {
     });
     const questions = new Map<string, ClusterMetricsQuery>();
     const shown = await this.#placed(question, items);
-    for (const { pod, place } of shown) {
-      const { where } = place;
+    for (const { pod, location } of shown) {
+      const { location: where } = location;
       const { namespace: home = "" } = pod.metadata;
       const id = JSON.stringify([where.target, where.uid, home]);
-      const known = questions.get(id) ?? { where, namespace: home, copies: new Map() };
+      const known = questions.get(id) ?? { location: where, namespace: home, copies: new Map() };
       questions.set(id, known);
-      for (const name of namesOf(place)) known.copies.set(name, pod);
+      for (const name of namesOf(location)) known.copies.set(name, pod);
     }
     if (questions.size > metricsQueriesMax)
       throw statusError.badRequest(
@@ -135,23 +136,23 @@ export class PodMetrics {
     return [...questions.values()];
   }
 
-  /** What was made here and runs nowhere uses nothing. */
+  /** A Pod that was created upstream and runs in no cluster has no metrics. */
   async #placed(
     { cluster, namespace, signal }: PodMetricsQuery,
     items: readonly PartialObjectMetadata[],
   ): Promise<readonly LocatedPod[]> {
     const listed = new Set(items.flatMap(({ metadata: { uid } }) => uid ?? []));
-    const wholes = new Map(
+    const workloads = new Map(
       items
         .filter((pod) => resolvePod(pod) === undefined)
         .map((pod) => [pod.metadata.uid ?? "", pod]),
     );
     const own = items.filter((pod) => !listed.has(workloadUidOf(pod) ?? ""));
     const placed = own.flatMap((pod): LocatedPod[] => {
-      const place = resolvePod(pod);
-      return place === undefined ? [] : [{ pod, place }];
+      const location = resolvePod(pod);
+      return location === undefined ? [] : [{ pod, location }];
     });
-    if (wholes.size === 0) return placed;
+    if (workloads.size === 0) return placed;
     const { items: parts } = await this.#options
       .client()
       .inCluster(cluster)
@@ -161,25 +162,25 @@ export class PodMetrics {
         labelSelector: ownedByLabel,
         signal,
       });
-    const ofWholes = parts.flatMap((part): LocatedPod[] => {
-      const pod = wholes.get(workloadUidOf(part) ?? "");
-      const place = resolvePod(part);
-      return pod === undefined || place === undefined ? [] : [{ pod, place }];
+    const ofWholes = parts.flatMap((copy): LocatedPod[] => {
+      const pod = workloads.get(workloadUidOf(copy) ?? "");
+      const location = resolvePod(copy);
+      return pod === undefined || location === undefined ? [] : [{ pod, location }];
     });
     return [...placed, ...ofWholes];
   }
 
   async #ask(
-    { where, namespace, copies }: ClusterMetricsQuery,
+    { location, namespace, copies }: ClusterMetricsQuery,
     { cluster, signal }: PodMetricsQuery,
   ): Promise<readonly JsonObject[]> {
     const { connections, clock } = this.#options;
-    const what = `asking ${where.target} what Pods use`;
+    const what = `asking ${location.target} what Pods use`;
     const deadline = startDeadline({ clock, timeoutMs: metricsTimeoutMs, signal, what });
     try {
       const from = { cluster, signal: deadline.signal };
       const [name] = copies.size === 1 ? [...copies.keys()] : [];
-      const body = await connections.metrics({ from, where, namespace, name });
+      const body = await connections.metrics({ from, location, namespace, name });
       const items = await itemsOf(await textOf(body, deadline.signal));
       return items.flatMap((item) => {
         const metadata = item["metadata"];
@@ -193,13 +194,13 @@ export class PodMetrics {
   }
 }
 
-/** In the cluster: what was sent may have a shorter one there. */
-function namesOf({ name, where, isSent }: ResolvedPod): readonly string[] {
-  const shorter = isSent ? nameInCluster(name, where.target) : undefined;
+/** The names in the cluster: a downsynced Pod may have a shorter name there. */
+function namesOf({ name, location, isDownsynced }: ResolvedPod): readonly string[] {
+  const shorter = isDownsynced ? nameInCluster(name, location.target) : undefined;
   return shorter === undefined ? [name] : [name, shorter];
 }
 
-/** An answer is believed as far as it is about the Pods that were asked for, and no further. */
+/** Only the metrics of the requested Pods are read from a response. */
 function shownOf(copy: PartialObjectMetadata, item: JsonObject): JsonObject {
   const { name, namespace = "", labels, creationTimestamp } = copy.metadata;
   const containers = Array.isArray(item["containers"]) ? item["containers"] : [];
@@ -247,7 +248,7 @@ async function textOf(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Pro
     }
   } catch (error) {
     if (error instanceof StatusError || isTransportError(error)) throw error;
-    // A tunnel has its own ways to break.
+    // A tunnel fails with errors of its own.
     throw statusError.unavailable("the answer broke off");
   }
   return Buffer.concat(parts).toString("utf8");
@@ -267,7 +268,7 @@ function* read(text: string): Resumable<JsonValue> {
   return (yield* parseBoundedResumable(bounds.clusterAnswer, text)).value;
 }
 
-/** Why a cluster does not say what its Pods use, and what to do about it. */
+/** Why a cluster returns no metrics, and what to do about it. */
 function metricsErrorOf(error: unknown, target: string): string {
   const next = isSharedTargetName(target) ? "ask who offers it" : "install metrics-server there";
   if (error instanceof StatusError && error.code === 404)

@@ -1,13 +1,15 @@
 /**
- * A request about one Pod, as it travels from the control plane to the cluster that the Pod runs in.
+ * A request about one Pod, as the control plane sends it to the Pod's cluster.
  *
- * It names the Pod by what the control plane knows of it: where it is upstream, and its uid in the cluster, or upstream if it was sent from there. Namespaces
- * of the cluster, paths and credentials are never part of it: whoever is in the cluster computes them. Only what is on these lists goes along.
+ * The request identifies the Pod by what the control plane knows: its upstream location, and its
+ * uid in the cluster, or its upstream uid if it was synced down. Downstream namespaces, paths and
+ * credentials are never part of the request: the receiver in the cluster computes them. Only the
+ * subresources, parameters and headers on these lists are sent.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 
-/** What can be asked of a Pod, and which parts of a query mean something there. */
+/** The subresources of a Pod, and their query parameters. */
 const parameters = {
   log: [
     "container",
@@ -33,27 +35,29 @@ export function isPodSubresource(text: string): text is PodSubresource {
   return Object.hasOwn(parameters, text);
 }
 
-/** Which Pod. */
+/** The identity of the Pod. */
 export interface PodReference {
-  /** Of the Pod, upstream. */
+  /** The logical cluster of the upstream Pod. */
   readonly cluster: ClusterName;
   readonly namespace: string;
-  /** In the cluster, as is the uid; of what was sent there, upstream. */
+  /** The name in the cluster, like the uid; both upstream for a downsynced Pod. */
   readonly name: string;
   readonly uid: string;
-  /** It was made upstream. Agents that know nothing of this find no Pod of such a uid. */
-  readonly isSent?: boolean;
+  /**
+   * The Pod was created upstream. Older agents ignore the field and find no Pod with such a uid.
+   */
+  readonly isDownsynced?: boolean;
 }
 
 export interface PodRequest extends PodReference {
   readonly subresource: PodSubresource;
   readonly method: "GET" | "POST";
   readonly query: readonly (readonly [string, string])[];
-  /** Names in lower case. */
+  /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Nothing that says who somebody is. */
+/** No header that contains an identity. */
 const forwardedHeaderNames = [
   "accept",
   "sec-websocket-extensions",
@@ -83,7 +87,9 @@ export function pickHeaders(headers: Headers, names: readonly string[]): Record<
   return kept;
 }
 
-/** Browsers put their token among the protocols. It is for us, and for nobody else. */
+/**
+ * Browsers send their token as a subprotocol. It is for the control plane, and is not forwarded.
+ */
 const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./i;
 
 export function forwardedHeaders(headers: Headers): Record<string, string> {
@@ -102,7 +108,7 @@ export function forwardedHeaders(headers: Headers): Record<string, string> {
   };
 }
 
-/** What of a query means something to the subresource, in the order in which it was sent: `command` is a list. */
+/** The query parameters of the subresource, in their original order: `command` is a list. */
 export function forwardedQuery(
   subresource: PodSubresource,
   query: Iterable<readonly [string, string]>,
@@ -111,10 +117,10 @@ export function forwardedQuery(
   return [...query].filter(([name]) => known.includes(name));
 }
 
-/** Names of objects; what is one of them is nothing else in a path. */
+/** Names of objects, which cannot contain other path segments. */
 const namePattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** A request as it came over a wire; undefined when it is none. Whoever sent it is not believed more than anybody. */
+/** Parses a serialized request; undefined when it is invalid. The sender is not trusted. */
 export function readPodRequest(value: JsonValue): PodRequest | undefined {
   if (!isJsonObject(value)) return undefined;
   const { subresource, method, query, headers } = value as unknown as Record<
@@ -137,11 +143,20 @@ export function readPodRequest(value: JsonValue): PodRequest | undefined {
 }
 
 export function readPodReference(value: JsonObject): PodReference | undefined {
-  const { cluster, namespace, name, uid, isSent } = value as Record<string, JsonValue | undefined>;
+  const { cluster, namespace, name, uid, isDownsynced } = value as Record<
+    string,
+    JsonValue | undefined
+  >;
   const parsed = typeof cluster === "string" ? parseClusterName(cluster) : undefined;
   if (parsed === undefined || !isName(namespace) || !isName(name)) return undefined;
   if (typeof uid !== "string" || uid === "") return undefined;
-  return { cluster: parsed, namespace, name, uid, ...(isSent === true ? { isSent } : {}) };
+  return {
+    cluster: parsed,
+    namespace,
+    name,
+    uid,
+    ...(isDownsynced === true ? { isDownsynced } : {}),
+  };
 }
 
 export function isName(value: unknown): value is string {

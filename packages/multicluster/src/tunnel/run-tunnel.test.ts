@@ -1,4 +1,7 @@
-/** Goal: an agent dials until it is connected, answers what it may answer and nothing else, and comes back when the connection breaks. */
+/**
+ * Goal: an agent dials until it is connected, serves only permitted requests, and dials again when
+ * the connection breaks.
+ */
 import assert from "node:assert/strict";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, it } from "node:test";
@@ -11,10 +14,10 @@ import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
 import { Targets } from "../registration/index.ts";
 import { Multiplexer } from "./multiplexer.ts";
 import { PodConnections } from "./pod-connections.ts";
-import type { PodConnector, PodResponse } from "./pod-door.ts";
+import type { PodConnector, PodResponse } from "./pod-proxy.ts";
 import type { PodRequest } from "./pod-request.ts";
 import { runTunnel } from "./run-tunnel.ts";
-import { TestConnections } from "./test-support/wire.ts";
+import { TestConnections } from "./test-support/test-connections.ts";
 import { revokedGraceMs, Tunnels } from "./tunnels.ts";
 
 const target = { cluster: "a" as ClusterName, name: "east", uid: "t-1" };
@@ -37,8 +40,10 @@ afterEach(async () => {
   wires.cutAll();
 });
 
-/** A control plane that takes every connection, and an agent whose cluster answers by `door`. */
-function started(door: PodConnector, accept: (near: Duplex) => void) {
+/**
+ * A control plane that accepts every connection, and an agent whose cluster responds by `podProxy`.
+ */
+function started(podProxy: PodConnector, accept: (near: Duplex) => void) {
   const paths: string[] = [];
   const fars: Duplex[] = [];
   const upgrade = async ({ path, headers }: TransportRequest) => {
@@ -51,16 +56,16 @@ function started(door: PodConnector, accept: (near: Duplex) => void) {
     return { status: 101 as const, headers: answered, connection: far };
   };
   const send = () => Promise.reject(new Error("nothing else is asked"));
-  const home = new Client({ transport: { send, upgrade, close: async () => {} } });
+  const syncTargetClient = new Client({ transport: { send, upgrade, close: async () => {} } });
   const stopping = new AbortController();
   const errors: unknown[] = [];
-  /** What the agent is told of it. */
+  /** The tunnel states that are reported to the agent. */
   const told: string[] = [];
   const running = runTunnel(
     {
-      home,
+      syncTargetClient,
       target: "east",
-      door,
+      podProxy,
       clock: systemClock,
       random: new SeededRandom(1),
       onError: (error) => errors.push(error),
@@ -95,8 +100,8 @@ async function first(stream: Duplex): Promise<string> {
   return "";
 }
 
-describe("a tunnel", () => {
-  it("is dialled by the agent, and carries what is asked and what is said", async () => {
+describe("tunnel", () => {
+  it("the agent dials the tunnel, which carries requests and responses", async () => {
     const tunnels = new Tunnels({ clock: systemClock });
     const { paths } = started(echoing, (near) => tunnels.accept(target, near));
     await until(() => tunnels.find(target) !== undefined);
@@ -110,7 +115,7 @@ describe("a tunnel", () => {
     answer.connection.destroy();
   });
 
-  it("belongs to one SyncTarget: its uid, its name and its logical cluster", async () => {
+  it("a tunnel belongs to one SyncTarget: its uid, its name and its logical cluster", async () => {
     const tunnels = new Tunnels({ clock: systemClock });
     started(echoing, (near) => tunnels.accept(target, near));
     await until(() => tunnels.find(target) !== undefined);
@@ -119,7 +124,7 @@ describe("a tunnel", () => {
     assert.equal(tunnels.find({ ...target, cluster: "b" }), undefined);
   });
 
-  it("answers 403 to what is no request about a Pod", async () => {
+  it("the agent responds with 403 to a request that is not about a Pod", async () => {
     let plane: Multiplexer | undefined;
     started(echoing, (connection) => {
       plane = new Multiplexer({
@@ -131,7 +136,7 @@ describe("a tunnel", () => {
     });
     await until(() => plane !== undefined);
     const asked = { ...request, subresource: "../../secrets" } as unknown as Record<string, string>;
-    const head = (await plane?.open(asked).answer) as { code: number; message: string };
+    const head = (await plane?.open(asked).sendReply) as { code: number; message: string };
     assert.equal(head.code, 403);
     assert.match(
       head.message,
@@ -139,7 +144,7 @@ describe("a tunnel", () => {
     );
   });
 
-  it("brings the cluster's refusals as they are, but no 401", async () => {
+  it("errors of the cluster are forwarded unchanged, except 401", async () => {
     let refusal = statusError.badRequest("container x is not valid for pod y");
     const tunnels = new Tunnels({ clock: systemClock });
     const door = { open: () => Promise.reject(refusal) };
@@ -155,7 +160,7 @@ describe("a tunnel", () => {
     assert.equal(await code(), 502);
   });
 
-  it("is dialled again when it breaks, and what was open in it ends", async () => {
+  it("the agent dials again when the tunnel breaks, and open sessions end", async () => {
     const tunnels = new Tunnels({ clock: systemClock });
     const { fars } = started(echoing, (near) => tunnels.accept(target, near));
     await until(() => tunnels.find(target) !== undefined);
@@ -173,21 +178,21 @@ describe("a tunnel", () => {
     if (again !== undefined && "connection" in again) again.connection.destroy();
   });
 
-  it("is told to be up and down as often as it is, and not when the agent stops: that is no loss", async () => {
+  it("the agent is notified of each connection and loss of the tunnel, and not of its own stop", async () => {
     const tunnels = new Tunnels({ clock: systemClock });
     const { fars, told, stop } = started(echoing, (near) => tunnels.accept(target, near));
     await until(() => told.length === 1);
     fars[0]?.destroy();
     await until(() => told.length === 3);
     assert.deepEqual(told, ["up", "down", "up"]);
-    // In good order, by the server.
+    // The server closes the tunnel in good order.
     tunnels.close();
     await until(() => told.length === 5);
     await stop();
     assert.deepEqual(told, ["up", "down", "up", "down", "up"]);
   });
 
-  it("is dialled less and less often where nobody answers, and never all at once", async () => {
+  it("the agent dials a server that does not respond with backoff and jitter", async () => {
     const clock = new FakeClock();
     const dials: number[] = [];
     let downs = 0;
@@ -199,9 +204,9 @@ describe("a tunnel", () => {
     const stopping = new AbortController();
     const running = runTunnel(
       {
-        home: new Client({ transport: { send, upgrade, close: async () => {} } }),
+        syncTargetClient: new Client({ transport: { send, upgrade, close: async () => {} } }),
         target: "east",
-        door: echoing,
+        podProxy: echoing,
         clock,
         random: new SeededRandom(7),
         onError: () => {},
@@ -209,7 +214,7 @@ describe("a tunnel", () => {
       },
       stopping.signal,
     );
-    for (let seconds = 0; seconds < 600; seconds++) await clock.advanceAndSettle(1000);
+    for (let seconds = 0; seconds < 600; seconds++) await clock.advanceAndFlush(1000);
     const gaps = dials.slice(1).map((at, index) => at - (dials[index] as number));
     assert.ok(dials.length > 12 && dials.length < 40, `${dials.length} dials in ten minutes`);
     assert.ok(Math.max(...gaps) <= 91_000);
@@ -217,21 +222,21 @@ describe("a tunnel", () => {
     assert.ok(new Set(gaps.slice(-5)).size > 1, "chance is in it");
     assert.equal(downs, dials.length);
     stopping.abort();
-    await clock.advanceAndSettle(100_000);
+    await clock.advanceAndFlush(100_000);
     await running;
   });
 
-  it("ends when its agent may not sync any more", async () => {
+  it("the tunnel ends when its agent loses the permission to sync", async () => {
     const clock = new FakeClock();
     const tunnels = new Tunnels({ clock });
     let isWelcome = true;
     const [near, far] = wires.make();
     new Multiplexer({ connection: far, role: "client", clock, onClose: () => {} });
     tunnels.accept(target, near, async () => isWelcome);
-    await clock.advanceAndSettle(revokedGraceMs);
+    await clock.advanceAndFlush(revokedGraceMs);
     assert.notEqual(tunnels.find(target), undefined);
     isWelcome = false;
-    await clock.advanceAndSettle(revokedGraceMs);
+    await clock.advanceAndFlush(revokedGraceMs);
     await flushEventLoop();
     assert.equal(tunnels.find(target), undefined);
   });
@@ -245,7 +250,9 @@ describe("sessions with Pods", () => {
       name: "web-1",
       namespace: "shop",
       labels: { "state.workload.kcp.io/east": "Upsync" },
-      annotations: { "workload.kcp.io/copy-of": JSON.stringify({ uid: "p-1", target: "t-1" }) },
+      annotations: {
+        "workload.kcp.io/upsynced-from": JSON.stringify({ uid: "p-1", target: "t-1" }),
+      },
     },
   };
   const call = (cluster = target.cluster) => ({
@@ -258,7 +265,7 @@ describe("sessions with Pods", () => {
     signal,
   });
 
-  it("are so many for a logical cluster, and no more; another has its own", async () => {
+  it("each logical cluster has its own limit on sessions", async () => {
     const tunnels = new Tunnels({ clock: systemClock });
     const found = { open: async () => ({ status: 200, headers: {}, body: wires.make()[0] }) };
     tunnels.find = () => found;
@@ -277,7 +284,7 @@ describe("sessions with Pods", () => {
     });
   });
 
-  it("without a way are a 503 that says what to look at, and are not counted", async () => {
+  it("a session without a tunnel is a 503 that says what to check, and does not count against the limit", async () => {
     const tunnels = new Tunnels({ clock: systemClock });
     const connections = new PodConnections({ targets: new Targets(), tunnels });
     await assert.rejects(connections.open(call()), (error) => {

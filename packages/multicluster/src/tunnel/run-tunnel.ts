@@ -1,6 +1,6 @@
 /**
- * The agent's end of a tunnel: it dials, and dials again when the connection breaks; what is asked through it goes to the PodDoor of its own
- * cluster, which believes nothing it has not looked at.
+ * The agent's end of a tunnel: it dials, and dials again when the connection breaks; requests
+ * through the tunnel go to the PodProxy of its own cluster, which checks each of them itself.
  */
 import type { Duplex } from "node:stream";
 import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
@@ -14,29 +14,32 @@ import { readMetricsRequest } from "./metrics-request.ts";
 import { Multiplexer } from "./multiplexer.ts";
 import { muxProtocol } from "./mux-frames.ts";
 import type { MuxStream } from "./mux-stream.ts";
-import type { PodConnector, PodResponse } from "./pod-door.ts";
+import type { PodConnector, PodResponse } from "./pod-proxy.ts";
 import { readPodRequest } from "./pod-request.ts";
 
 export interface TunnelOptions {
-  /** The logical cluster of the SyncTarget, or the agent's view of it. */
-  readonly home: Client;
+  /** A client of the SyncTarget's logical cluster, or of the agent's view of it. */
+  readonly syncTargetClient: Client;
   readonly target: string;
-  readonly door: PodConnector;
+  readonly podProxy: PodConnector;
   readonly clock: Clock;
   readonly random: Random;
-  /** Why there is no connection, or no longer; it is tried again. */
+  /** Why there is no connection; the agent dials again. */
   readonly onError: (error: unknown) => void;
   readonly onConnected?: (() => void) | undefined;
-  /** There is none, or no longer, and it is tried again; not when the agent stops, which is goodbye and no loss. */
+  /**
+   * There is no connection, and the agent dials again; not called when the agent stops, which is no
+   * loss.
+   */
   readonly onDisconnected?: (() => void) | undefined;
 }
 
 export const redialFirstMs = 500;
 export const redialMaxMs = 60_000;
-/** A connection that lived for so long was a good one: the next try comes soon. */
+/** A connection that lasted this long resets the backoff. */
 export const stableConnectionMs = 30_000;
 
-/** Works until the signal aborts, and resolves when nothing of it is left. */
+/** Runs until the signal aborts, and resolves when everything has ended. */
 export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, onError } = options;
   let waitMs = redialFirstMs;
@@ -51,14 +54,16 @@ export async function runTunnel(options: TunnelOptions, signal: AbortSignal): Pr
     if (signal.aborted) return;
     options.onDisconnected?.();
     if (clock.monotonic() - beganAtMs >= stableConnectionMs) waitMs = redialFirstMs;
-    // Half of it is chance, so that a thousand agents do not come back at once.
+    // The jitter keeps a thousand agents from dialling at the same time.
     const jitteredMs = waitMs * (0.5 + random.next());
     waitMs = Math.min(waitMs * 2, redialMaxMs);
     await sleep(clock, jitteredMs, signal).catch(() => {});
   }
 }
 
-/** One connection, from its first byte to its last. Throws why it ended, if there is a reason. */
+/**
+ * One connection, from its first byte to its last. Throws the reason why it ended, if there is one.
+ */
 async function connected(options: TunnelOptions, signal: AbortSignal): Promise<void> {
   const connection = await dialled(options, signal);
   await new Promise<void>((resolve, reject) => {
@@ -67,7 +72,7 @@ async function connected(options: TunnelOptions, signal: AbortSignal): Promise<v
       role: "client",
       clock: options.clock,
       onOpen: (stream, head) => {
-        serveStream(tunnel, stream, head, options.door).catch(options.onError);
+        serveStream(tunnel, stream, head, options.podProxy).catch(options.onError);
       },
       onClose: (error) => {
         stopListening();
@@ -80,10 +85,13 @@ async function connected(options: TunnelOptions, signal: AbortSignal): Promise<v
   });
 }
 
-async function dialled({ home, target }: TunnelOptions, signal: AbortSignal): Promise<Duplex> {
+async function dialled(
+  { syncTargetClient, target }: TunnelOptions,
+  signal: AbortSignal,
+): Promise<Duplex> {
   const { headers, accept } = clientHandshake([muxProtocol]);
   const path = `${resourcePath(syncTargets, { name: target })}/tunnel`;
-  const response = await home.upgrade({ method: "GET", path, headers, signal });
+  const response = await syncTargetClient.upgrade({ method: "GET", path, headers, signal });
   if (!isUpgraded(response)) {
     const said = (await response.body.text()).slice(0, saidCharactersMax);
     throw new Error(`the control plane answered ${response.status} to the tunnel: ${said}`);
@@ -98,7 +106,7 @@ async function dialled({ home, target }: TunnelOptions, signal: AbortSignal): Pr
 
 const saidCharactersMax = 500;
 
-/** Somebody on the other side asks for something. Throws what is for a log. */
+/** Serves a stream that the other side opened. Throws errors for a log. */
 export async function serveStream(
   tunnel: Multiplexer,
   stream: MuxStream,
@@ -114,7 +122,7 @@ export async function serveStream(
     answer = await door.open(request, leaving.signal);
   } catch (error) {
     if (stream.destroyed) return;
-    tunnel.answer(stream, refusalOf(error));
+    tunnel.sendReply(stream, refusalOf(error));
     stream.end();
     stream.resume();
     if (!isStatusError(error)) throw error;
@@ -122,7 +130,7 @@ export async function serveStream(
   }
   const { status, headers } = answer;
   if (stream.destroyed) return abandon(answer);
-  tunnel.answer(stream, { status, headers });
+  tunnel.sendReply(stream, { status, headers });
   if ("connection" in answer) spliceStreams(answer.connection, stream);
   else await copy(answer.body, stream);
 }
@@ -143,9 +151,12 @@ function abandon(answer: PodResponse): void {
   if ("connection" in answer) answer.connection.destroy();
 }
 
-/** Bytes of either go to the other, each at the other's pace; when one ends, so does the other, behind what was said before. */
+/**
+ * Forwards bytes in both directions, with backpressure; when one stream ends, the other ends after
+ * the pending bytes.
+ */
 export function spliceStreams(one: Duplex, other: Duplex): void {
-  // An error is followed by a close, and that is what counts.
+  // An error is followed by a close event, which is handled.
   one.on("error", () => {});
   other.on("error", () => {});
   one.once("close", () => settle(other));
@@ -154,7 +165,7 @@ export function spliceStreams(one: Duplex, other: Duplex): void {
   other.pipe(one);
 }
 
-/** The other side is gone: what was said is still delivered, and nothing more will be. */
+/** The other side has ended: pending bytes are still delivered, and no more follow. */
 function settle(stream: Duplex): void {
   if (stream.destroyed) return;
   stream.end(() => stream.destroy());

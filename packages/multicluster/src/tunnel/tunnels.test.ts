@@ -1,4 +1,7 @@
-/** Goal: whether an agent is there is told by its tunnels: one that breaks off is told from one that ends, and an old one from the newest. */
+/**
+ * Goal: tunnels show whether an agent is connected: a broken tunnel is distinguished from a closed
+ * one, and an old tunnel from the newest.
+ */
 import assert from "node:assert/strict";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, it } from "node:test";
@@ -6,7 +9,7 @@ import { awakeGraceMs } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { FakeClock } from "@kcp-ts/testkit";
 import { Multiplexer, pingMs, pingTimeoutMs } from "./multiplexer.ts";
-import { TestConnections } from "./test-support/wire.ts";
+import { TestConnections } from "./test-support/test-connections.ts";
 import { Tunnels } from "./tunnels.ts";
 
 const target = { cluster: "a" as ClusterName, name: "east", uid: "t-1" };
@@ -22,7 +25,7 @@ interface Agent {
 
 function watched() {
   const clock = new FakeClock();
-  /** In the order in which they were accepted. */
+  /** In the order of acceptance. */
   const ids: string[] = [];
   const told: string[] = [];
   const tell = (what: string, id: string) => told.push(`${what} ${ids.indexOf(id)}`);
@@ -44,25 +47,25 @@ function watched() {
       tunnel: new Multiplexer({ connection: end, role: "client", clock, onClose: () => {} }),
     };
   };
-  const pass = (ms: number) => clock.advanceAndSettle(ms);
+  const pass = (ms: number) => clock.advanceAndFlush(ms);
   return { tunnels, told, dialled, pass };
 }
 
-/** As a process that is stopped does: what comes stays unread. */
+/** Like a suspended process: received bytes stay unread. */
 function freeze({ end }: Agent): void {
   end.pause();
   end.removeAllListeners("data");
 }
 
-describe("an agent", () => {
-  it("is there as long as it answers", async () => {
+describe("presence of an agent", () => {
+  it("an agent is connected as long as it responds to pings", async () => {
     const { told, dialled, pass } = watched();
     dialled();
     await pass(600_000);
     assert.deepEqual(told, ["opened 0"]);
   });
 
-  it("is not there when it is silent, or goes without a word", async () => {
+  it("an agent is lost when it is silent, or its connection breaks", async () => {
     const silent = watched();
     freeze(silent.dialled());
     await silent.pass(knownWithinMs);
@@ -73,7 +76,7 @@ describe("an agent", () => {
     assert.deepEqual(killed.told, ["opened 0", "broken 0"]);
   });
 
-  it("that says goodbye is not missed, nor is one that is sent away", async () => {
+  it("an agent that closes its tunnel is not reported as lost, nor is one that the server disconnects", async () => {
     const { tunnels, told, dialled, pass } = watched();
     dialled().tunnel.close("the agent stops");
     await pass(60_000);
@@ -83,7 +86,7 @@ describe("an agent", () => {
     assert.deepEqual(told, ["opened 0", "opened 1"]);
   });
 
-  it("that has dialled again is there, whatever becomes of its former tunnel", async () => {
+  it("an agent that has dialled again is connected, whatever happens to its former tunnel", async () => {
     const { told, dialled, pass } = watched();
     const former = dialled();
     freeze(former);

@@ -1,7 +1,9 @@
 /**
- * Tunnels: the agents that are connected to this process, by the SyncTarget whose cluster they are in. Who was let in was judged before.
+ * Tunnels: the agents that are connected to this process, by their SyncTarget. Accepted agents have
+ * been authenticated and authorized before.
  *
- * An agent that starts anew may come before its former connection is known to be dead: the newest counts, and the others go on until they end.
+ * An agent that restarts may connect before its former connection is detected as dead: the newest
+ * connection is used, and the others stay until they end.
  */
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
@@ -11,12 +13,12 @@ import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { TargetIdentity } from "../syncer/index.ts";
 import type { AgentPresence } from "./agent-presence.ts";
 import { Multiplexer } from "./multiplexer.ts";
-import type { ClusterRequest, PodConnector, PodResponse } from "./pod-door.ts";
+import type { ClusterRequest, PodConnector, PodResponse } from "./pod-proxy.ts";
 import { isTexts, pickHeaders, returnedHeaders } from "./pod-request.ts";
 
 export interface TunnelsOptions {
   readonly clock: Clock;
-  /** Is told which tunnel of an agent is the newest, and that it broke when no other is left. */
+  /** Is notified of the newest tunnel of an agent, and when it breaks and no other is left. */
   readonly presence?: Pick<AgentPresence, "opened" | "broken"> | undefined;
   /** For a log. */
   readonly onChange?:
@@ -24,24 +26,27 @@ export interface TunnelsOptions {
     | undefined;
 }
 
-/** Of the same SyncTarget: one in use, and those that are not known to be dead yet. */
+/** The limit for one SyncTarget: one tunnel in use, and dead ones that are not detected yet. */
 const tunnelsPerTargetMax = 4;
 const idBytes = 8;
-/** How long an agent that lost its rights may still be asked. */
+/** How long an agent that lost its permission may still get requests. */
 export const revokedGraceMs = 30_000;
 
 export class Tunnels {
   readonly #options: TunnelsOptions;
-  /** The newest first. */
+  /** The newest tunnel first. */
   readonly #tunnels = new Map<string, Multiplexer[]>();
-  /** Of the newest of each, while any is open: its name, and whether it has broken off. */
+  /** The newest tunnel of each SyncTarget, while any is open: its id, and whether it has broken. */
   readonly #newest = new Map<string, { readonly id: string; isBroken: boolean }>();
 
   constructor(options: TunnelsOptions) {
     this.#options = options;
   }
 
-  /** A connection whose upgrade is done. `isWelcome` is asked from time to time whether the agent still is. */
+  /**
+   * Accepts a connection after its upgrade. `isWelcome` is called at intervals to check whether the
+   * agent still has permission.
+   */
   accept(
     target: TargetIdentity,
     connection: Duplex,
@@ -69,7 +74,7 @@ export class Tunnels {
           if (!still) tunnel.close("the agent may not sync to this cluster any more");
           else if (tunnel.isOpen) timer = clock.schedule(revokedGraceMs, look);
         },
-        // Whoever cannot be asked has taken nothing away.
+        // A failed check does not revoke the permission.
         () => {
           if (tunnel.isOpen) timer = clock.schedule(revokedGraceMs, look);
         },
@@ -84,7 +89,7 @@ export class Tunnels {
     onChange?.(target, true);
   }
 
-  /** None is left. */
+  /** Called when no tunnel of the SyncTarget is left. */
   #ended(target: TargetIdentity): void {
     const key = keyOf(target);
     const newest = this.#newest.get(key);
@@ -93,7 +98,7 @@ export class Tunnels {
     if (newest?.isBroken === true) this.#options.presence?.broken(target, newest.id);
   }
 
-  /** Undefined when no agent of that SyncTarget is connected here. */
+  /** Undefined when no agent of that SyncTarget is connected to this process. */
   find(target: TargetIdentity): PodConnector | undefined {
     const tunnel = this.#tunnels.get(keyOf(target))?.find(({ isOpen }) => isOpen);
     return (
@@ -101,7 +106,7 @@ export class Tunnels {
     );
   }
 
-  /** The SyncTarget is gone, or another: its agent has no business here. */
+  /** The SyncTarget was deleted or replaced: its agent is disconnected. */
   drop(target: TargetIdentity): void {
     for (const tunnel of this.#tunnels.get(keyOf(target)) ?? [])
       tunnel.close("not wanted any more");
@@ -125,7 +130,7 @@ export async function tunnelConnector(
   signal: AbortSignal,
 ): Promise<PodResponse> {
   signal.throwIfAborted();
-  const { stream, answer } = tunnel.open(request as unknown as JsonObject);
+  const { stream, sendReply } = tunnel.open(request as unknown as JsonObject);
   const leave = () => stream.destroy();
   signal.addEventListener("abort", leave, { once: true });
   stream.once("close", () => signal.removeEventListener("abort", leave));
@@ -139,17 +144,20 @@ export async function tunnelConnector(
     );
   });
   try {
-    return answerOf(await Promise.race([answer, lost]), stream);
+    return answerOf(await Promise.race([sendReply, lost]), stream);
   } catch (error) {
     stream.destroy();
     throw error;
   } finally {
-    // Nobody waits for it any more.
+    // No caller awaits it any more.
     lost.catch(() => {});
   }
 }
 
-/** `{status, headers}` and bytes, or `{code, reason, message}` of a refusal. An agent is believed as little as anybody. */
+/**
+ * `{status, headers}` and bytes, or `{code, reason, message}` of an error. The agent is not
+ * trusted.
+ */
 function answerOf(head: JsonValue, stream: Duplex): PodResponse {
   if (!isJsonObject(head)) throw statusError.unavailable("the agent's answer makes no sense");
   const { status, headers = {}, code, reason, message } = head as Record<string, JsonValue>;
@@ -165,7 +173,7 @@ function answerOf(head: JsonValue, stream: Duplex): PodResponse {
   if (status === 101)
     return { status, headers: { ...kept, connection: "Upgrade" }, connection: stream };
   if (status !== 200) throw statusError.unavailable("the agent's answer makes no sense");
-  // Nothing more is asked.
+  // No more is sent.
   stream.end();
   return { status, headers: kept, body: stream };
 }

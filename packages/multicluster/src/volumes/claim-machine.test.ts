@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { claimEvents, claimStates, nextClaimState } from "./claim-machine.ts";
 
-describe("the life of a claim in a cluster", () => {
-  it("is described in docs/guides/stateful.md, state by state", () => {
+describe("states of a PersistentVolumeClaim in a cluster", () => {
+  it("every state is described in docs/guides/stateful.md", () => {
     const page = new URL("../../../../docs/guides/stateful.md", import.meta.url);
     const listed = readFileSync(page, "utf8").matchAll(/^\| `([a-z]+)` \| /gm);
     assert.deepEqual(
@@ -13,7 +13,7 @@ describe("the life of a claim in a cluster", () => {
     );
   });
 
-  it("stops nothing and takes nothing away once the claim can be used, unless nobody needs it, or other data is to come", () => {
+  it("a usable claim stops no workload and is not released, unless no workload needs it or other data is restored into it", () => {
     for (const event of claimEvents) {
       const gone = { unwanted: "absent", unneeded: "releasing", outdated: "releasing" };
       const expected = gone[event as keyof typeof gone] ?? "bound";
@@ -21,13 +21,13 @@ describe("the life of a claim in a cluster", () => {
     }
   });
 
-  it("never goes back to stopping or asking once the data is here", () => {
+  it("a claim whose data has arrived never returns to a state that stops workloads or requests data", () => {
     const asking = ["fencing", "detaching", "copying", "refused", "pending"];
     for (const event of claimEvents)
       assert.ok(!asking.includes(nextClaimState("binding", event)), event);
   });
 
-  it("leads from every state to every other that is found, before anything was done", () => {
+  it("before the first action, every state leads to the same states, and every state is reachable", () => {
     const idle = ["absent", "pending", "refused", "frozen"] as const;
     const found = (state: (typeof idle)[number]) =>
       claimEvents.map((event) => nextClaimState(state, event));

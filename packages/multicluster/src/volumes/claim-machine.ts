@@ -1,18 +1,19 @@
 /**
- * The life of a claim in one cluster: states × events, complete by type. An event is what is found when one looks, not what has happened since.
+ * The state machine of a claim in one cluster: states × events, complete by type. An event is an
+ * observed condition, not a change since the last observation.
  *
  * | state     | means                                                                          |
  * |-----------|--------------------------------------------------------------------------------|
- * | absent    | nobody wants it here                                                           |
- * | pending   | wanted; the cluster that is to have the data has no volume yet                 |
- * | refused   | wanted; the volume cannot come here, and nothing was stopped for it            |
- * | fencing   | allowed; what uses the volume where it is, is being stopped                    |
- * | detaching | all of that has stopped; the volume is still attached                          |
- * | copying   | a copy has been asked for, of a hook or of snapshots                           |
- * | binding   | the volume may be here, and is being bound                                     |
- * | bound     | it can be used here                                                            |
- * | releasing | it was here, and is not needed here any more                                   |
- * | frozen    | the cluster that has the data cannot be seen: nobody knows who uses it         |
+ * | absent    | no workload needs the claim in this cluster                                    |
+ * | pending   | needed; the cluster that is to have the data has no volume yet                 |
+ * | refused   | needed; the volume cannot be moved here, and no workload was stopped for it    |
+ * | fencing   | permitted; the workloads that use the volume elsewhere are being stopped       |
+ * | detaching | these workloads have stopped; the volume is still attached                     |
+ * | copying   | a copy was requested, from a hook or from snapshots                            |
+ * | binding   | the volume may be used here, and is being bound                                |
+ * | bound     | the claim is usable here                                                       |
+ * | releasing | the claim was bound here, and is not needed here any more                      |
+ * | frozen    | the cluster that has the data is not observed: its users are unknown           |
  */
 export const claimStates = [
   "absent",
@@ -29,19 +30,19 @@ export const claimStates = [
 export type ClaimState = (typeof claimStates)[number];
 
 /**
- * | event     | is found when                                                                  |
+ * | event     | is observed when                                                               |
  * |-----------|--------------------------------------------------------------------------------|
- * | unwanted  | no workload wants it here, and nothing of it is here                           |
- * | unneeded  | no workload is here any more, and the data is elsewhere, bound                 |
- * | undecided | wanted here; there is no volume yet where the data is to be                    |
- * | refusal   | wanted here, and it may not or cannot come                                     |
- * | running   | it may come when nobody uses it elsewhere, and somebody does                   |
- * | attached  | nobody uses it elsewhere, and it is attached there                             |
- * | outdated  | another volume than the one that is to come is here, and goes first            |
+ * | unwanted  | no workload needs the claim here, and it is not here                           |
+ * | unneeded  | no workload is here any more, and the data is bound in another cluster         |
+ * | undecided | needed here; there is no volume yet in the cluster that is to have the data    |
+ * | refusal   | needed here, and the move is not permitted or not possible                     |
+ * | running   | the move waits for workloads that use the volume in another cluster            |
+ * | attached  | no workload uses the volume in the other cluster, and it is attached there     |
+ * | outdated  | a volume other than the expected one is here, and is removed first             |
  * | uncopied  | there is no copy yet                                                           |
- * | free      | it may be bound here                                                           |
- * | bound     | the cluster says that it is bound                                              |
- * | lost      | the cluster that has the data cannot be seen                                   |
+ * | free      | the claim may be bound here                                                    |
+ * | bound     | the cluster reports the claim as bound                                         |
+ * | lost      | the cluster that has the data is not observed                                  |
  */
 export const claimEvents = [
   "unwanted",
@@ -58,7 +59,7 @@ export const claimEvents = [
 ] as const;
 export type ClaimEvent = (typeof claimEvents)[number];
 
-/** From where nothing has been done yet, everything may follow. */
+/** Before the first action, every state may follow. */
 const fresh: Readonly<Record<ClaimEvent, ClaimState>> = {
   unwanted: "absent",
   unneeded: "releasing",
@@ -82,7 +83,7 @@ const machine: Readonly<Record<ClaimState, Readonly<Record<ClaimEvent, ClaimStat
   copying: fresh,
   releasing: fresh,
   frozen: fresh,
-  // The data is here from now on: what is asked of the place it came from does not matter.
+  // The data is here from now on: the state of the source cluster does not matter.
   binding: {
     ...fresh,
     undecided: "binding",
@@ -91,7 +92,7 @@ const machine: Readonly<Record<ClaimState, Readonly<Record<ClaimEvent, ClaimStat
     attached: "binding",
     uncopied: "binding",
   },
-  // What can be used is not taken away by a question; only when nobody needs it.
+  // A usable claim is only released when no workload needs it.
   bound: {
     ...fresh,
     undecided: "bound",

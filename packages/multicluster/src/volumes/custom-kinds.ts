@@ -1,9 +1,13 @@
-/** Kinds that people have a WorkloadStrategy for, as users of claims. What they use stands on their parts; stopping one is taking it away, since nobody knows what else would. */
+/**
+ * Custom kinds with a WorkloadStrategy, as users of claims. The claims that they use are listed on
+ * their per-cluster objects; a custom kind is stopped by deleting its object in the cluster,
+ * because no other way to stop it is known.
+ */
 import { defineResource } from "@kcp-ts/sdk";
 import type { WorkloadStrategy } from "../api/index.ts";
 import type { ClaimUserKind } from "./objects.ts";
 
-/** Of those that say what their objects refer to, each once. */
+/** The kinds whose strategy lists the objects that they refer to, each once. */
 export function customKinds(strategies: readonly WorkloadStrategy[]): readonly ClaimUserKind[] {
   const kinds = new Map<string, ClaimUserKind>();
   for (const { spec } of strategies) {
@@ -15,7 +19,8 @@ export function customKinds(strategies: readonly WorkloadStrategy[]): readonly C
       hasEnded: () => false,
       replicasOf: () => 1,
       runningOf: () => 1,
-      // What readiness means is its coordinator's to know; that the cluster says something at all is the least.
+      // The meaning of readiness is known only to the coordinator; a reported status is the
+      // minimum.
       hasStarted: ({ status }) => status !== undefined,
     });
   }

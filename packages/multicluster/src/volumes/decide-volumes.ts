@@ -1,18 +1,26 @@
 /**
- * What becomes of the claims that some workloads share, and of these workloads' parts. Pure; the controller does it.
+ * The decision about the claims that some workloads share, and about the per-cluster objects of
+ * these workloads. Pure; the controller makes the writes.
  *
- * Claims that can be shared (ReadWriteMany, ReadOnlyMany) are bound wherever their workloads are, to the same storage. All others are in one cluster at a time: a move
- * stops the workloads there, waits until the volume is detached, and only then lets the other cluster have it. That is the one move that breaks before it makes, so it
- * has to be allowed on the claim, and everything that can be in its way is found out first.
+ * Claims that can be shared (ReadWriteMany, ReadOnlyMany) are bound in all clusters of their
+ * workloads, to the same storage. All others are in one cluster at a time: a move stops the
+ * workloads there, waits until the volume is detached, and only then binds it in the other cluster.
+ * It is the only move that breaks before it makes, so it must be permitted on the claim, and all
+ * possible reasons against it are checked first.
  *
  * Invariants:
- * 1. What uses a claim that cannot be shared is started in a cluster only while nothing of it runs, nor a volume of it is attached, in any other.
- * 2. Nothing is stopped for a move that is refused.
- * 3. A claim is taken away from a cluster only when no workload is there any more and another cluster has it bound; one that was copied, only when it also runs there.
- * 4. A copy counts when it is bound. Until then the data is where it was, and everything can start there again (`copies.ts`).
- * 5. Of a cluster that cannot be seen nothing is taken, and nothing is started in its place.
+ * 1. A workload that uses a claim that cannot be shared is started in a cluster only while none of
+ *    its Pods run, and none of its volumes are attached, in any other cluster.
+ * 2. No workload is stopped for a move that is rejected.
+ * 3. A claim is removed from a cluster only when no workload is there any more and another cluster
+ *    has it bound; a copied claim only when the workload also runs there.
+ * 4. A copy counts when it is bound. Until then the data is in the source cluster, and all
+ *    workloads can start there again (`volume-copies.ts`).
+ * 5. No claim is removed from an unobserved cluster, and no workload is started in its place.
  */
 import { type ClaimEvent, type ClaimState, nextClaimState } from "./claim-machine.ts";
+import { isRunning, volumeInUseBy, volumeRefusalOf } from "./refusals.ts";
+import type { ClusterStorage } from "./snapshot-transfer.ts";
 import {
   type ClaimMigration,
   copyFor,
@@ -23,84 +31,88 @@ import {
   overdue,
   type VolumeCopier,
   type VolumeCopyRequest,
-} from "./copies.ts";
-import { isRunning, volumeInUseBy, volumeRefusalOf } from "./refusals.ts";
-import type { ClusterStorage } from "./snapshot-way.ts";
+} from "./volume-copies.ts";
 
 /** Storage as a cluster knows it. */
 export interface Volume {
   readonly name: string;
-  /** It outlives its claim. */
+  /** The volume outlives its claim. */
   readonly isRetained: boolean;
-  /** Another cluster can reach it. */
+  /** Another cluster can reach the storage. */
   readonly isPortable: boolean;
   readonly isAttached: boolean;
-  /** What it is a name for: the same in two clusters means the same data. */
+  /** The identity of the storage: equal values in two clusters mean the same data. */
   readonly storage: string;
-  /** Of CSI. */
+  /** The CSI driver. */
   readonly driver?: string | undefined;
 }
 
 export interface VolumeClaim {
   readonly name: string;
   readonly uid: string;
-  /** Another one after every change of it. */
+  /** The claim's resourceVersion: it differs after every change of the claim. */
   readonly version: string;
   readonly isShared: boolean;
   /** The cluster that has the data; undefined before there is any. */
-  readonly home: string | undefined;
+  readonly dataCluster: string | undefined;
   readonly mayDetach: boolean;
-  /** The StorageClass that it names. */
+  /** The claim's StorageClass. */
   readonly storageClass?: string | undefined;
-  /** Who copies it to another cluster; undefined if its storage itself is to be had there. */
+  /**
+   * The copier that copies the volume to another cluster; undefined if the storage itself is
+   * reachable there.
+   */
   readonly copier: VolumeCopier | undefined;
-  /** The copy that is asked for, and what has been made for it: a volume, or a snapshot in the other cluster. */
+  /** The requested copy, and its result: a volume, or a snapshot in the other cluster. */
   readonly request: VolumeCopyRequest | undefined;
   readonly copied: string | undefined;
-  /** How far the copy is. */
+  /** The progress of the copy. */
   readonly progress?: VolumeRefusal | undefined;
   readonly states: ReadonlyMap<string, ClaimState>;
-  /** Clusters that it is assigned to, and in which it is bound. */
+  /** The clusters that the claim is assigned to, and (`boundIn`) those in which it is bound. */
   readonly assigned: ReadonlySet<string>;
   readonly boundIn: ReadonlySet<string>;
-  /** Clusters in which it is, or may be. */
+  /** The clusters in which the claim is, or may be. */
   readonly heldIn: ReadonlySet<string>;
-  /** Clusters in which it is to have a volume that was brought there, with its name or that of a snapshot. */
-  readonly broughtTo: ReadonlyMap<string, string>;
+  /**
+   * The clusters in which the claim is to have a migrated volume, with the name of the volume or of
+   * a snapshot.
+   */
+  readonly migratedTo: ReadonlyMap<string, string>;
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
-/** A workload's share in one cluster. */
+/** A per-cluster object of a workload. */
 export interface VolumeUser {
-  readonly whole: string;
+  readonly workload: string;
   readonly cluster: string;
   readonly replicas: number;
-  readonly isGoing: boolean;
-  /** The cluster says that nothing of it runs. */
+  readonly isDeleting: boolean;
+  /** The cluster reports that none of its Pods run. */
   readonly isStopped: boolean;
-  readonly takesOverFrom: string | undefined;
-  /** Whether it may be, or is, in the cluster; and whether it may run there. */
-  readonly isOpened: boolean;
+  readonly migrationSource: string | undefined;
+  /** Whether the object may be, or is, in the cluster; and whether it may run there. */
+  readonly isVolumeGateOpen: boolean;
   readonly isFenced: boolean;
-  /** It cannot be stopped: it runs to its end where it is. */
+  /** The object cannot be stopped: it runs to completion in its cluster. */
   readonly endsByItself?: boolean;
-  /** The cluster says that it does its work. It does if left out. */
+  /** The cluster reports that the object has started; true if omitted. */
   readonly hasStarted?: boolean;
 }
 
-export type ClusterVisibility = "seen" | "lost" | "gone";
+export type ClusterVisibility = "Reachable" | "Unreachable" | "Unregistered";
 
 export interface VolumesInput {
   readonly claims: readonly VolumeClaim[];
-  readonly parts: readonly VolumeUser[];
-  readonly sight: (cluster: string) => ClusterVisibility;
-  /** Whether PersistentVolumes of the cluster can be seen here. They can if left out. */
+  readonly users: readonly VolumeUser[];
+  readonly visibilityOf: (cluster: string) => ClusterVisibility;
+  /** Whether PersistentVolumes of the cluster are observed; true if omitted. */
   readonly showsVolumes?: (cluster: string) => boolean;
-  /** Classes of storage and snapshots in a cluster; undefined where they cannot be seen. */
+  /** The storage and snapshot classes in a cluster; undefined where they are not observed. */
   readonly storageOf?: (cluster: string) => ClusterStorage | undefined;
   readonly nowMs?: number;
   /** How long workloads stay stopped for a snapshot. */
-  readonly copyPatienceMs?: number;
+  readonly copyTimeoutMs?: number;
 }
 
 export interface ClaimClusterState {
@@ -110,36 +122,39 @@ export interface ClaimClusterState {
 }
 
 export interface ClaimDecision {
-  readonly home: string | undefined;
-  readonly places: ReadonlyMap<string, ClaimClusterState>;
-  /** Where it is to be, from now on. */
+  readonly dataCluster: string | undefined;
+  readonly clusters: ReadonlyMap<string, ClaimClusterState>;
+  /** The desired clusters. */
   readonly assigned: ReadonlySet<string>;
-  /** Where it may be created. */
-  readonly opened: ReadonlySet<string>;
-  /** Where the volume of another cluster is to be bound: by cluster, whose volume, and what it is called. */
-  readonly brought: ReadonlyMap<string, MigratedVolume>;
-  /** The copy that is asked for from now on. */
+  /** The clusters in which the claim may be created. */
+  readonly openedIn: ReadonlySet<string>;
+  /**
+   * Where the volume of another cluster is to be bound: by cluster, the source cluster and the name
+   * of the volume.
+   */
+  readonly migrated: ReadonlyMap<string, MigratedVolume>;
+  /** The copy that is requested from now on. */
   readonly request: VolumeCopyRequest | undefined;
 }
 
 export interface MigratedVolume {
   readonly from: string;
   readonly name: string;
-  /** Somebody else has made it. */
+  /** A copier has created it. */
   readonly isCopy: boolean;
 }
 
 export interface VolumeUserDecision {
-  /** Nothing of it may run in the cluster. */
+  /** No Pod of the object may run in the cluster. */
   readonly isFenced: boolean;
-  readonly isOpened: boolean;
+  readonly isVolumeGateOpen: boolean;
 }
 
 export interface VolumesDecision {
   readonly claims: ReadonlyMap<string, ClaimDecision>;
-  readonly parts: ReadonlyMap<VolumeUser, VolumeUserDecision>;
-  /** The cluster that these workloads have to be in, if it must be one. */
-  readonly tie: string | undefined;
+  readonly users: ReadonlyMap<VolumeUser, VolumeUserDecision>;
+  /** The cluster that these workloads must be in, if it must be one. */
+  readonly dataCluster: string | undefined;
 }
 
 export function decideVolumes(input: VolumesInput): VolumesDecision {
@@ -154,27 +169,35 @@ export function decideVolumes(input: VolumesInput): VolumesDecision {
         : decideExclusive(claim, group, input),
     );
   }
-  const parts = new Map<VolumeUser, VolumeUserDecision>();
-  for (const part of input.parts) {
+  const users = new Map<VolumeUser, VolumeUserDecision>();
+  for (const part of input.users) {
     const decision = group === undefined ? undefined : fencing(part, group, input);
-    parts.set(part, decision ?? { isFenced: false, isOpened: isUsable(part, input, claims) });
+    users.set(
+      part,
+      decision ?? { isFenced: false, isVolumeGateOpen: isUsable(part, input, claims) },
+    );
   }
   return {
     claims,
-    parts,
-    tie: group === undefined ? sharedDataClusterOf(input, claims) : group.settledHome,
+    users,
+    dataCluster:
+      group === undefined ? sharedDataClusterOf(input, claims) : group.confirmedDataCluster,
   };
 }
 
-/** What could be shared, but by no other cluster: its workloads are where it is. Whoever wants it elsewhere does not matter, or it would come and go. */
+/**
+ * A shareable volume that no other cluster can reach pins its workloads. Requests for other
+ * clusters are ignored; otherwise the pin would flap.
+ */
 function sharedDataClusterOf(
   input: VolumesInput,
   decisions: ReadonlyMap<string, ClaimDecision>,
 ): string | undefined {
   for (const claim of input.claims) {
-    const home = decisions.get(claim.name)?.home;
-    if (home === undefined || input.sight(home) === "gone") continue;
-    if (volumeRefusalOf(withoutMigration(claim), home, home, input) !== undefined) return home;
+    const dataCluster = decisions.get(claim.name)?.dataCluster;
+    if (dataCluster === undefined || input.visibilityOf(dataCluster) === "Unregistered") continue;
+    if (volumeRefusalOf(withoutMigration(claim), dataCluster, dataCluster, input) !== undefined)
+      return dataCluster;
   }
   return undefined;
 }
@@ -189,63 +212,75 @@ type GroupEvent = ClaimEvent | "copied";
 
 interface ClaimGroupState {
   /** The cluster that has the data now. */
-  readonly home: string | undefined;
-  /** After this look. */
-  readonly settledHome: string | undefined;
+  readonly dataCluster: string | undefined;
+  /** The cluster that has the data after this decision. */
+  readonly confirmedDataCluster: string | undefined;
   readonly destination: string | undefined;
-  /** Where somebody wants it, allowed or not. */
-  readonly asked: string | undefined;
+  /** The requested cluster, permitted or not. */
+  readonly request: string | undefined;
   readonly event: GroupEvent;
   readonly refusal: VolumeRefusal | undefined;
 }
 
 /** All claims of a group move together, or none does. */
 function exclusiveGroup(input: VolumesInput): ClaimGroupState {
-  const { claims, parts, sight } = input;
-  const home = claims.find((claim) => claim.home !== undefined)?.home ?? firstPlace(input);
-  const asked = parts
+  const { claims, users, visibilityOf } = input;
+  const dataCluster =
+    claims.find((claim) => claim.dataCluster !== undefined)?.dataCluster ?? firstPlace(input);
+  const request = users
     .filter(
-      ({ takesOverFrom, replicas, isGoing }) =>
-        takesOverFrom !== undefined && takesOverFrom === home && replicas > 0 && !isGoing,
+      ({ migrationSource, replicas, isDeleting }) =>
+        migrationSource !== undefined &&
+        migrationSource === dataCluster &&
+        replicas > 0 &&
+        !isDeleting,
     )
     .map(({ cluster }) => cluster)
     .sort()[0];
-  const destination = asked ?? home;
-  const settled = { home, settledHome: home, destination, asked, refusal: undefined };
-  const moving = claims.filter((claim) => (claim.home ?? home) !== destination);
+  const destination = request ?? dataCluster;
+  const settled = {
+    dataCluster,
+    confirmedDataCluster: dataCluster,
+    destination,
+    request,
+    refusal: undefined,
+  };
+  const moving = claims.filter((claim) => (claim.dataCluster ?? dataCluster) !== destination);
   if (destination === undefined || moving.length === 0) return { ...settled, event: "bound" };
-  const origins = new Set(moving.map((claim) => claim.home ?? home ?? ""));
-  if ([...origins].some((origin) => sight(origin) === "lost")) return { ...settled, event: "lost" };
+  const origins = new Set(moving.map((claim) => claim.dataCluster ?? dataCluster ?? ""));
+  if ([...origins].some((origin) => visibilityOf(origin) === "Unreachable"))
+    return { ...settled, event: "lost" };
   const refusal =
-    moving.map((claim) => volumeRefusalOf(claim, home, destination, input)).find(Boolean) ??
-    volumeInUseBy(moving, destination, parts) ??
+    moving.map((claim) => volumeRefusalOf(claim, dataCluster, destination, input)).find(Boolean) ??
+    volumeInUseBy(moving, destination, users) ??
     moving.map((claim) => overdue(claim, migrationOf(claim, settled), input)).find(Boolean);
-  if (refusal !== undefined) return { ...settled, destination: home, event: "refusal", refusal };
-  if (moving.some((claim) => !claim.volumes.has(claim.home ?? "")))
-    return { ...settled, destination: home, event: "undecided" };
+  if (refusal !== undefined)
+    return { ...settled, destination: dataCluster, event: "refusal", refusal };
+  if (moving.some((claim) => !claim.volumes.has(claim.dataCluster ?? "")))
+    return { ...settled, destination: dataCluster, event: "undecided" };
   if (moving.some((claim) => isOutdated(claim, migrationOf(claim, settled))))
-    return { ...settled, destination: home, event: "outdated" };
+    return { ...settled, destination: dataCluster, event: "outdated" };
   const event = migrationObstacle(moving, settled, input);
-  return { ...settled, event, settledHome: event === "free" ? destination : home };
+  return { ...settled, event, confirmedDataCluster: event === "free" ? destination : dataCluster };
 }
 
 function migrationOf(
   claim: VolumeClaim,
-  { home, asked }: Pick<ClaimGroupState, "home" | "asked">,
+  { dataCluster, request }: Pick<ClaimGroupState, "dataCluster" | "request">,
 ): ClaimMigration {
-  const from = claim.home ?? home ?? "";
-  return { home: from, destination: asked ?? from };
+  const from = claim.dataCluster ?? dataCluster ?? "";
+  return { source: from, destination: request ?? from };
 }
 
-/** What is still in the way. Whatever is not the destination must be at rest. */
+/** The reason that still blocks the move. All clusters but the destination must have stopped. */
 function migrationObstacle(
   moving: readonly VolumeClaim[],
-  group: Pick<ClaimGroupState, "home" | "asked">,
+  group: Pick<ClaimGroupState, "dataCluster" | "request">,
   input: VolumesInput,
 ): GroupEvent {
-  const elsewhere = input.parts.filter((part) => part.cluster !== group.asked);
+  const elsewhere = input.users.filter((part) => part.cluster !== group.request);
   if (elsewhere.some(isRunning)) return "running";
-  if (input.claims.some((claim) => isAttachedElsewhere(claim, group.asked))) return "attached";
+  if (input.claims.some((claim) => isAttachedElsewhere(claim, group.request))) return "attached";
   const copied = moving.filter(({ copier }) => copier !== undefined);
   if (copied.some((claim) => copyFor(claim, migrationOf(claim, group)) === undefined))
     return "uncopied";
@@ -262,16 +297,16 @@ function isAttachedElsewhere(
   return [...volumes].some(([cluster, { isAttached }]) => cluster !== destination && isAttached);
 }
 
-/** What many clusters can have is bound there, and not copied. */
+/** A volume that many clusters can share is bound in each, and not copied. */
 export function withoutMigration(claim: VolumeClaim): VolumeClaim {
   return { ...claim, copier: undefined, request: undefined };
 }
 
-/** Where there is a volume already, or where most replicas are to be. */
-function firstPlace({ claims, parts }: VolumesInput): string | undefined {
+/** The cluster that has a volume already, or the one with the most desired replicas. */
+function firstPlace({ claims, users }: VolumesInput): string | undefined {
   const bound = claims.flatMap(({ boundIn }) => [...boundIn]).sort()[0];
   if (bound !== undefined) return bound;
-  const wanted = parts.filter(({ replicas, isGoing }) => replicas > 0 && !isGoing);
+  const wanted = users.filter(({ replicas, isDeleting }) => replicas > 0 && !isDeleting);
   return [...wanted].sort((a, b) => b.replicas - a.replicas || order(a.cluster, b.cluster))[0]
     ?.cluster;
 }
@@ -281,10 +316,11 @@ function decideExclusive(
   group: ClaimGroupState,
   input: VolumesInput,
 ): ClaimDecision {
-  const { home, destination, settledHome, refusal } = group;
-  const own = settledHome === destination ? destination : (claim.home ?? home);
-  const asking = input.parts.filter(
-    (part) => part.takesOverFrom === home && part.replicas > 0 && part.cluster !== own,
+  const { dataCluster, destination, confirmedDataCluster, refusal } = group;
+  const own =
+    confirmedDataCluster === destination ? destination : (claim.dataCluster ?? dataCluster);
+  const asking = input.users.filter(
+    (part) => part.migrationSource === dataCluster && part.replicas > 0 && part.cluster !== own,
   );
   const places = new Map<string, ClaimClusterState>();
   const clusters = new Set([...claim.assigned, ...asking.map(({ cluster }) => cluster)]);
@@ -299,36 +335,40 @@ function decideExclusive(
     places.set(cluster, place(claim, cluster, found, refusal));
   }
   const request = requestAfter(claim, group, input);
-  return { home: own, ...dataClusterMessage(claim, own, places), request };
+  return { dataCluster: own, ...dataClusterMessage(claim, own, places), request };
 }
 
-/** What is found of a claim that has not arrived. */
+/** The event of a claim that has not arrived. */
 function eventOnTheWay(claim: VolumeClaim, cluster: string, group: ClaimGroupState): ClaimEvent {
   const { event } = group;
-  const { home } = migrationOf(claim, group);
-  const isReplaceable = claim.boundIn.has(home) && event !== "lost" && event !== "bound";
-  if (isReplaceable && isOutdated(claim, { home, destination: cluster })) return "outdated";
+  const { source } = migrationOf(claim, group);
+  const isReplaceable = claim.boundIn.has(source) && event !== "lost" && event !== "bound";
+  if (isReplaceable && isOutdated(claim, { source, destination: cluster })) return "outdated";
   if (event === "outdated") return "undecided";
   if (event !== "copied") return event;
   return claim.copier === undefined ? "uncopied" : "free";
 }
 
 const isFencedOrClosed = (destination: string) => (part: VolumeUser) =>
-  part.cluster === destination || part.isFenced || !part.isOpened;
+  part.cluster === destination || part.isFenced || !part.isVolumeGateOpen;
 
-/** A copy is asked for as long as nothing can change what it is of; one that was given up is remembered as long as somebody wants it. */
+/**
+ * A copy stays requested as long as its source cannot change; a failed one is recorded as long as
+ * the move is requested.
+ */
 function requestAfter(
   claim: VolumeClaim,
   group: ClaimGroupState,
   input: VolumesInput,
 ): VolumeCopyRequest | undefined {
-  const { event, asked, refusal } = group;
+  const { event, request, refusal } = group;
   const journey = migrationOf(claim, group);
-  const isMoving = asked !== undefined && journey.home !== asked;
+  const isMoving = request !== undefined && journey.source !== request;
   if (claim.copier === undefined || !isMoving) return undefined;
   const known = copyRequestFor(claim, journey);
-  // A cluster that is behind with telling has the fence all the same; whoever takes that away voids the copy first.
-  if (event === "lost" || (event === "running" && input.parts.every(isFencedOrClosed(asked))))
+  // A cluster whose report is late is fenced all the same; removing the fence invalidates the copy
+  // first.
+  if (event === "lost" || (event === "running" && input.users.every(isFencedOrClosed(request))))
     return known;
   if (event === "refusal") {
     if (known?.failure !== undefined) return known;
@@ -336,32 +376,35 @@ function requestAfter(
     return isGivenUp ? { ...known, failure: refusal } : undefined;
   }
   if (event !== "uncopied" && event !== "copied") return undefined;
-  const { home: from, destination: to } = journey;
+  const { source: from, destination: to } = journey;
   return known ?? { id: claim.version, from, to, sinceMs: input.nowMs ?? 0 };
 }
 
 function decideShared(claim: VolumeClaim, input: VolumesInput): ClaimDecision {
-  const home = sharedDataCluster(claim, input);
+  const dataCluster = sharedDataCluster(claim, input);
   const places = new Map<string, ClaimClusterState>();
-  const wanted = input.parts.filter(({ replicas, isGoing }) => replicas > 0 && !isGoing);
+  const wanted = input.users.filter(({ replicas, isDeleting }) => replicas > 0 && !isDeleting);
   const clusters = new Set([...claim.assigned, ...wanted.map(({ cluster }) => cluster)]);
-  if (home !== undefined) clusters.add(home);
+  if (dataCluster !== undefined) clusters.add(dataCluster);
   for (const cluster of [...clusters].sort()) {
     const isWanted = wanted.some((part) => part.cluster === cluster);
     const [found, refusal] =
-      cluster === home
+      cluster === dataCluster
         ? [eventInDataCluster(claim, cluster), undefined]
         : isWanted
-          ? sharedEvent(claim, home, cluster, input)
-          : [leftEvent(claim, cluster, home, input), undefined];
+          ? sharedEvent(claim, dataCluster, cluster, input)
+          : [leftEvent(claim, cluster, dataCluster, input), undefined];
     places.set(cluster, place(claim, cluster, found, refusal));
   }
-  return { home, ...dataClusterMessage(claim, home, places), request: undefined };
+  return { dataCluster, ...dataClusterMessage(claim, dataCluster, places), request: undefined };
 }
 
-/** The data of what can be shared is wherever it is bound: when its first place is left, another one stands for it. */
+/**
+ * The data of a shared claim is in every cluster where it is bound: when its first cluster is left,
+ * another one replaces it.
+ */
 function sharedDataCluster(claim: VolumeClaim, input: VolumesInput): string | undefined {
-  const home = claim.home ?? firstPlace({ ...input, claims: [claim] });
+  const home = claim.dataCluster ?? firstPlace({ ...input, claims: [claim] });
   if (home === undefined || isInUse(home, input)) return home;
   const other = [...claim.boundIn].filter((one) => one !== home && isInUse(one, input)).sort()[0];
   return other ?? home;
@@ -375,7 +418,7 @@ function sharedEvent(
 ): readonly [ClaimEvent, VolumeRefusal | undefined] {
   if (claim.boundIn.has(cluster)) return ["bound", undefined];
   if (home === undefined) return ["undecided", undefined];
-  if (input.sight(home) === "lost") return ["lost", undefined];
+  if (input.visibilityOf(home) === "Unreachable") return ["lost", undefined];
   const refusal = volumeRefusalOf(withoutMigration(claim), home, cluster, input);
   if (refusal !== undefined) return ["refusal", refusal];
   return [claim.volumes.has(home) ? "free" : "undecided", undefined];
@@ -393,17 +436,20 @@ function leftEvent(
 ): ClaimEvent {
   if (!claim.assigned.has(cluster)) return "unwanted";
   const isReplaced = home !== undefined && home !== cluster && claim.boundIn.has(home);
-  // A copy may be bound and of no use: what it was made of stays until the workload has begun with it.
+  // A bound copy may be unusable: the source stays until the workload has started with the copy.
   const hasBegun =
     claim.copier === undefined ||
-    input.parts.every((part) => part.cluster !== home || part.hasStarted !== false);
+    input.users.every((part) => part.cluster !== home || part.hasStarted !== false);
   const canBeLeft =
-    !isInUse(cluster, input) && isReplaced && hasBegun && input.sight(cluster) !== "lost";
+    !isInUse(cluster, input) &&
+    isReplaced &&
+    hasBegun &&
+    input.visibilityOf(cluster) !== "Unreachable";
   return canBeLeft ? "unneeded" : "bound";
 }
 
-function isInUse(cluster: string, { parts }: Pick<VolumesInput, "parts">): boolean {
-  return parts.some((part) => part.cluster === cluster);
+function isInUse(cluster: string, { users }: Pick<VolumesInput, "users">): boolean {
+  return users.some((part) => part.cluster === cluster);
 }
 
 function place(
@@ -422,62 +468,65 @@ const present: ReadonlySet<ClaimState> = new Set(["binding", "bound"]);
 function dataClusterMessage(
   claim: VolumeClaim,
   home: string | undefined,
-  places: ReadonlyMap<string, ClaimClusterState>,
-): Pick<ClaimDecision, "places" | "assigned" | "opened" | "brought"> {
+  clusters: ReadonlyMap<string, ClaimClusterState>,
+): Pick<ClaimDecision, "clusters" | "assigned" | "openedIn" | "migrated"> {
   const assigned = new Set<string>();
-  const opened = new Set<string>();
-  const brought = new Map<string, MigratedVolume>();
-  for (const [cluster, { state }] of places) {
+  const openedIn = new Set<string>();
+  const migrated = new Map<string, MigratedVolume>();
+  for (const [cluster, { state }] of clusters) {
     if (state === "releasing" || state === "absent") continue;
     if (!present.has(state)) {
-      // Who assigned it is not contradicted: it is not opened, which is enough.
+      // A user's assignment is not changed: the closed gate suffices.
       if (claim.assigned.has(cluster)) assigned.add(cluster);
       continue;
     }
     assigned.add(cluster);
-    opened.add(cluster);
-    const from = cluster === home || claim.copier !== undefined ? claim.home : home;
+    openedIn.add(cluster);
+    const from = cluster === home || claim.copier !== undefined ? claim.dataCluster : home;
     if (from === undefined || from === cluster) continue;
     const wasThere = claim.states.get(cluster) === "bound" || claim.boundIn.has(cluster);
     if (wasThere) continue;
-    const journey = { home: from, destination: cluster };
+    const journey = { source: from, destination: cluster };
     const isCopy = claim.copier !== undefined;
     const name = isCopy ? copyFor(claim, journey) : migratedVolumeName(claim, journey);
     const isBrought =
-      claim.broughtTo.has(cluster) && (!isCopy || claim.broughtTo.get(cluster) === name);
-    if (name !== undefined && !isBrought) brought.set(cluster, { from, name, isCopy });
+      claim.migratedTo.has(cluster) && (!isCopy || claim.migratedTo.get(cluster) === name);
+    if (name !== undefined && !isBrought) migrated.set(cluster, { from, name, isCopy });
   }
-  return { places, assigned, opened, brought };
+  return { clusters, assigned, openedIn, migrated };
 }
 
-/** Undefined where there is nothing particular about it. */
+/** Undefined where no fence or gate applies. */
 function fencing(
   part: VolumeUser,
-  { home, destination, settledHome }: ClaimGroupState,
+  { dataCluster, destination, confirmedDataCluster }: ClaimGroupState,
   input: VolumesInput,
 ): VolumeUserDecision | undefined {
-  const isAtHome = part.cluster === home && part.cluster === settledHome;
-  // What was opened may be there: it stays so, with nothing to run.
+  const isAtHome = part.cluster === dataCluster && part.cluster === confirmedDataCluster;
+  // An object with an open gate may exist in the cluster: the gate stays open, with 0 replicas.
   if (part.cluster !== destination || !isAtHome)
-    return { isFenced: part.isOpened, isOpened: part.isOpened };
-  const others = input.parts.filter((one) => one.cluster !== part.cluster);
+    return { isFenced: part.isVolumeGateOpen, isVolumeGateOpen: part.isVolumeGateOpen };
+  const others = input.users.filter((one) => one.cluster !== part.cluster);
   const isFree =
     !others.some(isRunning) &&
     input.claims.every((claim) => !isAttachedElsewhere(claim, part.cluster));
-  return isFree ? undefined : { isFenced: part.isFenced, isOpened: part.isOpened };
+  return isFree ? undefined : { isFenced: part.isFenced, isVolumeGateOpen: part.isVolumeGateOpen };
 }
 
-/** A claim that was born where it is may wait for its first Pod to get a volume; one that was brought may not. */
+/**
+ * A claim that was created in its cluster may wait for its first Pod to get a volume; a migrated
+ * claim may not.
+ */
 function isUsable(
   part: VolumeUser,
   input: VolumesInput,
   decisions: ReadonlyMap<string, ClaimDecision>,
 ): boolean {
   return input.claims.every((claim) => {
-    const { home, brought } = decisions.get(claim.name) as ClaimDecision;
+    const { dataCluster, migrated } = decisions.get(claim.name) as ClaimDecision;
     if (claim.boundIn.has(part.cluster)) return true;
-    const wasBrought = brought.has(part.cluster) || claim.broughtTo.has(part.cluster);
-    return part.cluster === home && claim.home !== undefined && !wasBrought;
+    const wasBrought = migrated.has(part.cluster) || claim.migratedTo.has(part.cluster);
+    return part.cluster === dataCluster && claim.dataCluster !== undefined && !wasBrought;
   });
 }
 

@@ -1,6 +1,7 @@
 /**
- * What claims would say to a move that nobody has asked for yet: the same refusals as of a move that somebody has, from the same facts. Pure. What cannot be read here, such as the
- * volumes of clusters that belong to others, may still be in its way.
+ * Predicts whether claims would reject a move that is not requested yet: with the same reasons as
+ * for a requested move, from the same state. Pure. State that cannot be read here, such as volumes
+ * of other owners' clusters, may still block the move.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { SyncTarget } from "../api/index.ts";
@@ -13,31 +14,31 @@ import {
   withoutMigration,
 } from "./decide-volumes.ts";
 import { claimUserKinds, type StoredObject } from "./objects.ts";
-import { claimsUsedBy, volumeClaimOf, volumeOf, volumeUserOf } from "./read-facts.ts";
+import { claimsUsedBy, volumeClaimOf, volumeOf, volumeUserOf } from "./read-claims.ts";
 import { storageIn } from "./read-snapshots.ts";
 import { volumeInUseBy, volumeRefusalOf } from "./refusals.ts";
 
-/** Claims and volumes of a workspace. */
+/** The claims and volumes of a workspace. */
 export interface Storage {
   readonly claims: readonly StoredObject[];
   readonly volumes: readonly StoredObject[];
-  /** By what a copy can be made; left out, that is not asked. */
+  /** The classes for copies; if omitted, they are not checked. */
   readonly storageClasses?: readonly StoredObject[];
   readonly snapshotClasses?: readonly StoredObject[];
 }
 
 export interface PlannedUser {
   readonly kind: string;
-  readonly whole: StoredObject;
-  readonly parts: readonly StoredObject[];
-  /** By cluster, what it has and what it is to have. */
+  readonly workload: StoredObject;
+  readonly copies: readonly StoredObject[];
+  /** The current and the desired replicas by cluster. */
   readonly from: Readonly<Record<string, number>>;
   readonly to: Readonly<Record<string, number>>;
 }
 
 export interface RefusedClaim extends VolumeRefusal {
   readonly claim: string;
-  /** Where its data is, and the workload would have to stay. */
+  /** The cluster that has the data, in which the workload would have to stay. */
   readonly cluster: string;
 }
 
@@ -54,37 +55,45 @@ export function predictVolumeRefusals(
 ): readonly RefusedClaim[] {
   const kind = claimUserKinds.find(({ resource }) => resource.kind === user.kind);
   if (kind === undefined) return [];
-  const { whole, to } = user;
-  const parts = user.parts.flatMap((part) => volumeUserOf(part, kind, whole.metadata.name) ?? []);
-  const named = claimsUsedBy(whole, kind);
+  const { workload, to } = user;
+  const parts = user.copies.flatMap(
+    (copy) => volumeUserOf(copy, kind, workload.metadata.name) ?? [],
+  );
+  const named = claimsUsedBy(workload, kind);
   return claimsOf(options, user).flatMap((claim): readonly RefusedClaim[] => {
-    const { home, name } = claim;
-    const isLeft = home !== undefined && (user.from[home] ?? 0) > 0 && (to[home] ?? 0) === 0;
+    const { dataCluster, name } = claim;
+    const isLeft =
+      dataCluster !== undefined &&
+      (user.from[dataCluster] ?? 0) > 0 &&
+      (to[dataCluster] ?? 0) === 0;
     const destination = Object.keys(to).find((cluster) => (to[cluster] ?? 0) > 0);
-    if (home === undefined || !isLeft || destination === undefined) return [];
+    if (dataCluster === undefined || !isLeft || destination === undefined) return [];
     const asked = askedOf(claim, options);
     const busy = named.has(name) && !claim.isShared ? parts : [];
     const found =
-      volumeRefusalOf(asked, home, destination, sightOf(options)) ??
+      volumeRefusalOf(asked, dataCluster, destination, sightOf(options)) ??
       volumeInUseBy([claim], destination, busy);
-    return found === undefined ? [] : [{ claim: name, cluster: home, ...found }];
+    return found === undefined ? [] : [{ claim: name, cluster: dataCluster, ...found }];
   });
 }
 
-/** Who may not read classes is not told what they refuse: it is asked as if somebody else made the copy. */
+/**
+ * A user who may not read classes does not see rejections by them: the claim is checked as if a
+ * hook made the copy.
+ */
 function askedOf(claim: VolumeClaim, { storage }: ForecastOptions): VolumeClaim {
   if (claim.isShared) return withoutMigration(claim);
   const isBlind = storage.storageClasses === undefined && claim.copier?.by === "snapshot";
   return isBlind ? { ...claim, copier: { by: "hook", name: "" } } : claim;
 }
 
-/** Those that it names, and those that were made for its numbers. */
+/** The claims that the workload names, and those that were created for its ordinals. */
 function claimsOf({ cluster, targets, storage }: ForecastOptions, user: PlannedUser) {
-  const { metadata } = user.whole;
+  const { metadata } = user.workload;
   const { namespace = "" } = metadata;
   const kind = claimUserKinds.find(({ resource }) => resource.kind === user.kind);
-  const named = kind === undefined ? new Set<string>() : claimsUsedBy(user.whole, kind);
-  const prefixes = claimTemplatesOf(user.whole).map((one) =>
+  const named = kind === undefined ? new Set<string>() : claimsUsedBy(user.workload, kind);
+  const prefixes = claimTemplatesOf(user.workload).map((one) =>
     ordinalClaimName(one.name, metadata.name, 0).slice(0, -1),
   );
   const isNumbered = (name: string) =>
@@ -113,9 +122,9 @@ function sightOf({ targets, storage }: ForecastOptions) {
       const target = targets.find(({ metadata }) => metadata.name === name);
       return target && storageIn(target, { storageClasses, snapshotClasses, contents: [] });
     },
-    sight: (name: string): ClusterVisibility => {
+    visibilityOf: (name: string): ClusterVisibility => {
       const target = known.get(name);
-      return target === undefined ? "gone" : target.isReady ? "seen" : "lost";
+      return target === undefined ? "Unregistered" : target.isReady ? "Reachable" : "Unreachable";
     },
     showsVolumes: (name: string) =>
       known.get(name)?.synced?.includes("persistentvolumes") !== false,

@@ -2,7 +2,7 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client, Resource } from "@kcp-ts/sdk";
 import type { StoredObject } from "./objects.ts";
 
-/** A kind that no cluster serves here has no objects. */
+/** Lists the objects of a kind; a kind that is not served has none. */
 export async function listed(
   client: Client,
   resource: Resource<StoredObject>,

@@ -1,4 +1,7 @@
-/** Claims, volumes and workloads as this room reads them. Clusters define these types for themselves: what does not look right is read as nothing. */
+/**
+ * Claims, volumes and workloads as the volume controller reads them. Clusters define these kinds
+ * themselves: invalid fields are read as absent.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
@@ -54,7 +57,10 @@ export const storageClasses = defineResource<StoredObject>({
   namespaced: false,
 });
 
-/** How what uses claims is stopped in a cluster: by a patch of its spec there, by taking it away, or not at all: it ends by itself. */
+/**
+ * How a user of claims is stopped in a cluster: by a patch of its spec there, by deletion, or not
+ * at all, because it runs to completion.
+ */
 export type StopMethod =
   | { readonly by: "diff"; readonly diff: string }
   | { readonly by: "removal" | "end" };
@@ -63,13 +69,16 @@ export type StopMethod =
 export interface ClaimUserKind {
   readonly resource: Resource<StoredObject>;
   stopOf(object: StoredObject): StopMethod;
-  /** Neither runs nor ever will. */
+  /** Whether the object has completed. */
   hasEnded(object: StoredObject): boolean;
-  /** Whether it wants its claims at all. */
+  /** Whether the object needs its claims at all. */
   replicasOf(object: StoredObject): number;
-  /** What the cluster says runs of it; undefined while what it says is not about the newest spec. */
+  /**
+   * The running Pods that the cluster reports; undefined while the report is not about the newest
+   * spec.
+   */
   runningOf(object: StoredObject): number | undefined;
-  /** The cluster says that it does its work, or that there is none to do. */
+  /** The cluster reports that the object has started, or has nothing to start. */
   hasStarted(object: StoredObject): boolean;
 }
 
@@ -82,7 +91,7 @@ export const statefulSets = defineResource<StoredObject>({
   kind: "StatefulSet",
 });
 
-/** Nothing runs: what is laid over the spec of a part that is fenced. */
+/** The spec patch that stops a fenced per-cluster object: 0 replicas. */
 const noReplicas: StopMethod = {
   by: "diff",
   diff: '[{"op":"replace","path":"/replicas","value":0}]',
@@ -98,7 +107,8 @@ const replicated: Omit<ClaimUserKind, "resource"> = {
   replicasOf: ({ spec }) => countAt(spec, "replicas", 1),
   runningOf({ metadata, status }) {
     if (countAt(status, "observedGeneration", -1) < (metadata.generation ?? 0)) return undefined;
-    // Pods that are ending still have their volumes. Clusters before 1.33 do not count them: there, only detaching tells.
+    // Terminating Pods still have their volumes. Clusters before 1.33 do not count them: there,
+    // only the detached volume shows that they have ended.
     return countAt(status, "replicas", 0) + countAt(status, "terminatingReplicas", 0);
   },
   hasStarted: ({ spec, status }) =>
@@ -115,7 +125,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
     resource: statefulSets,
   },
   {
-    // It has no number that could be 0: it is taken away.
+    // A DaemonSet has no replicas that could be 0: it is deleted.
     resource: defineResource({ ...apps, resource: "daemonsets", kind: "DaemonSet" }),
     stopOf: () => ({ by: "removal" }),
     hasEnded: () => false,
@@ -142,9 +152,9 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
     stopOf: () => suspension,
     hasEnded: () => false,
     replicasOf: () => 1,
-    // Nothing in it says of which spec its status is.
+    // A CronJob's status has no observedGeneration.
     runningOf: ({ status }) => listAt(status, "active").length,
-    // It begins when its time comes.
+    // A CronJob starts its Jobs by its schedule.
     hasStarted: () => true,
   },
   {
@@ -196,5 +206,5 @@ export function textsAt(value: JsonObject | undefined, name: string): readonly s
     : [];
 }
 
-/** Of annotations, which are written by everybody. */
+/** The limit for annotations, which any user may write. */
 export const annotationCharactersMax = 16_384;

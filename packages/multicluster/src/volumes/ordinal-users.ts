@@ -1,6 +1,8 @@
 /**
- * Numbers of StatefulSets as users of the claims that are made from their templates: each number is a workload of its own, with one replica, that is where the
- * range of a part has it, may still run where that range had it, and is asked for where it is to go. Pure.
+ * Ordinals of StatefulSets as users of the claims that are created from their volumeClaimTemplates:
+ * each ordinal is a workload of its own, with one replica, which is in the cluster whose copy has
+ * it in its range, may still run in the cluster that had it before, and is requested for its
+ * destination. Pure.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
@@ -23,24 +25,24 @@ interface Range {
 export interface OrdinalUser {
   readonly ordinal: number;
   readonly claims: ReadonlySet<string>;
-  /** Where the number is, or is asked for. */
+  /** The cluster that has the ordinal, or is to have it. */
   readonly cluster: string;
-  readonly parts: readonly VolumeUser[];
+  readonly copies: readonly VolumeUser[];
 }
 
 export interface OrdinalSet {
-  readonly whole: FoundWorkload;
+  readonly workload: FoundWorkload;
   readonly templates: readonly ClaimTemplate[];
   readonly users: readonly OrdinalUser[];
 }
 
-/** Undefined for what has no templates. */
+/** Undefined for a set without templates. */
 export function ordinalSetOf(
-  whole: FoundWorkload,
+  workload: FoundWorkload,
   homeOf: (claim: string) => string | undefined,
 ): OrdinalSet | undefined {
-  const { object } = whole;
-  const templates = whole.kind.resource.kind === "StatefulSet" ? claimTemplatesOf(object) : [];
+  const { object } = workload;
+  const templates = workload.kind.resource.kind === "StatefulSet" ? claimTemplatesOf(object) : [];
   if (templates.length === 0 || object.metadata.deletionTimestamp !== undefined) return undefined;
   const asks = requestedOrdinals(object);
   const clusters = new Map<number, string>();
@@ -49,39 +51,47 @@ export function ordinalSetOf(
       if (!clusters.has(ordinal)) clusters.set(ordinal, cluster);
     }
   };
-  for (const part of whole.parts) add(rangeOf(part.object), part.facts.cluster);
+  for (const copy of workload.copies) add(rangeOf(copy.object), copy.user.cluster);
   for (const [cluster, range] of asks) add(range, cluster);
   const { name } = object.metadata;
   const users = [...clusters].map(([ordinal, cluster]): OrdinalUser => {
     const claims = templates.map((one) => ordinalClaimName(one.name, name, ordinal));
     const home = claims.map(homeOf).find((one) => one !== undefined);
-    const parts = partsOf(whole, ordinal, { asks, home });
-    return { ordinal, cluster, claims: new Set(claims), parts };
+    const copies = partsOf(workload, ordinal, { asks, home });
+    return { ordinal, cluster, claims: new Set(claims), copies };
   });
-  return { whole, templates, users };
+  return { workload, templates, users };
 }
 
 function partsOf(
-  { object, parts }: FoundWorkload,
+  { object, copies }: FoundWorkload,
   ordinal: number,
   { asks, home }: { readonly asks: ReadonlyMap<string, Range>; readonly home: string | undefined },
 ): readonly VolumeUser[] {
-  const whole = `StatefulSet ${object.metadata.name}`;
+  const workload = `StatefulSet ${object.metadata.name}`;
   const found: VolumeUser[] = [];
-  const idle = { whole, takesOverFrom: undefined, isFenced: false };
-  for (const part of parts) {
-    const { cluster, isOpened, isGoing } = part.facts;
-    const isIn = includes(rangeOf(part.object), ordinal);
-    // What has not said that it runs no more than it should may run what it had.
-    if (!isIn && hasOnlyItsOwn(part)) continue;
+  const idle = { workload, migrationSource: undefined, isFenced: false };
+  for (const copy of copies) {
+    const { cluster, isVolumeGateOpen, isDeleting } = copy.user;
+    const isIn = includes(rangeOf(copy.object), ordinal);
+    // A copy that has not reported that it runs only its desired replicas may still run its former
+    // ones.
+    if (!isIn && hasOnlyItsOwn(copy)) continue;
     const replicas = isIn ? 1 : 0;
-    found.push({ ...idle, cluster, replicas, isGoing, isOpened, isStopped: !isOpened });
+    found.push({
+      ...idle,
+      cluster,
+      replicas,
+      isDeleting,
+      isVolumeGateOpen,
+      isStopped: !isVolumeGateOpen,
+    });
   }
   for (const [cluster, range] of asks) {
     if (!includes(range, ordinal) || found.some((part) => part.cluster === cluster)) continue;
-    const takesOverFrom = home === cluster ? undefined : home;
-    const asked = { replicas: 1, isGoing: false, isOpened: false, isStopped: true };
-    found.push({ ...idle, ...asked, cluster, takesOverFrom });
+    const migrationSource = home === cluster ? undefined : home;
+    const asked = { replicas: 1, isDeleting: false, isVolumeGateOpen: false, isStopped: true };
+    found.push({ ...idle, ...asked, cluster, migrationSource });
   }
   return found;
 }
@@ -100,13 +110,16 @@ export function hasOnlyItsOwn({ object, kind }: FoundCopy): boolean {
   return running !== undefined && running <= countAt(object.spec, "replicas", 1);
 }
 
-/** Whether all claims of a part's numbers are there: a set that does not find one makes it by itself. */
+/**
+ * Whether all claims of a copy's ordinals exist: a StatefulSet controller would create a missing
+ * claim itself.
+ */
 export function isComplete(
-  { object, facts: { cluster } }: FoundCopy,
+  { object, user: { cluster } }: FoundCopy,
   { users }: OrdinalSet,
   claimOf: (
     name: string,
-  ) => { readonly object: StoredObject; readonly facts: VolumeClaim } | undefined,
+  ) => { readonly object: StoredObject; readonly claim: VolumeClaim } | undefined,
 ): boolean {
   const range = rangeOf(object);
   return users
@@ -115,15 +128,15 @@ export function isComplete(
       [...claims].every((name) => {
         const claim = claimOf(name);
         if (claim === undefined) return false;
-        const { facts } = claim;
+        const { claim: facts } = claim;
         if (facts.boundIn.has(cluster)) return true;
-        const isBorn = facts.home === cluster && !facts.broughtTo.has(cluster);
+        const isBorn = facts.dataCluster === cluster && !facts.migratedTo.has(cluster);
         return isBorn && claimPhaseIn(claim.object, cluster) !== "";
       }),
     );
 }
 
-/** As a cluster would make it; who owns it is a matter of `retention.ts`. */
+/** The claim as a cluster would create it; `retention.ts` decides about its owner. */
 export function claimFrom(
   template: ClaimTemplate,
   set: StoredObject,

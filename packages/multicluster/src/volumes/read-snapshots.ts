@@ -1,4 +1,7 @@
-/** What the logical clusters of a namespace and of its SyncTargets say about classes of storage, and about snapshots that were made for copies. */
+/**
+ * Reads storage classes, and snapshots of volume copies, from the logical clusters of a namespace
+ * and of its SyncTargets.
+ */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, stringMember } from "@kcp-ts/sdk";
 import {
@@ -8,8 +11,8 @@ import {
   stateLabelPrefix,
   statesOf,
   stateUpsync,
-  volumeCopyAnnotation,
-  volumeMoveAnnotation,
+  volumeCopyRequestAnnotation,
+  volumeMigrationAnnotation,
 } from "../api/index.ts";
 import { listed } from "./listed.ts";
 import {
@@ -21,16 +24,16 @@ import {
   volumeSnapshots,
 } from "./objects.ts";
 import type { FoundSnapshots } from "./snapshot-steps.ts";
-import { type ClusterStorage, domainsIn, snapshotKinds } from "./snapshot-way.ts";
+import { type ClusterStorage, domainsIn, snapshotKinds } from "./snapshot-transfer.ts";
 
-/** Of one logical cluster that has SyncTargets. */
+/** The storage of one logical cluster that has SyncTargets. */
 export interface KnownStorage {
   readonly storageClasses: readonly StoredObject[];
   readonly snapshotClasses: readonly StoredObject[];
   readonly contents: readonly StoredObject[];
 }
 
-/** Undefined where a kind is not synced: what is not seen may be there. */
+/** Undefined where a kind is not synced: unobserved objects may exist. */
 export function storageIn(
   { metadata, status }: SyncTarget,
   { storageClasses, snapshotClasses }: KnownStorage,
@@ -59,18 +62,21 @@ export function storageIn(
   };
 }
 
-/** What is known to a namespace: VolumeSnapshots of its own, and the storage of the logical clusters that have its SyncTargets. */
+/**
+ * The storage that concerns a namespace: its own VolumeSnapshots, and the storage of the logical
+ * clusters of its SyncTargets.
+ */
 export interface NamespaceStorage {
   readonly snapshots: readonly StoredObject[];
   /** By logical cluster. */
   readonly known: ReadonlyMap<string, KnownStorage>;
 }
 
-/** Whether a copy by snapshot is asked for, or was. */
+/** Whether a copy by snapshot is, or was, requested. */
 export function concernsSnapshots({ metadata: { annotations } }: StoredObject): boolean {
   return (
-    stringMember(annotations, volumeMoveAnnotation) === "snapshot" ||
-    stringMember(annotations, volumeCopyAnnotation) !== undefined
+    stringMember(annotations, volumeMigrationAnnotation) === "snapshot" ||
+    stringMember(annotations, volumeCopyRequestAnnotation) !== undefined
   );
 }
 
@@ -101,11 +107,11 @@ export async function readStorage({
   return { known, snapshots: await listed(client, volumeSnapshots, { namespace, signal }) };
 }
 
-/** Those that were made for copies of a claim. */
+/** The snapshots of copies of a claim. */
 export function snapshotsFor(
   { metadata: { uid = "" } }: StoredObject,
   { snapshots, known }: NamespaceStorage,
-  places: ReadonlyMap<string, { readonly home: string; readonly name: string }>,
+  places: ReadonlyMap<string, { readonly computeWorkspace: string; readonly name: string }>,
 ): FoundSnapshots {
   const isOfClaim = ({ metadata }: StoredObject) =>
     stringMember(metadata.labels, snapshotOfLabel) === uid;
@@ -117,7 +123,7 @@ export function snapshotsFor(
       const place = places.get(cluster);
       if (place === undefined) return undefined;
       return known
-        .get(place.home)
+        .get(place.computeWorkspace)
         ?.contents.find((one) => isFrom(one, place.name) && nameThere(one, place.name) === name);
     },
   };
@@ -127,7 +133,7 @@ function isUp({ metadata }: StoredObject): boolean {
   return [...statesOf(metadata.labels).values()].includes(stateUpsync);
 }
 
-/** What came up from a cluster. */
+/** Whether the object was synced up from the cluster. */
 function isFrom({ metadata }: StoredObject, target: string): boolean {
   return stringMember(metadata.labels, stateLabelPrefix + target) === stateUpsync;
 }

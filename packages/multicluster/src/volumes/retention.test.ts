@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { deleteWhenScaledAnnotation } from "../api/index.ts";
 import { type ClaimUserKind, claimUserKinds, type StoredObject, statefulSets } from "./objects.ts";
 import { type OrdinalSet, ordinalSetOf } from "./ordinal-users.ts";
-import { volumeUserOf } from "./read-facts.ts";
+import { volumeUserOf } from "./read-claims.ts";
 import { retentionOf } from "./retention.ts";
 
 const kind = claimUserKinds.find(({ resource }) => resource === statefulSets) as ClaimUserKind;
@@ -20,20 +20,20 @@ function set(replicas: number, policy: object, running = replicas): OrdinalSet {
       persistentVolumeClaimRetentionPolicy: policy,
     },
   } as unknown as StoredObject;
-  const part = {
+  const copy = {
     ...object,
     metadata: {
       name: "db--east",
       namespace: "demo",
       generation: 2,
-      labels: { "workloads.kcp.io/cluster": "east", "kcp.io/owned-by": "db" },
+      labels: { "workload.kcp.io/cluster": "east", "workload.kcp.io/owned-by": "db" },
     },
     status: { observedGeneration: 2, replicas: running },
   } as unknown as StoredObject;
-  const facts = volumeUserOf(part, kind, "db");
-  assert.ok(facts !== undefined);
+  const user = volumeUserOf(copy, kind, "db");
+  assert.ok(user !== undefined);
   const found = ordinalSetOf(
-    { object, kind, parts: [{ object: part, kind, facts }] },
+    { object, kind, copies: [{ object: copy, kind, user }] },
     () => "east",
   );
   return found ?? assert.fail();
@@ -48,8 +48,8 @@ const marked = { annotations: { [deleteWhenScaledAnnotation]: "set" } };
 const names = (objects: readonly StoredObject[]) => objects.map(({ metadata }) => metadata.name);
 const scaled = { whenScaled: "Delete" };
 
-describe("what a set says of the claims of its numbers", () => {
-  it("marks those in use, and takes the mark back with the policy", () => {
+describe("retention policy of a StatefulSet", () => {
+  it("claims of ordinals in use are marked, and unmarked when the policy changes back", () => {
     const found = retentionOf(set(2, { whenScaled: "Delete", whenDeleted: "Delete" }), [
       claim(0),
       claim(5),
@@ -60,7 +60,7 @@ describe("what a set says of the claims of its numbers", () => {
     assert.deepEqual(one?.metadata.ownerReferences, [
       { apiVersion: "apps/v1", kind: "StatefulSet", name: "db", uid: "set" },
     ]);
-    // As it is, nothing is written; without the policy, both go.
+    // An up-to-date claim is not written; without the policy, both marks are removed.
     assert.deepEqual(
       retentionOf(set(2, { whenScaled: "Delete", whenDeleted: "Delete" }), [one ?? claim(0)])
         .marked,
@@ -70,7 +70,7 @@ describe("what a set says of the claims of its numbers", () => {
     assert.deepEqual([kept?.metadata.annotations, kept?.metadata.ownerReferences], [{}, []]);
   });
 
-  it("deletes those that are scaled away and were marked, and no others", () => {
+  it("marked claims of ordinals that are scaled down are deleted, and no others", () => {
     const claims = [
       claim(0, marked),
       claim(2, marked),
@@ -86,7 +86,7 @@ describe("what a set says of the claims of its numbers", () => {
     assert.deepEqual(retentionOf(set(2, scaled), [other]).deleted, []);
   });
 
-  it("waits until nothing of it can be using them", () => {
+  it("claims are deleted only when no Pod of the set can use them", () => {
     assert.deepEqual(retentionOf(set(2, scaled, 3), [claim(2, marked)]).deleted, []);
   });
 });

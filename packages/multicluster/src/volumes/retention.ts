@@ -1,6 +1,9 @@
 /**
- * What `persistentVolumeClaimRetentionPolicy` of a set means for claims that are made here. A claim is marked while its number is in use: with the set as its owner if it is to go with
- * that, and as one to be deleted when it is scaled away. Only what was marked is deleted: who turns the policy on does not lose what was scaled away, and kept, before. Pure.
+ * The effect of a StatefulSet's `persistentVolumeClaimRetentionPolicy` on claims that the control
+ * plane creates. A claim is marked while its ordinal is in use: with the set as its owner if it is
+ * to be deleted with the set, and with an annotation if it is to be deleted when it is scaled down.
+ * Only marked claims are deleted: a user who turns the policy on does not lose claims that were
+ * scaled down, and retained, before. Pure.
  */
 import type { OwnerReference } from "@kcp-ts/sdk";
 import { deleteWhenScaledAnnotation } from "../api/index.ts";
@@ -9,23 +12,23 @@ import { countAt, objectAt, type StoredObject, textAt } from "./objects.ts";
 import { hasOnlyItsOwn, type OrdinalSet } from "./ordinal-users.ts";
 
 export interface Retention {
-  /** Claims as they should be marked, where they are not. */
+  /** The claims whose marks are to change. */
   readonly marked: readonly StoredObject[];
   readonly deleted: readonly StoredObject[];
 }
 
 export function retentionOf(
-  { whole, templates, users }: OrdinalSet,
+  { workload, templates, users }: OrdinalSet,
   claims: readonly StoredObject[],
 ): Retention {
-  const { object: set, parts } = whole;
+  const { object: set, copies } = workload;
   const used = new Set(users.map(({ ordinal }) => ordinal));
   const start = countAt(objectAt(set.spec, "ordinals"), "start", 0);
   const end = start + countAt(set.spec, "replicas", 1);
   const isScaledAway = (ordinal: number) =>
     !used.has(ordinal) && (ordinal < start || ordinal >= end);
-  // What has not said that it runs no more than it should may still use it.
-  const isCalm = parts.every(hasOnlyItsOwn);
+  // A copy that has not reported that it runs only its desired replicas may still use the claim.
+  const isCalm = copies.every(hasOnlyItsOwn);
   const prefixes = templates.map((one) =>
     ordinalClaimName(one.name, set.metadata.name, 0).slice(0, -1),
   );
@@ -53,7 +56,7 @@ function policyOf({ spec }: StoredObject, when: "whenDeleted" | "whenScaled"): b
   return textAt(objectAt(spec, "persistentVolumeClaimRetentionPolicy"), when) === "Delete";
 }
 
-/** Undefined when it is so already. */
+/** Undefined when nothing changes. */
 function withPolicy(claim: StoredObject, set: StoredObject): StoredObject | undefined {
   const { metadata } = claim;
   const { uid = "" } = set.metadata;
@@ -78,7 +81,7 @@ function withPolicy(claim: StoredObject, set: StoredObject): StoredObject | unde
   };
 }
 
-/** As a cluster writes it. */
+/** The owner reference as a cluster writes it. */
 export function ownerOf({ metadata: { name, uid = "" } }: StoredObject): OwnerReference {
   return { apiVersion: "apps/v1", kind: "StatefulSet", name, uid };
 }

@@ -1,25 +1,27 @@
 /**
- * How far a copy by snapshot is, from the objects that are there, and what comes next. Pure; every step is found again by its name after whatever has happened between.
+ * The progress of a copy by snapshot, from the existing objects, and its next step. Pure; every
+ * step finds its objects again by their names, whatever happened in between.
  *
- *     east: VolumeSnapshot of the claim ── is taken ──► handle
- *     west: VolumeSnapshotContent with the handle, VolumeSnapshot for it ── is ready ──► the claim has it as its data source
+ *     east: VolumeSnapshot of the claim ── taken ──► handle
+ *     west: VolumeSnapshotContent with the handle, and its VolumeSnapshot
+ *           ── ready ──► the claim gets it as its data source
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { stringMember } from "@kcp-ts/sdk";
-import { snapshotForAnnotation, snapshotOfLabel, stateLabel, stateSync } from "../api/index.ts";
-import type { VolumeCopyRequest } from "./copies.ts";
+import { snapshotOfLabel, snapshotRequestAnnotation, stateLabel, stateSync } from "../api/index.ts";
 import type { VolumeRefusal } from "./decide-volumes.ts";
 import { objectAt, type StoredObject, textAt } from "./objects.ts";
-import type { SnapshotTransfer } from "./snapshot-way.ts";
+import type { SnapshotTransfer } from "./snapshot-transfer.ts";
+import type { VolumeCopyRequest } from "./volume-copies.ts";
 
-/** What there is of a claim's copy. */
+/** The existing objects of a claim's copy. */
 export interface FoundSnapshots {
-  /** VolumeSnapshots in the claim's namespace that were made for copies of it. */
+  /** VolumeSnapshots of the claim's copies, in its namespace. */
   readonly snapshots: readonly StoredObject[];
-  /** VolumeSnapshotContents that were made for copies of it. */
+  /** VolumeSnapshotContents of the claim's copies. */
   readonly contents: readonly StoredObject[];
-  /** By cluster, and the name that it has there: contents that came up. */
+  /** Upsynced contents, by cluster and the name there. */
   readonly contentIn: (cluster: string, name: string) => StoredObject | undefined;
 }
 
@@ -69,7 +71,7 @@ function progressOf({ metadata: { name }, status }: StoredObject, cluster: strin
   return { reason: "SnapshotError", message: `snapshot ${name} in ${cluster}: ${error}` };
 }
 
-/** The same for every try of the same request. */
+/** Equal for every retry of the same request. */
 export function snapshotName(
   uid: string,
   { id }: Pick<VolumeCopyRequest, "id">,
@@ -81,7 +83,7 @@ export function snapshotName(
 
 type Made = Pick<StoredObject, "metadata" | "spec">;
 
-/** Goes when the claim goes. */
+/** The metadata of a snapshot, which is deleted with the claim. */
 function aboutSnapshot(claim: StoredObject, request: VolumeCopyRequest, cluster: string): Made {
   const { namespace, name, uid = "" } = claim.metadata;
   const owner = { apiVersion: "v1", kind: "PersistentVolumeClaim", name, uid };
@@ -90,7 +92,7 @@ function aboutSnapshot(claim: StoredObject, request: VolumeCopyRequest, cluster:
       name: snapshotName(uid, request, cluster),
       ...(namespace === undefined ? {} : { namespace }),
       labels: { [stateLabel(cluster)]: stateSync, [snapshotOfLabel]: uid },
-      annotations: { [snapshotForAnnotation]: request.id },
+      annotations: { [snapshotRequestAnnotation]: request.id },
       ownerReferences: [owner],
     },
   };
@@ -117,7 +119,10 @@ export function newDestinationSnapshot(
   return { ...about, spec: { volumeSnapshotClassName: way.to.name, source } };
 }
 
-/** Of the logical cluster that has the SyncTarget. What stands for a snapshot there may go, and the snapshot stays. */
+/**
+ * The content in the logical cluster of the SyncTarget. The object may be deleted, and the snapshot
+ * in the storage stays.
+ */
 export function newDestinationContent(
   claim: StoredObject,
   request: VolumeCopyRequest,
@@ -129,7 +134,7 @@ export function newDestinationContent(
   const labels = { ...there.labels, [snapshotOfLabel]: uid } as Record<string, string>;
   const volumeMode = claim.spec?.["volumeMode"];
   return {
-    metadata: { name, labels, annotations: { [snapshotForAnnotation]: request.id } },
+    metadata: { name, labels, annotations: { [snapshotRequestAnnotation]: request.id } },
     spec: {
       driver: way.driver,
       deletionPolicy: "Retain",
@@ -141,7 +146,7 @@ export function newDestinationContent(
   };
 }
 
-/** Those of other requests, or of all if none counts. */
+/** The snapshots of other requests, or all if no request is valid. */
 export function obsoleteSnapshots(
   objects: readonly StoredObject[],
   request: VolumeCopyRequest | undefined,
@@ -150,11 +155,11 @@ export function obsoleteSnapshots(
   return objects.filter(
     ({ metadata }) =>
       metadata.deletionTimestamp === undefined &&
-      stringMember(metadata.annotations, snapshotForAnnotation) !== current,
+      stringMember(metadata.annotations, snapshotRequestAnnotation) !== current,
   );
 }
 
-/** As a claim in the other cluster has it. */
+/** The data source of a claim in the destination cluster. */
 export function snapshotSource(snapshot: string): JsonValue {
   return { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: snapshot };
 }

@@ -1,8 +1,11 @@
-/** Makes the objects of a copy by snapshot, one step at a look, and takes away what is left of copies that nobody asks for any more. Snapshots themselves are kept: all that stands for them says `Retain`. */
+/**
+ * Creates the objects of a copy by snapshot, one step in each reconcile, and deletes objects of
+ * copies that are no longer requested. Snapshots in the storage are kept: all of their objects have
+ * the policy `Retain`.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client, Resource } from "@kcp-ts/sdk";
 import { clusterLabel } from "../api/index.ts";
-import type { VolumeCopyRequest } from "./copies.ts";
 import type { VolumesInput } from "./decide-volumes.ts";
 import { type StoredObject, volumeSnapshotContents, volumeSnapshots } from "./objects.ts";
 import {
@@ -12,16 +15,17 @@ import {
   obsoleteSnapshots,
   snapshotStep,
 } from "./snapshot-steps.ts";
-import { snapshotTransferOf } from "./snapshot-way.ts";
+import { snapshotTransferOf } from "./snapshot-transfer.ts";
+import type { VolumeCopyRequest } from "./volume-copies.ts";
 import type { FoundClaim, VolumeCluster } from "./volume-writes.ts";
 
 export interface SnapshotWritesOptions extends Pick<VolumesInput, "storageOf"> {
-  /** Of the logical cluster of the claims. */
+  /** A client of the claims' logical cluster. */
   readonly client: Client;
   readonly signal: AbortSignal;
-  readonly whereabouts: (target: string) => VolumeCluster | undefined;
-  /** In which logical clusters contents are that were made for copies. */
-  readonly homes: readonly Client[];
+  readonly clusters: (target: string) => VolumeCluster | undefined;
+  /** Clients of the logical clusters that have contents of copies. */
+  readonly computeWorkspaces: readonly Client[];
 }
 
 export class SnapshotWrites {
@@ -31,23 +35,23 @@ export class SnapshotWrites {
     this.#options = options;
   }
 
-  /** The request is on the claim already, so that whoever comes after us goes on with the same. */
+  /** The request is on the claim already, so another process continues with the same request. */
   async advance(
-    { object, facts, snapshots }: FoundClaim,
+    { object, claim, snapshots }: FoundClaim,
     request: VolumeCopyRequest,
   ): Promise<void> {
-    const { storageOf, client, signal, whereabouts } = this.#options;
+    const { storageOf, client, signal, clusters } = this.#options;
     if (snapshots === undefined || request.failure !== undefined) return;
-    const journey = { home: request.from, destination: request.to };
-    const way = snapshotTransferOf(facts, journey, storageOf === undefined ? {} : { storageOf });
+    const journey = { source: request.from, destination: request.to };
+    const way = snapshotTransferOf(claim, journey, storageOf === undefined ? {} : { storageOf });
     if (way === undefined || !("driver" in way)) return;
     const step = snapshotStep(request, object, snapshots);
     const own = client.resource(volumeSnapshots);
     if (step.to === "take") {
       await unlessThere(() => own.create(newSourceSnapshot(object, request, way), { signal }));
     } else if (step.to === "offer") {
-      const there = whereabouts(request.to);
-      // Not registered any more: who wanted it there is told otherwise by the next look.
+      const there = clusters(request.to);
+      // The cluster is not registered any more: the next reconcile reports it.
       if (there === undefined) return;
       const { name, namespace } = there;
       const labels = { [clusterLabel]: name };
@@ -62,14 +66,17 @@ export class SnapshotWrites {
     }
   }
 
-  /** What nobody asks for any more. */
-  async tidy({ snapshots }: FoundClaim, request: VolumeCopyRequest | undefined): Promise<void> {
+  /** Deletes the objects of copies that are no longer requested. */
+  async deleteObsolete(
+    { snapshots }: FoundClaim,
+    request: VolumeCopyRequest | undefined,
+  ): Promise<void> {
     if (snapshots === undefined) return;
-    const { client, homes } = this.#options;
+    const { client, computeWorkspaces } = this.#options;
     for (const one of obsoleteSnapshots(snapshots.snapshots, request))
       await this.#remove(client, volumeSnapshots, one);
     for (const one of obsoleteSnapshots(snapshots.contents, request))
-      for (const home of homes) await this.#remove(home, volumeSnapshotContents, one);
+      for (const home of computeWorkspaces) await this.#remove(home, volumeSnapshotContents, one);
   }
 
   async #remove(

@@ -1,4 +1,7 @@
-/** Goal: a snapshot carries a claim only where everything that it needs is declared and there, every step is found again by what exists, and one that does not come is given up. */
+/**
+ * Goal: a snapshot moves a claim only where all prerequisites are declared and present, every step
+ * is found again from the existing objects, and a snapshot that does not finish is given up.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
@@ -8,9 +11,9 @@ import {
   type VolumeUser,
 } from "./decide-volumes.ts";
 import type { StoredObject } from "./objects.ts";
-import { volumeClaimOf } from "./read-facts.ts";
+import { volumeClaimOf } from "./read-claims.ts";
 import { obsoleteSnapshots, snapshotName, snapshotStep } from "./snapshot-steps.ts";
-import { type ClusterStorage, domainsIn, snapshotTransferOf } from "./snapshot-way.ts";
+import { type ClusterStorage, domainsIn, snapshotTransferOf } from "./snapshot-transfer.ts";
 
 const driver = "csi.example.com";
 const storage: ClusterStorage = {
@@ -28,27 +31,34 @@ const volume = {
 
 function claim(more: Partial<VolumeClaim> = {}): VolumeClaim {
   return {
-    ...{ name: "data", uid: "u1", version: "20", isShared: false, home: "a", mayDetach: false },
+    ...{
+      name: "data",
+      uid: "u1",
+      version: "20",
+      isShared: false,
+      dataCluster: "a",
+      mayDetach: false,
+    },
     ...{ storageClass: "fast", copier: { by: "snapshot" as const }, request: undefined },
     copied: undefined,
     states: new Map([["a", "bound"]]),
     assigned: new Set(["a"]),
     boundIn: new Set(["a"]),
     heldIn: new Set(["a"]),
-    broughtTo: new Map(),
+    migratedTo: new Map(),
     volumes: new Map([["a", volume]]),
     ...more,
   };
 }
 
-const journey = { home: "a", destination: "b" };
+const journey = { source: "a", destination: "b" };
 const way = (one: VolumeClaim, b: ClusterStorage | undefined = storage, a = storage) => {
   const found = snapshotTransferOf(one, journey, { storageOf: (name) => (name === "a" ? a : b) });
   return found !== undefined && "driver" in found ? found : found?.reason;
 };
 
-describe("the way of a snapshot", () => {
-  it("leads by classes that keep snapshots, where driver and domain are the same", () => {
+describe("snapshot transfer between clusters", () => {
+  it("a transfer uses classes that retain snapshots, with the same driver and domain", () => {
     const found = way(claim());
     assert.deepEqual(typeof found === "object" && [found.from.name, found.to.name], [
       "plain",
@@ -57,13 +67,16 @@ describe("the way of a snapshot", () => {
   });
 
   const gaps: [reason: string, found: ReturnType<typeof way>][] = [
-    ["SnapshotsUnknown", snapshotReason(undefined)],
-    ["SnapshotDomain", way(claim(), { ...storage, domains: new Map() })],
-    ["SnapshotDomain", way(claim(), { ...storage, domains: new Map([[driver, "cloud"]]) })],
-    ["SnapshotClass", way(claim(), { ...storage, snapshotClasses: [] })],
-    ["StorageClass", way(claim(), { ...storage, classes: [] })],
-    ["StorageClass", way(claim({ storageClass: undefined }))],
-    ["NotPortable", way(claim({ volumes: new Map([["a", { ...volume, driver: undefined }]]) }))],
+    ["SnapshotsNotSynced", snapshotReason(undefined)],
+    ["SnapshotDomainMismatch", way(claim(), { ...storage, domains: new Map() })],
+    ["SnapshotDomainMismatch", way(claim(), { ...storage, domains: new Map([[driver, "cloud"]]) })],
+    ["NoSnapshotClass", way(claim(), { ...storage, snapshotClasses: [] })],
+    ["IncompatibleStorageClass", way(claim(), { ...storage, classes: [] })],
+    ["IncompatibleStorageClass", way(claim({ storageClass: undefined }))],
+    [
+      "VolumeNotMovable",
+      way(claim({ volumes: new Map([["a", { ...volume, driver: undefined }]]) })),
+    ],
   ];
   function snapshotReason(b: undefined) {
     const known = { storageOf: (name: string) => (name === "a" ? storage : b) };
@@ -71,10 +84,10 @@ describe("the way of a snapshot", () => {
     return found !== undefined && "reason" in found ? found.reason : undefined;
   }
   for (const [index, [reason, found]] of gaps.entries())
-    it(`ends before anything stops with ${reason} (${index + 1})`, () =>
+    it(`a transfer is rejected before any workload stops with ${reason} (${index + 1})`, () =>
       assert.equal(found, reason));
 
-  it("is declared by driver on the SyncTarget", () => {
+  it("snapshot support is declared for each driver on the SyncTarget", () => {
     assert.deepEqual(
       [...domainsIn("a.example.com=lab, b=x=y,,c")],
       [
@@ -85,14 +98,14 @@ describe("the way of a snapshot", () => {
   });
 });
 
-describe("the steps of a snapshot", () => {
+describe("steps of a snapshot", () => {
   const request = { id: "17", from: "a", to: "b", sinceMs: 0 };
   const object: StoredObject = { metadata: { name: "data", namespace: "n", uid: "u1" } } as never;
   const named = (cluster: string, status: object = {}, id = "17"): StoredObject =>
     ({
       metadata: {
         name: snapshotName("u1", { id }, cluster),
-        annotations: { "workloads.kcp.io/snapshot-for": id },
+        annotations: { "workload.kcp.io/snapshot-request": id },
       },
       status,
     }) as never;
@@ -101,7 +114,7 @@ describe("the steps of a snapshot", () => {
   const step = (snapshots: StoredObject[], contents: StoredObject[] = []) =>
     snapshotStep(request, object, { snapshots, contents, contentIn: () => content });
 
-  it("go from one to the next by what there is, whoever made it", () => {
+  it("each step follows from the existing objects, whichever controller created them", () => {
     assert.equal(step([]).to, "take");
     assert.equal(step([named("a")]).to, "wait");
     const unknown = { contents: [], contentIn: () => undefined };
@@ -111,21 +124,21 @@ describe("the steps of a snapshot", () => {
     );
     const offer = step([named("a", ready)]);
     assert.deepEqual(offer.to === "offer" && offer.handle, "h-1");
-    // A content without its snapshot, or the other way round, is made whole.
+    // A content without its snapshot, or a snapshot without its content, is completed.
     assert.equal(step([named("a", ready), named("b")]).to, "offer");
     assert.equal(step([named("a", ready)], [named("b")]).to, "offer");
     assert.equal(step([named("a", ready), named("b")], [named("b")]).to, "wait");
     assert.equal(step([named("a", ready), named("b", ready)], [named("b")]).to, "bind");
   });
 
-  it("do not take the snapshot of an earlier request for this one, which is left over", () => {
+  it("the snapshot of an earlier request is not used, and is obsolete", () => {
     const old = named("a", ready, "12");
     assert.equal(step([old]).to, "take");
     assert.deepEqual(obsoleteSnapshots([old, named("a")], request), [old]);
     assert.deepEqual(obsoleteSnapshots([named("a")], undefined), [named("a")]);
   });
 
-  it("say what the cluster says", () => {
+  it("an error of the cluster is reported", () => {
     const failed = step([named("a", { error: { message: "no room" } })]);
     const { reason, message } = failed.to === "wait" ? failed.progress : assert.fail();
     assert.equal(reason, "SnapshotError");
@@ -133,29 +146,35 @@ describe("the steps of a snapshot", () => {
   });
 });
 
-describe("a snapshot that does not come", () => {
-  const parts: readonly VolumeUser[] = ["a", "b"].map((cluster) => ({
-    ...{ whole: "web", cluster, replicas: 1, isGoing: false, isStopped: true },
-    takesOverFrom: cluster === "b" ? "a" : undefined,
-    isOpened: cluster === "a",
+describe("snapshot that does not finish", () => {
+  const users: readonly VolumeUser[] = ["a", "b"].map((cluster) => ({
+    ...{ workload: "web", cluster, replicas: 1, isDeleting: false, isStopped: true },
+    migrationSource: cluster === "b" ? "a" : undefined,
+    isVolumeGateOpen: cluster === "a",
     isFenced: cluster === "a",
   }));
   const progress = { reason: "SnapshotError", message: "no room" };
   const request = { id: "17", from: "a", to: "b", sinceMs: 1000 };
   const decide = (one: VolumeClaim, nowMs: number) => {
-    const known = { sight: () => "seen" as const, storageOf: () => storage };
-    const input: VolumesInput = { claims: [one], parts, ...known, nowMs, copyPatienceMs: 5000 };
-    const { claims, parts: decided } = decideVolumes(input);
-    const { places, request: next } = claims.get("data") ?? assert.fail();
-    const [source] = parts;
+    const known = { visibilityOf: () => "Reachable" as const, storageOf: () => storage };
+    const input: VolumesInput = {
+      claims: [one],
+      users,
+      ...known,
+      nowMs,
+      copyTimeoutMs: 5000,
+    };
+    const { claims, users: decided } = decideVolumes(input);
+    const { clusters, request: next } = claims.get("data") ?? assert.fail();
+    const [source] = users;
     return {
-      place: places.get("b"),
+      place: clusters.get("b"),
       next,
       isFenced: decided.get(source as VolumeUser)?.isFenced,
     };
   };
 
-  it("is waited for with the reason, then given up: the workload starts again where its data is", () => {
+  it("the transfer waits with a reason, then fails, and the workload starts again in the cluster that has its data", () => {
     const waiting = decide(claim({ request, progress }), 5999);
     assert.deepEqual([waiting.place?.state, waiting.isFenced], ["copying", true]);
     assert.equal(waiting.place?.message, "no room");
@@ -163,18 +182,18 @@ describe("a snapshot that does not come", () => {
     assert.deepEqual([late.place?.state, late.place?.reason], ["refused", "SnapshotFailed"]);
     assert.equal(late.isFenced, false);
     assert.match(late.place?.message ?? "", /no room; to try again, remove the annotation/);
-    // That stays so, whatever else is seen, until somebody says otherwise.
+    // The failure stays, in every observed state, until a user changes the request.
     const failed = late.next ?? assert.fail();
     const still = decide(claim({ request: failed }), 6001);
     assert.deepEqual([still.place?.reason, still.next], ["SnapshotFailed", failed]);
     assert.equal(decide(claim(), 6002).place?.state, "copying");
   });
 
-  it("is read off the claim as it was written, and no other copier's request is", () => {
+  it("a request is read from the claim as it was written, and a request to another copier is ignored", () => {
     const at = (hook?: string) => {
       const annotations = {
-        "workloads.kcp.io/volume-move": "snapshot",
-        "workloads.kcp.io/volume-copy": JSON.stringify({
+        "workload.kcp.io/volume-migration": "snapshot",
+        "workload.kcp.io/volume-copy-request": JSON.stringify({
           ...(hook === undefined ? {} : { hook }),
           ...{ id: "17", from: "a", to: "b", since: "1970-01-01T00:00:01.000Z" },
         }),

@@ -1,4 +1,7 @@
-/** Carries out what was decided: marks on claims and parts, and PersistentVolumes for other clusters. Writes nothing that is so already. */
+/**
+ * Executes the decision: annotations and labels on claims and per-cluster objects, and
+ * PersistentVolumes for other clusters. Writes nothing that is up to date.
+ */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -18,12 +21,11 @@ import {
   stoppedForVolumes,
   syncerFinalizer,
   volumeClusterAnnotation,
-  volumeCopyAnnotation,
+  volumeCopyRequestAnnotation,
   volumeGateAnnotation,
   volumesAnnotation,
   volumesFinalizer,
 } from "../api/index.ts";
-import type { VolumeCopier } from "./copies.ts";
 import type {
   ClaimDecision,
   VolumeClaim,
@@ -37,49 +39,50 @@ import {
   persistentVolumes,
   type StoredObject,
 } from "./objects.ts";
-import { type KnownVolume, migratedVolumeDiff, requestText } from "./read-facts.ts";
+import { type KnownVolume, migratedVolumeDiff, requestText } from "./read-claims.ts";
 import type { FoundSnapshots } from "./snapshot-steps.ts";
 import type { SnapshotWrites } from "./snapshot-writes.ts";
+import type { VolumeCopier } from "./volume-copies.ts";
 
 export interface FoundClaim {
   readonly object: StoredObject;
-  readonly facts: VolumeClaim;
-  /** Of copies by snapshot; undefined where none is asked for. */
+  readonly claim: VolumeClaim;
+  /** The snapshots of copies; undefined where no copy is requested. */
   readonly snapshots?: FoundSnapshots | undefined;
 }
 
 export interface FoundCopy {
   readonly object: StoredObject;
   readonly kind: ClaimUserKind;
-  readonly facts: VolumeUser;
-  /** One number of it: what becomes of that is its coordinator's affair, who sees the claims. */
+  readonly user: VolumeUser;
+  /** One ordinal of a StatefulSet: its coordinator decides about it, from the claims. */
   readonly isOrdinal?: boolean;
 }
 
 export interface FoundWorkload {
   readonly object: StoredObject;
   readonly kind: ClaimUserKind;
-  readonly parts: readonly FoundCopy[];
+  readonly copies: readonly FoundCopy[];
 }
 
 export interface GroupWork {
-  readonly wholes: readonly FoundWorkload[];
+  readonly workloads: readonly FoundWorkload[];
   readonly claims: readonly FoundClaim[];
-  readonly parts: readonly FoundCopy[];
+  readonly copies: readonly FoundCopy[];
   readonly decision: VolumesDecision;
-  /** Whether what else a part needs is there, before it may be. */
-  readonly isComplete: (part: FoundCopy) => boolean;
+  /** Whether the other dependencies of a per-cluster object exist, before its gate opens. */
+  readonly isComplete: (copy: FoundCopy) => boolean;
 }
 
 type Marks = Record<string, string | null>;
 
 /** A cluster that the claims of a namespace may be in. */
 export interface VolumeCluster {
-  /** Of the logical cluster that has its SyncTarget, and so its volumes. */
+  /** A client of the logical cluster that has its SyncTarget, and so its volumes. */
   readonly client: Client;
-  /** What the SyncTarget is called there. */
+  /** The name of the SyncTarget there. */
   readonly name: string;
-  /** What the namespace is called in the cluster. */
+  /** The name of the namespace in the cluster. */
   readonly namespace: string;
 }
 
@@ -107,40 +110,44 @@ export class VolumeWrites {
     this.#snapshots = context.snapshots;
   }
 
-  /** Whether everything is where it should be. */
-  async carryOut(work: GroupWork): Promise<boolean> {
-    const { wholes, claims, decision, isComplete } = work;
-    const parts = work.parts.filter(({ isOrdinal }) => isOrdinal !== true);
-    const decided = (part: FoundCopy) => {
-      const { isFenced, isOpened } = decision.parts.get(part.facts) as VolumeUserDecision;
-      return { isFenced, isOpened: isOpened && (part.facts.isOpened || isComplete(part)) };
+  /** Whether the state is as decided, without writes. */
+  async applyDecision(work: GroupWork): Promise<boolean> {
+    const { workloads, claims, decision, isComplete } = work;
+    const copies = work.copies.filter(({ isOrdinal }) => isOrdinal !== true);
+    const decided = (copy: FoundCopy) => {
+      const { isFenced, isVolumeGateOpen } = decision.users.get(copy.user) as VolumeUserDecision;
+      return {
+        isFenced,
+        isVolumeGateOpen: isVolumeGateOpen && (copy.user.isVolumeGateOpen || isComplete(copy)),
+      };
     };
-    for (const part of parts) if (decided(part).isFenced) await this.#markPart(part, decided(part));
+    for (const copy of copies)
+      if (decided(copy).isFenced) await this.#markPart(copy, decided(copy));
     for (const claim of claims) {
-      const next = decision.claims.get(claim.facts.name) as ClaimDecision;
+      const next = decision.claims.get(claim.claim.name) as ClaimDecision;
       const brought = await this.#bring(claim, next);
       await this.#markClaim(claim, next, brought);
-      const isKept = next.request?.id === claim.facts.request?.id;
+      const isKept = next.request?.id === claim.claim.request?.id;
       if (next.request !== undefined && isKept) await this.#snapshots.advance(claim, next.request);
-      await this.#snapshots.tidy(claim, next.request);
+      await this.#snapshots.deleteObsolete(claim, next.request);
     }
-    for (const whole of wholes) await this.#tie(whole, decision, claims);
-    for (const part of parts)
-      if (!decided(part).isFenced) await this.#markPart(part, decided(part));
-    const states = [...decision.claims.values()].flatMap(({ places }) => [...places.values()]);
+    for (const workload of workloads) await this.#tie(workload, decision, claims);
+    for (const copy of copies)
+      if (!decided(copy).isFenced) await this.#markPart(copy, decided(copy));
+    const states = [...decision.claims.values()].flatMap(({ clusters }) => [...clusters.values()]);
     return states.every(({ state }) => state === "bound" || state === "refused");
   }
 
   /** A claim that is being deleted, or that has left a cluster, is not held there any more. */
-  async letGo(claim: FoundClaim): Promise<boolean> {
-    const { object, facts } = claim;
+  async release(claim: FoundClaim): Promise<boolean> {
+    const { object, claim: facts } = claim;
     const { annotations = {}, deletionTimestamp, finalizers = [] } = object.metadata;
     const marks: Marks = {};
     if (deletionTimestamp !== undefined) {
-      await this.#snapshots.tidy(claim, undefined);
+      await this.#snapshots.deleteObsolete(claim, undefined);
       for (const target of facts.assigned) Object.assign(marks, holderMarks(object, target, false));
     }
-    for (const target of facts.broughtTo.keys()) {
+    for (const target of facts.migratedTo.keys()) {
       const isGone = !facts.assigned.has(target) && !finalizers.includes(syncerFinalizer(target));
       if (isGone && specDiffAnnotation(target) in annotations)
         marks[specDiffAnnotation(target)] = null;
@@ -149,10 +156,10 @@ export class VolumeWrites {
     return this.#mark(persistentVolumeClaims, object, marks);
   }
 
-  /** For one that nothing else keeps. */
-  async open(part: FoundCopy): Promise<boolean> {
-    const marks = { [volumeGateAnnotation(part.facts.cluster)]: volumesFinalizer };
-    return this.#mark(part.kind.resource, part.object, marks);
+  /** Opens the gate of an object that nothing else blocks. */
+  async openGate(copy: FoundCopy): Promise<boolean> {
+    const marks = { [volumeGateAnnotation(copy.user.cluster)]: volumesFinalizer };
+    return this.#mark(copy.kind.resource, copy.object, marks);
   }
 
   async make(claim: Pick<StoredObject, "metadata" | "spec">): Promise<void> {
@@ -163,13 +170,13 @@ export class VolumeWrites {
     }
   }
 
-  /** With the version that was read: a conflict means that somebody was faster. */
+  /** The update has the observed version: a conflict means that another client was faster. */
   async replace(claim: StoredObject): Promise<void> {
     const signal = this.#signal;
     await this.#client.resource(persistentVolumeClaims).update(claim, { signal });
   }
 
-  /** The one that was looked at, and as it was then. */
+  /** Deletes the object with the observed uid and version as preconditions. */
   async remove({ metadata }: StoredObject, set: StoredObject): Promise<void> {
     const { namespace = "", name, uid = "", resourceVersion = "" } = metadata;
     const options = { preconditions: { uid, resourceVersion }, signal: this.#signal };
@@ -182,33 +189,37 @@ export class VolumeWrites {
     this.#events.record(this.#cluster, set, { type: "Normal", reason: "ClaimDeleted", message });
   }
 
-  async #markPart(part: FoundCopy, next: VolumeUserDecision): Promise<void> {
-    const { cluster } = part.facts;
-    await this.#mark(part.kind.resource, part.object, marksOf(part, next));
-    if (!next.isFenced || part.facts.isFenced) return;
+  async #markPart(copy: FoundCopy, next: VolumeUserDecision): Promise<void> {
+    const { cluster } = copy.user;
+    await this.#mark(copy.kind.resource, copy.object, marksOf(copy, next));
+    if (!next.isFenced || copy.user.isFenced) return;
     const message = `it is stopped in ${cluster} until its volumes are where it is to be`;
-    this.#events.record(this.#cluster, part.object, { type: "Normal", reason: "Fenced", message });
+    this.#events.record(this.#cluster, copy.object, {
+      type: "Normal",
+      reason: "StoppedForVolumeMigration",
+      message,
+    });
   }
 
-  /** Volumes for clusters that the claim is new in: by cluster, what they are called there. */
+  /** Creates volumes for clusters that the claim is new in: their names by cluster. */
   async #bring(
-    { facts }: FoundClaim,
+    { claim }: FoundClaim,
     next: ClaimDecision,
   ): Promise<ReadonlyMap<string, MigratedSource>> {
     const names = new Map<string, MigratedSource>();
-    for (const [cluster, { from, name, isCopy }] of next.brought) {
+    for (const [cluster, { from, name, isCopy }] of next.migrated) {
       if (isCopy) {
-        names.set(cluster, { name, copier: facts.copier });
+        names.set(cluster, { name, copier: claim.copier });
         continue;
       }
       const where = this.#whereabouts(cluster);
-      // Not registered any more: who wanted it there is told otherwise by the next look.
+      // The cluster is not registered any more: the next reconcile reports it.
       if (where === undefined) continue;
-      const volume = facts.volumes.get(from) as KnownVolume;
+      const volume = claim.volumes.get(from) as KnownVolume;
       const resource = where.client.resource(persistentVolumes);
       const wanted = {
         metadata: { name, labels: { [clusterLabel]: where.name } },
-        spec: broughtSpec(volume, { namespace: where.namespace, name: facts.name }),
+        spec: broughtSpec(volume, { namespace: where.namespace, name: claim.name }),
       };
       try {
         await resource.create(wanted, { signal: this.#signal });
@@ -234,63 +245,73 @@ export class VolumeWrites {
     }
   }
 
-  /** In one write: where the data is, and where the claim may be, belong together. */
+  /**
+   * One write contains the cluster of the data and the clusters of the claim, because they belong
+   * together.
+   */
   async #markClaim(
-    { object, facts }: FoundClaim,
+    { object, claim }: FoundClaim,
     next: ClaimDecision,
     brought: ReadonlyMap<string, MigratedSource>,
   ): Promise<void> {
-    const marks: Marks = { [volumeClusterAnnotation]: next.home ?? null };
+    const marks: Marks = { [volumeClusterAnnotation]: next.dataCluster ?? null };
     const labels: Marks = {};
     const said: Record<string, JsonValue> = {};
-    for (const [cluster, place] of [...next.places].sort()) {
+    for (const [cluster, place] of [...next.clusters].sort()) {
       said[cluster] = place as unknown as JsonObject;
-      marks[volumeGateAnnotation(cluster)] = next.opened.has(cluster) ? volumesFinalizer : null;
+      marks[volumeGateAnnotation(cluster)] = next.openedIn.has(cluster) ? volumesFinalizer : null;
       if (next.assigned.has(cluster)) labels[stateLabel(cluster)] = stateSync;
       else if (place.state === "releasing") labels[stateLabel(cluster)] = null;
-      Object.assign(marks, holderMarks(object, cluster, next.opened.has(cluster)));
+      Object.assign(marks, holderMarks(object, cluster, next.openedIn.has(cluster)));
     }
     for (const [cluster, source] of brought)
       marks[specDiffAnnotation(cluster)] = migratedVolumeDiff(source);
     const places = JSON.stringify(said);
     marks[volumesAnnotation] = places;
-    marks[volumeCopyAnnotation] =
-      next.request === undefined || facts.copier === undefined
+    marks[volumeCopyRequestAnnotation] =
+      next.request === undefined || claim.copier === undefined
         ? null
-        : requestText(next.request, facts.copier);
+        : requestText(next.request, claim.copier);
     const isNews = stringMember(object.metadata.annotations, volumesAnnotation) !== places;
     await this.#mark(persistentVolumeClaims, object, marks, labels);
     if (isNews) this.#tell(object, next);
   }
 
-  #tell(object: StoredObject, { places }: ClaimDecision): void {
-    for (const { state, reason, message } of places.values()) {
+  #tell(object: StoredObject, { clusters }: ClaimDecision): void {
+    for (const { state, reason, message } of clusters.values()) {
       if (state !== "refused" || message === undefined) continue;
-      const refusal = { type: "Warning" as const, reason: reason ?? "Refused", message };
+      const refusal = {
+        type: "Warning" as const,
+        reason: reason ?? "VolumeMigrationRejected",
+        message,
+      };
       this.#events.record(this.#cluster, object, refusal);
     }
   }
 
   async #tie(
-    whole: FoundWorkload,
-    { tie, claims }: VolumesDecision,
+    workload: FoundWorkload,
+    { dataCluster, claims }: VolumesDecision,
     found: readonly FoundClaim[],
   ): Promise<void> {
     const waiting: Record<string, JsonValue> = {};
-    for (const { facts } of found) {
-      for (const [cluster, place] of claims.get(facts.name)?.places ?? []) {
+    for (const { claim } of found) {
+      for (const [cluster, place] of claims.get(claim.name)?.clusters ?? []) {
         if (place.state === "bound" || place.state === "releasing") continue;
-        waiting[cluster] = { claim: facts.name, ...place } as unknown as JsonObject;
+        waiting[cluster] = { claim: claim.name, ...place } as unknown as JsonObject;
       }
     }
     const isQuiet = Object.keys(waiting).length === 0;
-    await this.#mark(whole.kind.resource, whole.object, {
-      [volumeClusterAnnotation]: tie ?? null,
+    await this.#mark(workload.kind.resource, workload.object, {
+      [volumeClusterAnnotation]: dataCluster ?? null,
       [volumesAnnotation]: isQuiet ? null : JSON.stringify(waiting),
     });
   }
 
-  /** Only what differs; whether there was something. A conflict means that somebody was faster: the next look decides anew. */
+  /**
+   * Writes only differences, and returns whether there were any. A conflict means that another
+   * client was faster: the next reconcile decides again.
+   */
   async #mark(
     resource: Resource<StoredObject>,
     { metadata }: StoredObject,
@@ -321,17 +342,17 @@ export class VolumeWrites {
 }
 
 function marksOf(
-  { object, kind, facts }: FoundCopy,
-  { isFenced, isOpened }: VolumeUserDecision,
+  { object, kind, user }: FoundCopy,
+  { isFenced, isVolumeGateOpen }: VolumeUserDecision,
 ): Marks {
-  const { cluster } = facts;
+  const { cluster } = user;
   const stop = kind.stopOf(object);
   const opened = volumeGateAnnotation(cluster);
   if (stop.by === "removal")
-    return { [opened]: isFenced ? stoppedForVolumes : isOpened ? volumesFinalizer : null };
-  const marks: Marks = { [opened]: isOpened ? volumesFinalizer : null };
-  // What people lay over the spec themselves is theirs.
-  if (stop.by === "diff" && (isFenced || facts.isFenced))
+    return { [opened]: isFenced ? stoppedForVolumes : isVolumeGateOpen ? volumesFinalizer : null };
+  const marks: Marks = { [opened]: isVolumeGateOpen ? volumesFinalizer : null };
+  // A user's own spec diff is not changed.
+  if (stop.by === "diff" && (isFenced || user.isFenced))
     marks[specDiffAnnotation(cluster)] = isFenced ? stop.diff : null;
   return marks;
 }
@@ -344,7 +365,7 @@ function changed(wanted: Marks, current: Readonly<Record<string, string>> | unde
   );
 }
 
-/** A volume, or what a copier made of one. */
+/** A volume, or a copier's copy of one. */
 interface MigratedSource {
   readonly name: string;
   readonly copier: VolumeCopier | undefined;
@@ -358,7 +379,10 @@ function holderMarks({ metadata }: StoredObject, target: string, isHeld: boolean
   return { [softFinalizersAnnotation(target)]: next.length === 0 ? null : next.join(",") };
 }
 
-/** The same storage, kept for this claim: without its name anybody's claim in the cluster could have it. */
+/**
+ * The same storage, reserved for this claim: without its name, any claim in the cluster could bind
+ * the volume.
+ */
 function broughtSpec(
   { spec }: KnownVolume,
   claim: { readonly namespace: string; readonly name: string },

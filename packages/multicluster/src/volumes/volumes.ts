@@ -1,9 +1,11 @@
 /**
- * The controller of volumes: one for all logical clusters, a namespace at a time. It reads what there is, and does what `decide-volumes.ts` says, by annotations and
- * labels that syncers obey. Nothing is decided from a cache but whether a cluster is Ready.
+ * The volume controller: one for all logical clusters, with a namespace as its key. It reads the
+ * state, and makes the writes that `decide-volumes.ts` decides, as annotations and labels that
+ * syncers follow. Only the readiness of clusters is read from a cache.
  *
- * The order of its writes matters, and any of them may be the last: first what stops, then where claims and their data are, then who is tied to it, and last who may
- * start.
+ * The order of the writes matters, because the controller may stop after any of them: first the
+ * fences, then the clusters of claims and their data, then the pins of workloads, and last the
+ * gates that let workloads start.
  */
 import { type Clock, systemClock, TaskGroup } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -41,6 +43,7 @@ import {
   syncsClaims,
 } from "../coordination/index.ts";
 import { downstreamNamespace } from "../syncer/index.ts";
+import { type ClaimGroup, claimGroupsOf } from "./claim-groups.ts";
 import { customKinds } from "./custom-kinds.ts";
 import {
   type ClusterVisibility,
@@ -48,7 +51,6 @@ import {
   type VolumesInput,
   type VolumeUser,
 } from "./decide-volumes.ts";
-import { type ClaimGroup, claimGroupsOf } from "./groups.ts";
 import { listed } from "./listed.ts";
 import {
   type ClaimUserKind,
@@ -69,7 +71,7 @@ import {
   volumeClaimOf,
   volumeOf,
   volumeUserOf,
-} from "./read-facts.ts";
+} from "./read-claims.ts";
 import {
   concernsSnapshots,
   type NamespaceStorage,
@@ -88,36 +90,45 @@ import {
   VolumeWrites,
 } from "./volume-writes.ts";
 
-/** Which SyncTargets logical clusters use, their own and those of others. */
+/** The SyncTargets that logical clusters use, their own and those of others. */
 export interface UsedTargets extends Clusters {
-  /** Workspaces that use the clusters of this one. */
+  /** The workspaces that use the clusters of this one. */
   tenantsOf(home: ClusterName): readonly ClusterName[];
 }
 
 export interface VolumesOptions {
-  /** Of the server, not of one cluster of it. Must be allowed everything. */
+  /** A client of the server, for all logical clusters, which may do everything. */
   readonly client: Client;
-  /** Where SyncTargets are watched; run by the caller. */
+  /** The watches of SyncTargets; the caller runs them. */
   readonly targets: UsedTargets;
-  /** The SyncTarget that objects in a logical cluster mean by a name. */
+  /** The SyncTarget that a name in a logical cluster refers to. */
   readonly targetOf: (cluster: string, target: string) => NamedTarget;
   readonly clock?: Clock;
-  /** How long workloads stay stopped for a snapshot that does not come; they start again where they were. */
-  readonly copyPatienceMs?: number;
-  /** Namespaces at a time. */
+  /**
+   * How long workloads stay stopped for a snapshot that does not finish; then they start again in
+   * the source cluster.
+   */
+  readonly copyTimeoutMs?: number;
+  /** The number of namespaces that are reconciled concurrently. */
   readonly concurrency?: number;
-  /** What went wrong and is tried again. */
+  /** Reports an error that is retried. */
   readonly onError: (error: unknown, key?: ObjectKey) => void;
 }
 
 export interface Volumes {
-  /** Works until the signal aborts, and resolves when what was under way is finished. Call it once. */
+  /**
+   * Runs until the signal aborts, and resolves when all operations in flight have finished. Called
+   * once.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
 const concurrencyDefault = 4;
 const copyPatienceMsDefault = 600_000;
-/** What a syncer does with our marks is told by other objects' changes; this is for one that was missed. */
+/**
+ * Changes of other objects show what a syncer does with the annotations; this requeue covers a
+ * missed one.
+ */
 const lookAgainMs = 10_000;
 
 export function volumes(options: VolumesOptions): Volumes {
@@ -138,13 +149,13 @@ export function volumes(options: VolumesOptions): Volumes {
   const ofNamespace = (_object: KubernetesObject, { cluster, namespace }: ObjectKey) => [
     { cluster, namespace, name: "" },
   ];
-  /** Volumes and clusters are of no namespace: all that have claims are looked at. */
+  /** Volumes and clusters have no namespace: all namespaces with claims are reconciled. */
   const ofCluster = (_object: unknown, { cluster }: Pick<ObjectKey, "cluster">) => {
     const seen = [...seenClaims.list({ cluster }), ...seenSets.list({ cluster })];
     const namespaces = new Set(seen.map((one) => one.metadata.namespace));
     return [...namespaces].map((namespace = "") => ({ cluster, namespace, name: "" }));
   };
-  /** Volumes are where the SyncTarget is, claims may be in all that use it. */
+  /** Volumes are in the SyncTarget's logical cluster, claims in all logical clusters that use it. */
   const ofUsers = (object: unknown, key: ObjectKey) =>
     [key.cluster, ...options.targets.tenantsOf(key.cluster)].flatMap((cluster) =>
       ofCluster(object, { cluster }),
@@ -189,7 +200,10 @@ export function volumes(options: VolumesOptions): Volumes {
   };
 }
 
-/** A kind that was not there when everything began. Two that look at one namespace at the same time do no harm: writes are of what was read. */
+/**
+ * Watches a kind that appeared later. Two reconciles of one namespace at the same time are
+ * harmless: writes have the observed version as a precondition.
+ */
 async function watchCustom(
   resource: Resource<StoredObject>,
   work: Work & {
@@ -215,7 +229,10 @@ async function watchCustom(
 
 const nameOf = ({ metadata }: SyncTarget) => metadata.name;
 
-/** A whole or a part; not what was copied up from a cluster, of which there may be many. */
+/**
+ * Whether the object is a workload or a per-cluster object; upsynced objects, which may be
+ * numerous, are not.
+ */
 function isConcerned(object: KubernetesObject): boolean {
   return isUnassigned(object) || object.metadata.labels?.[ownedByLabel] !== undefined;
 }
@@ -225,7 +242,7 @@ interface Work extends VolumesOptions {
   readonly seenClaims: ObjectStore<KubernetesObject>;
   readonly seenSets: ObjectStore<KubernetesObject>;
   readonly strategies: ObjectStore<WorkloadStrategy>;
-  /** Names of SyncTargets, as the logical clusters that use them have them. */
+  /** The names of SyncTargets in the logical clusters that use them. */
   readonly usedTargets: ObjectStore<string>;
 }
 
@@ -246,9 +263,15 @@ async function reconcile(
     ? await readStorage({ client, namespace, homes: places.homes, signal })
     : undefined;
   const view = viewOf(places.targets, storage, work);
-  const { whereabouts, isManaged, storageOf } = view;
-  const homes = [...places.homes.values()];
-  const snapshots = new SnapshotWrites({ client, signal, whereabouts, storageOf, homes });
+  const { clusters: whereabouts, isManaged, storageOf } = view;
+  const computeWorkspaces = [...places.homes.values()];
+  const snapshots = new SnapshotWrites({
+    client,
+    signal,
+    clusters: whereabouts,
+    storageOf,
+    computeWorkspaces,
+  });
   const context = { client, cluster, events: work.events, signal, whereabouts, snapshots };
   const writes = new VolumeWrites(context);
   const claims = new Map<string, FoundClaim>();
@@ -256,49 +279,49 @@ async function reconcile(
     const { name } = object.metadata;
     const namespaceIn = (target: string) => whereabouts(target)?.namespace;
     const own = storage && snapshotsFor(object, storage, places.targets);
-    const facts = volumeClaimOf(object, places.volumes, { name, namespaceIn }, own);
-    claims.set(name, { object, facts, snapshots: own });
+    const claim = volumeClaimOf(object, places.volumes, { name, namespaceIn }, own);
+    claims.set(name, { object, claim, snapshots: own });
   }
   let isSettled = true;
-  for (const claim of claims.values()) if (await writes.letGo(claim)) isSettled = false;
-  // What was written leads to another look.
+  for (const claim of claims.values()) if (await writes.release(claim)) isSettled = false;
+  // The writes trigger another reconcile.
   if (!isSettled) return;
-  const homeOf = (name: string) => claims.get(name)?.facts.home;
-  const sets = found.wholes.flatMap((whole) => ordinalSetOf(whole, homeOf) ?? []);
+  const homeOf = (name: string) => claims.get(name)?.claim.dataCluster;
+  const sets = found.workloads.flatMap((workload) => ordinalSetOf(workload, homeOf) ?? []);
   if (await makeClaims(sets, claims, isManaged, writes)) return;
   if (await retain(sets, found.claims, writes)) return;
-  const isReady = (part: FoundCopy) => {
-    const set = sets.find(({ whole }) => whole.parts.includes(part));
-    if (set === undefined || !isManaged(part.facts.cluster)) return true;
-    return isComplete(part, set, (name) => claims.get(name));
+  const isReady = (copy: FoundCopy) => {
+    const set = sets.find(({ workload }) => workload.copies.includes(copy));
+    if (set === undefined || !isManaged(copy.user.cluster)) return true;
+    return isComplete(copy, set, (name) => claims.get(name));
   };
-  const users = [...usersOf(found.wholes), ...sets.flatMap(ordinalUsersOf)];
+  const users = [...usersOf(found.workloads), ...sets.flatMap(ordinalUsersOf)];
   for (const group of claimGroupsOf(users)) {
     const decided = decideGroup(group, claims, view);
     if (decided === undefined) continue;
-    isSettled = (await writes.carryOut({ ...decided, isComplete: isReady })) && isSettled;
+    isSettled = (await writes.applyDecision({ ...decided, isComplete: isReady })) && isSettled;
   }
-  for (const { whole } of sets) {
-    if (claimsUsedBy(whole.object, whole.kind).size > 0) continue;
-    for (const part of whole.parts) if (isReady(part)) await writes.open(part);
+  for (const { workload } of sets) {
+    if (claimsUsedBy(workload.object, workload.kind).size > 0) continue;
+    for (const copy of workload.copies) if (isReady(copy)) await writes.openGate(copy);
   }
   return isSettled ? undefined : { requeueAfterMs: lookAgainMs };
 }
 
-/** What is to be known of clusters, by the names that objects have for them. */
+/** The state of clusters, by their names on objects. */
 interface ClusterView
   extends Required<
-    Pick<VolumesInput, "sight" | "showsVolumes" | "storageOf" | "nowMs" | "copyPatienceMs">
+    Pick<VolumesInput, "visibilityOf" | "showsVolumes" | "storageOf" | "nowMs" | "copyTimeoutMs">
   > {
-  readonly whereabouts: (name: string) => VolumeCluster | undefined;
-  /** Whether claims are synced to it. */
+  readonly clusters: (name: string) => VolumeCluster | undefined;
+  /** Whether claims are synced to the cluster. */
   readonly isManaged: (name: string) => boolean;
 }
 
 function viewOf(
   targets: ReadonlyMap<string, TargetInWorkspace>,
   storage: NamespaceStorage | undefined,
-  { clock = systemClock, copyPatienceMs = copyPatienceMsDefault }: Work,
+  { clock = systemClock, copyTimeoutMs = copyPatienceMsDefault }: Work,
 ): ClusterView {
   const known = (name: string) => {
     const target = targets.get(name)?.target;
@@ -306,20 +329,20 @@ function viewOf(
   };
   return {
     nowMs: clock.now(),
-    copyPatienceMs,
-    whereabouts: (name) => targets.get(name),
+    copyTimeoutMs,
+    clusters: (name) => targets.get(name),
     storageOf(name) {
       const place = targets.get(name);
-      const known = place && storage?.known.get(place.home);
+      const known = place && storage?.known.get(place.computeWorkspace);
       return known && storageIn(place.target, known);
     },
     isManaged(name) {
       const target = known(name);
       return target !== undefined && syncsClaims(target);
     },
-    sight(name): ClusterVisibility {
+    visibilityOf(name): ClusterVisibility {
       const target = known(name);
-      return target === undefined ? "gone" : target.isReady ? "seen" : "lost";
+      return target === undefined ? "Unregistered" : target.isReady ? "Reachable" : "Unreachable";
     },
     showsVolumes(name) {
       const target = known(name);
@@ -328,9 +351,9 @@ function viewOf(
   };
 }
 
-/** Undefined as long as a claim is not there yet, or not any more: Pods wait for it in every cluster. */
+/** Undefined as long as a claim does not exist: Pods wait for it in every cluster. */
 function decideGroup(
-  group: ClaimGroup<NamedClaimUser["whole"]>,
+  group: ClaimGroup<NamedClaimUser["workload"]>,
   claims: ReadonlyMap<string, FoundClaim>,
   view: ClusterView,
 ): Omit<GroupWork, "isComplete"> | undefined {
@@ -339,17 +362,19 @@ function decideGroup(
     return claim?.object.metadata.deletionTimestamp === undefined ? (claim ?? []) : [];
   });
   if (own.length < group.claims.size) return undefined;
-  const parts = group.wholes.flatMap((whole) => whole.parts);
+  const copies = group.workloads.flatMap((workload) => workload.copies);
   const decision = decideVolumes({
     ...view,
-    claims: own.map(({ facts }) => facts),
-    parts: parts.map(({ facts }) => facts),
+    claims: own.map(({ claim }) => claim),
+    users: copies.map(({ user }) => user),
   });
-  const wholes = group.wholes.filter(({ isOrdinal }) => isOrdinal !== true);
-  return { wholes, claims: own, parts, decision };
+  const workloads = group.workloads.filter(({ isOrdinal }) => isOrdinal !== true);
+  return { workloads, claims: own, copies, decision };
 }
 
-/** Those that are missing for numbers in clusters that sync claims. Whether there were any. */
+/**
+ * Creates missing claims of ordinals in clusters that sync claims. Returns whether there were any.
+ */
 async function makeClaims(
   sets: readonly OrdinalSet[],
   claims: ReadonlyMap<string, FoundClaim>,
@@ -357,11 +382,11 @@ async function makeClaims(
   writes: VolumeWrites,
 ): Promise<boolean> {
   let isAnyMissing = false;
-  for (const { whole, templates, users } of sets) {
+  for (const { workload, templates, users } of sets) {
     for (const { ordinal, cluster } of users) {
       if (!isManaged(cluster)) continue;
       for (const template of templates) {
-        const claim = claimFrom(template, whole.object, ordinal);
+        const claim = claimFrom(template, workload.object, ordinal);
         if (claims.has(claim.metadata.name)) continue;
         isAnyMissing = true;
         await writes.make(claim);
@@ -371,7 +396,7 @@ async function makeClaims(
   return isAnyMissing;
 }
 
-/** What sets say of the claims of their numbers. Whether there was something to be done. */
+/** Applies the retention policies of StatefulSets. Returns whether there were any changes. */
 async function retain(
   sets: readonly OrdinalSet[],
   claims: readonly StoredObject[],
@@ -381,40 +406,43 @@ async function retain(
   for (const set of sets) {
     const { marked, deleted } = retentionOf(set, claims);
     for (const claim of marked) await writes.replace(claim);
-    for (const claim of deleted) await writes.remove(claim, set.whole.object);
+    for (const claim of deleted) await writes.remove(claim, set.workload.object);
     isChanged ||= marked.length + deleted.length > 0;
   }
   return isChanged;
 }
 
 interface NamedClaimUser {
-  readonly whole: FoundWorkload & { readonly isOrdinal?: boolean };
+  readonly workload: FoundWorkload & { readonly isOrdinal?: boolean };
   readonly claims: ReadonlySet<string>;
 }
 
-function usersOf(wholes: readonly FoundWorkload[]): readonly NamedClaimUser[] {
-  return wholes.flatMap((whole) => {
-    const claims = claimsOf(whole);
-    return claims.size === 0 ? [] : [{ whole, claims }];
+function usersOf(workloads: readonly FoundWorkload[]): readonly NamedClaimUser[] {
+  return workloads.flatMap((workload) => {
+    const claims = claimsOf(workload);
+    return claims.size === 0 ? [] : [{ workload, claims }];
   });
 }
 
-/** Each number for itself. */
-function ordinalUsersOf({ whole, users }: OrdinalSet): readonly NamedClaimUser[] {
-  const { object, kind } = whole;
-  return users.map(({ claims, parts }) => {
-    const found = parts.map((facts) => ({ object, kind, facts, isOrdinal: true }));
-    return { whole: { object, kind, parts: found, isOrdinal: true }, claims };
+/** Each ordinal is a user of its own. */
+function ordinalUsersOf({ workload, users }: OrdinalSet): readonly NamedClaimUser[] {
+  const { object, kind } = workload;
+  return users.map(({ claims, copies }) => {
+    const found = copies.map((user) => ({ object, kind, user, isOrdinal: true }));
+    return { workload: { object, kind, copies: found, isOrdinal: true }, claims };
   });
 }
 
 interface TargetInWorkspace extends VolumeCluster {
   readonly target: SyncTarget;
-  /** The logical cluster that has it. */
-  readonly home: string;
+  /** The logical cluster of the SyncTarget. */
+  readonly computeWorkspace: string;
 }
 
-/** The clusters that objects of a namespace may be in, by the names that they have there, and the volumes that are known of them. Read where their SyncTargets are. */
+/**
+ * The clusters that objects of a namespace may be in, by their names there, and their observed
+ * volumes. Read from the logical clusters of their SyncTargets.
+ */
 async function readPlaces(
   { cluster, namespace }: ObjectKey,
   { client, usedTargets, targetOf: meant }: Work,
@@ -429,18 +457,18 @@ async function readPlaces(
   const homes = new Map([...names].map((home) => [home, client.inCluster(home)]));
   const targets = new Map<string, TargetInWorkspace>();
   const volumes: KnownVolume[] = [];
-  for (const [home, there] of homes) {
+  for (const [computeWorkspace, there] of homes) {
     const [{ items }, known] = await Promise.all([
       there.resource(syncTargets).list({ signal }),
       listed(there, persistentVolumes, { signal }),
     ]);
-    const nameHere = (name: string) => targetNameIn(cluster, { cluster: home, name });
+    const nameHere = (name: string) => targetNameIn(cluster, { cluster: computeWorkspace, name });
     for (const target of items) {
       const { name, uid = "" } = target.metadata;
-      const isUsed = home === cluster || used.has(nameHere(name));
-      const own = { cluster: home, name, uid };
+      const isUsed = computeWorkspace === cluster || used.has(nameHere(name));
+      const own = { cluster: computeWorkspace, name, uid };
       const inside = downstreamNamespace(own, { cluster, namespace });
-      const place = { target, home, client: there, name, namespace: inside };
+      const place = { target, computeWorkspace, client: there, name, namespace: inside };
       if (isUsed) targets.set(nameHere(name), place);
     }
     volumes.push(...known.flatMap((object) => volumeOf(object, nameHere) ?? []));
@@ -450,8 +478,8 @@ async function readPlaces(
 
 interface NamespaceVolumes {
   readonly claims: readonly StoredObject[];
-  /** What may use claims. */
-  readonly wholes: readonly FoundWorkload[];
+  /** Workloads that may use claims. */
+  readonly workloads: readonly FoundWorkload[];
 }
 
 async function read(
@@ -468,7 +496,7 @@ async function read(
   const wholes = workloads.flatMap((items, index) =>
     wholesOf(items, kinds[index] as ClaimUserKind),
   );
-  return { claims, wholes };
+  return { claims, workloads: wholes };
 }
 
 function wholesOf(items: readonly StoredObject[], kind: ClaimUserKind): readonly FoundWorkload[] {
@@ -480,24 +508,24 @@ function wholesOf(items: readonly StoredObject[], kind: ClaimUserKind): readonly
     if (known === undefined) made.set(label, [item]);
     else known.push(item);
   }
-  const wholes = items.filter((object) => isUnassigned(object) && !kind.hasEnded(object));
-  const found = wholes.map((object): FoundWorkload => {
+  const workloads = items.filter((object) => isUnassigned(object) && !kind.hasEnded(object));
+  const found = workloads.map((object): FoundWorkload => {
     const { name } = object.metadata;
-    const parts = (made.get(ownerLabelValue(name)) ?? []).flatMap((part): readonly FoundCopy[] => {
-      const facts: VolumeUser | undefined = volumeUserOf(part, kind, name);
-      return facts === undefined ? [] : [{ object: part, kind, facts }];
+    const copies = (made.get(ownerLabelValue(name)) ?? []).flatMap((copy): readonly FoundCopy[] => {
+      const user: VolumeUser | undefined = volumeUserOf(copy, kind, name);
+      return user === undefined ? [] : [{ object: copy, kind, user }];
     });
-    return { object, kind, parts };
+    return { object, kind, copies };
   });
   return found.filter(
-    (whole) => claimsOf(whole).size > 0 || claimTemplatesOf(whole.object).length > 0,
+    (workload) => claimsOf(workload).size > 0 || claimTemplatesOf(workload.object).length > 0,
   );
 }
 
-/** Of a custom kind, what its parts say. */
-function claimsOf({ object, kind, parts }: FoundWorkload): ReadonlySet<string> {
-  const told = parts.flatMap((part) =>
-    dependenciesOn(part.object.metadata.annotations, "persistentvolumeclaims"),
+/** The claims of a custom kind are listed on its per-cluster objects. */
+function claimsOf({ object, kind, copies }: FoundWorkload): ReadonlySet<string> {
+  const told = copies.flatMap((copy) =>
+    dependenciesOn(copy.object.metadata.annotations, "persistentvolumeclaims"),
   );
   return new Set([...claimsUsedBy(object, kind), ...told]);
 }

@@ -32,7 +32,7 @@ function setUp() {
   return { clock, server, client, maps: client.resource(configMaps) };
 }
 
-/** A client whose requests are recorded and answered by hand. */
+/** A client whose requests are recorded and get prepared responses. */
 function scripted(handle: InProcessHandler, options: { fieldManager?: string } = {}) {
   const sent: TransportRequest[] = [];
   const clock = new FakeClock();
@@ -72,7 +72,7 @@ describe("client verbs", () => {
     assert.equal(await maps.find(target), undefined);
   });
 
-  it("modifies again what somebody else has changed in between", async () => {
+  it("modify reads and modifies the object again after a conflicting write", async () => {
     const { maps, server, clock } = setUp();
     await maps.create({ metadata: target, data: {} });
     let calls = 0;
@@ -80,12 +80,12 @@ describe("client verbs", () => {
       if (++calls === 1) server.put({ resource, ...target }, { data: { theirs: "1" } });
       return { ...current, data: { ...current.data, ours: "1" } };
     });
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     assert.deepEqual((await done).data, { theirs: "1", ours: "1" });
     assert.equal(calls, 2);
   });
 
-  it("gives up on conflicts after the attempts allowed", async () => {
+  it("gives up after the maximum number of conflicts", async () => {
     const { maps, server, clock } = setUp();
     await maps.create({ metadata: target });
     let calls = 0;
@@ -98,12 +98,12 @@ describe("client verbs", () => {
       { attemptsMax: 3 },
     );
     const rejected = assert.rejects(done, { reason: "Conflict" });
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     await rejected;
     assert.equal(calls, 3);
   });
 
-  it("walks pages of one consistent listing", async () => {
+  it("iterates over the pages of one consistent list", async () => {
     const { maps, server } = setUp();
     for (let i = 0; i < 7; i++) server.put({ resource, namespace: "default", name: `n${i}` });
     const names: string[] = [];
@@ -117,7 +117,7 @@ describe("client verbs", () => {
     assert.equal(items, 10);
   });
 
-  it("throws Expired when history is gone between two pages", async () => {
+  it("throws Expired when history is compacted between two pages", async () => {
     const { maps, server } = setUp();
     for (let i = 0; i < 4; i++) server.put({ resource, namespace: "default", name: `n${i}` });
     const pages = maps.pages({ pageSize: 2 });
@@ -127,7 +127,7 @@ describe("client verbs", () => {
     await assert.rejects(pages.next(), { reason: "Expired" });
   });
 
-  it("watches until the signal aborts, and then ends quietly", async () => {
+  it("watches until the signal aborts, and then ends without an error", async () => {
     const { maps, server } = setUp();
     const controller = new AbortController();
     const seen: string[] = [];
@@ -146,7 +146,7 @@ describe("client verbs", () => {
     assert.deepEqual(seen, ["ADDED a", "MODIFIED a", "DELETED a"]);
   });
 
-  it("throws the status of a watch that is too old", async () => {
+  it("throws the Status of a watch whose version is too old", async () => {
     const { maps, server } = setUp();
     server.store.tick();
     server.store.compact();
@@ -155,7 +155,7 @@ describe("client verbs", () => {
 });
 
 describe("requests", () => {
-  it("carry content types, managers and options as the API wants them", async () => {
+  it("carry content types, field managers and options as the API requires", async () => {
     const { sent, maps } = scripted(() => ok, { fieldManager: "tester" });
     await maps.apply({ metadata: { ...target, managedFields: [] }, data: {} }, { force: true });
     await maps.patch(
@@ -190,7 +190,7 @@ describe("requests", () => {
     });
   });
 
-  it("refuse names that would reach another path", async () => {
+  it("reject names that would address another path", async () => {
     const { sent, maps } = scripted(() => ok);
     for (const name of ["..", ".", "", "a/b", "a%2fb"]) {
       await assert.rejects(maps.get({ namespace: "default", name }), { reason: "BadRequest" });
@@ -202,7 +202,7 @@ describe("requests", () => {
     );
   });
 
-  it("go to the cluster asked for, in place of the one before", async () => {
+  it("go to the given cluster, which replaces the previous one in the path", async () => {
     const { sent, client } = scripted(() => ok);
     const prefixed = client.withBasePath("/services/x/clusters/root");
     await client.inCluster("root:org").resource(configMaps).get(target);
@@ -213,7 +213,7 @@ describe("requests", () => {
     );
   });
 
-  it("keep integers that a double cannot hold", async () => {
+  it("keep integers that exceed a double", async () => {
     const body =
       '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"n":9007199254740993}';
     const { sent, maps } = scripted(() => ({ status: 200, body }));
@@ -222,7 +222,7 @@ describe("requests", () => {
     assert.match(String(sent[1]?.body), /"n":9007199254740993\}/);
   });
 
-  it("fill in the kind of list items that come without", async () => {
+  it("set the kind of list items that come without one", async () => {
     const body =
       '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"a"}}]}';
     const { maps } = scripted(() => ({ status: 200, body }));
@@ -231,7 +231,7 @@ describe("requests", () => {
     assert.equal(item?.apiVersion, "v1");
   });
 
-  it("hand warnings to the program", async () => {
+  it("pass warnings to the program", async () => {
     const headers = { warning: '299 - "unknown field \\"spec.x\\"", 299 - "deprecated"' };
     const { maps, warnings } = scripted(() => ({ ...ok, headers }));
     await maps.get(target);
@@ -239,37 +239,37 @@ describe("requests", () => {
   });
 });
 
-describe("patience", () => {
+describe("timeouts of requests", () => {
   const busy = {
     status: 429,
     headers: { "retry-after": "2" },
     body: JSON.stringify(statusError.tooManyRequests(2).status),
   };
 
-  it("waits as long as the server asks and sends again", async () => {
+  it("a request waits for Retry-After and is retried", async () => {
     let left = 2;
     const { maps, clock, sent } = scripted(() => (left-- > 0 ? busy : ok));
     const done = maps.get(target);
-    await clock.advanceAndSettle(3999);
+    await clock.advanceAndFlush(3999);
     assert.equal(sent.length, 2);
-    await clock.advanceAndSettle(1);
+    await clock.advanceAndFlush(1);
     assert.equal((await done).metadata.name, "a");
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it("ends after ten times", async () => {
+  it("a request fails after ten retries", async () => {
     const { maps, clock, sent } = scripted(() => busy);
     const rejected = assert.rejects(maps.get(target), { reason: "TooManyRequests" });
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     await rejected;
     assert.equal(sent.length, 11);
   });
 
-  it("ends with the signal, or with the request's time", async () => {
+  it("a wait ends with the signal, or with the request's timeout", async () => {
     const controller = new AbortController();
     const { maps, clock } = scripted(() => busy);
     const aborted = assert.rejects(maps.get(target, { signal: controller.signal }), /enough/);
-    await clock.advanceAndSettle(1);
+    await clock.advanceAndFlush(1);
     controller.abort(new Error("enough"));
     await aborted;
 
@@ -280,12 +280,12 @@ describe("patience", () => {
         }),
     );
     const late = assert.rejects(hanging.maps.get(target), (e) => isTransportError(e, "timeout"));
-    await hanging.clock.advanceAndSettle(90_000 + sharedDeadlineMs);
+    await hanging.clock.advanceAndFlush(90_000 + sharedDeadlineMs);
     await late;
     assert.equal(clock.pendingTimers + hanging.clock.pendingTimers, 0);
   });
 
-  it("gives requests that share a deadline no less than their time, and leaves no timer", async () => {
+  it("requests that share a deadline get at least their own time, and leave no timer", async () => {
     const { client, clock } = scripted(({ signal, path }) =>
       path === "/quick"
         ? ok
@@ -297,21 +297,21 @@ describe("patience", () => {
     const ended: string[] = [];
     const send = (name: string) => client.json(request).catch(() => ended.push(name));
     void send("first");
-    await clock.advanceAndSettle(sharedDeadlineMs - 1);
+    await clock.advanceAndFlush(sharedDeadlineMs - 1);
     void send("second");
     await client.json({ ...request, path: "/quick" });
-    await clock.advanceAndSettle(1);
+    await clock.advanceAndFlush(1);
     void send("third");
-    await clock.advanceAndSettle(89_999);
+    await clock.advanceAndFlush(89_999);
     assert.deepEqual(ended, []);
-    await clock.advanceAndSettle(1);
+    await clock.advanceAndFlush(1);
     assert.deepEqual(ended, ["first", "second"]);
-    await clock.advanceAndSettle(sharedDeadlineMs);
+    await clock.advanceAndFlush(sharedDeadlineMs);
     assert.deepEqual(ended, ["first", "second", "third"]);
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it("does not resend a write whose fate is unknown, but a read", async () => {
+  it("a read is retried after a broken connection, but not a write whose outcome is unknown", async () => {
     const breakOnce = () => {
       let broken = false;
       return () => {
@@ -328,7 +328,7 @@ describe("patience", () => {
     assert.equal(writer.sent.length, 1);
   });
 
-  it("tells how long to wait, also when only the header says so", async () => {
+  it("the error has the time to wait, also when only the header has it", async () => {
     const { client } = scripted(() => ({
       status: 429,
       headers: { "retry-after": "7" },
@@ -340,7 +340,7 @@ describe("patience", () => {
     assert.equal(error.status.details?.retryAfterSeconds, 7);
   });
 
-  it("makes a status of an answer that is none", async () => {
+  it("a response that is no Status becomes a StatusError", async () => {
     const { maps } = scripted(() => ({ status: 502, body: "<html>bad gateway</html>" }));
     const error = await maps.get(target).catch((reason: unknown) => reason);
     assert.ok(isStatusError(error, "InternalError"));
@@ -365,7 +365,7 @@ describe("reading a watch", () => {
     return found;
   }
 
-  it("gives the same events however the bytes are cut", async () => {
+  it("returns the same events for any split into chunks", async () => {
     const bytes = encode(event + event);
     for (let cut = 0; cut <= bytes.length; cut++) {
       assert.deepEqual(await names([bytes.subarray(0, cut), bytes.subarray(cut)]), ["ä€", "ä€"]);
@@ -374,11 +374,11 @@ describe("reading a watch", () => {
     assert.deepEqual(await names(single), ["ä€", "ä€"]);
   });
 
-  it("drops an event that was cut off by the end", async () => {
+  it("drops an event that is cut off by the end of the stream", async () => {
     assert.deepEqual(await names([encode(event + event.slice(0, 20))]), ["ä€"]);
   });
 
-  it("gives the members asked for and no others, and errors whole", async () => {
+  it("returns only the requested members of objects, and complete errors", async () => {
     const object =
       '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"uid":"u","name":"a"},"data":{"b":"c"}}';
     const error = '{"kind":"Status","code":410,"reason":"Expired","message":"too old"}';
@@ -394,7 +394,7 @@ describe("reading a watch", () => {
     await assert.rejects(batches.next(), { reason: "Expired", message: "too old" });
   });
 
-  it("refuses what is not an event, and a line without end", async () => {
+  it("rejects a line that is not an event, and a line without end", async () => {
     await assert.rejects(names([encode('{"type":"NEWS","object":{"metadata":{}}}\n')]));
     await assert.rejects(names([encode("[]\n")]));
     const half = new Uint8Array(watchLineBytesMax / 2);

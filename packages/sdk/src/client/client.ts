@@ -1,18 +1,19 @@
 /**
- * Client: speaks to one API server, or to one logical cluster of it, over any transport.
+ * Client: sends requests to one API server, or to one logical cluster of it, over any transport.
  *
- * It adds to a transport what is common to all requests: the base path, headers, warnings, timeouts, patience with a server that
- * asks for it, and errors as StatusError. It holds no state about objects; caches are informers.
+ * It adds to a transport what is common to all requests: the base path, headers, warnings,
+ * timeouts, retries after `Retry-After`, and errors as StatusError. It holds no state about
+ * objects; caches are informers.
  */
 import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
-import { parseResponse, type ResponseLimits } from "./answer-bounds.ts";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
 import { type PreconditionRule, requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
+import { parseResponse, type ResponseLimits } from "./response-limits.ts";
 import { SharedDeadlines } from "./shared-deadlines.ts";
 import {
   isTransportError,
@@ -29,24 +30,27 @@ import { warningsOf } from "./warnings.ts";
 
 export interface ClientOptions {
   readonly transport: Transport;
-  /** In front of every path, such as `/clusters/root:org`; empty for a plain server. */
+  /** The prefix of every path, such as `/clusters/root:org`; empty for a plain server. */
   readonly basePath?: string;
   readonly userAgent?: string;
-  /** Names this program in managedFields when a call does not. */
+  /** The field manager of writes that do not name one. */
   readonly fieldManager?: string;
-  /** How long a request other than a watch may take, body included. */
+  /** The timeout of a request other than a watch, body included. */
   readonly requestTimeoutMs?: number;
-  /** How often a request is sent again when the server says `Retry-After`. */
+  /** How often a request is retried when the server responds with `Retry-After`. */
   readonly retriesMax?: number;
-  /** Refuses to send deletions, and writes of owners and finalizers, that do not say which object and which state of it they mean. */
+  /**
+   * Rejects, without sending them, deletions and writes of owners and finalizers that have no
+   * preconditions (uid, resourceVersion).
+   */
   readonly preconditions?: PreconditionRule;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
-  /** Called behind every attempt, for metrics. */
+  /** Called after every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** How much the server may answer; whatever it likes if left out, for servers that are believed. */
-  readonly answers?: ResponseLimits | undefined;
+  /** Limits of responses; unlimited if omitted, for trusted servers. */
+  readonly responseLimits?: ResponseLimits | undefined;
 }
 
 export interface RequestSummary {
@@ -55,25 +59,27 @@ export interface RequestSummary {
 }
 
 export interface ResponseSummary {
-  /** 0 when there was no answer. */
+  /** 0 when there was no response. */
   readonly status: number;
-  /** Until the response's head was there. */
+  /** The time until the response's head arrived. */
   readonly durationMs: number;
-  /** 1 for the first time that the request was sent. */
+  /** 1 for the first attempt of the request. */
   readonly attempt: number;
 }
 
 export interface ClientRequest {
   readonly method: Method;
-  /** Behind the base path; with query. */
+  /** The path below the base path, with query. */
   readonly path: string;
   readonly headers?: RequestHeaders;
   readonly body?: JsonValue | undefined;
   readonly contentType?: string | undefined;
-  /** The answer may be packed on the way, where the transport can: for lists and documents. */
+  /**
+   * The server may compress the response, where the transport supports it: for lists and documents.
+   */
   readonly mayBeLong?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Overrides the client's: an informer has its own patience and takes 0. */
+  /** Overrides the client's number of retries: an informer has its own backoff and uses 0. */
   readonly retriesMax?: number | undefined;
 }
 
@@ -88,7 +94,10 @@ export interface CallOptions {
 
 const requestTimeoutMsDefault = 90_000;
 const retriesMaxDefault = 10;
-/** A connection that died in the pool is found out by using it; more than a few in a row are a server that is down. */
+/**
+ * A connection that died in the pool is detected by using it; more than a few of them in a row mean
+ * that the server is down.
+ */
 const resendsMax = 3;
 
 export class Client {
@@ -97,7 +106,7 @@ export class Client {
   readonly fieldManager: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly answers: ResponseLimits | undefined;
+  readonly responseLimits: ResponseLimits | undefined;
   readonly #options: ClientOptions;
   readonly #headers: RequestHeaders;
   readonly #requestTimeoutMs: number;
@@ -110,7 +119,7 @@ export class Client {
     this.fieldManager = options.fieldManager;
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? systemRandom;
-    this.answers = options.answers;
+    this.responseLimits = options.responseLimits;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
     this.#deadlines = new SharedDeadlines(this.clock, this.#requestTimeoutMs);
     this.#headers = {
@@ -137,29 +146,29 @@ export class Client {
     return new Client({ ...this.#options, basePath });
   }
 
-  /** The same server, for loops that act for everybody: see `PreconditionRule`. */
+  /** The same server, for controllers that work in all clusters: see `PreconditionRule`. */
   withPreconditions(rule: PreconditionRule): Client {
     return new Client({ ...this.#options, preconditions: rule });
   }
 
-  /** Sends a request and parses the answer. Integers beyond 2^53 are bigints. */
+  /** Sends a request and parses the response. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
     return this.parse((await this.read(request)).text);
   }
 
-  /** What an answer says that was read whole, within the bounds that the server has. */
+  /** Parses a response that was read in full, within the limits of the server. */
   parse(text: string): JsonValue | Promise<JsonValue> {
-    return parseResponse(this.answers?.whole, text);
+    return parseResponse(this.responseLimits?.response, text);
   }
 
-  /** Sends a request and reads the answer whole, in the time that a request has. */
+  /** Sends a request and reads the full response, within the request timeout. */
   async read(request: ClientRequest): Promise<ReadResponse> {
     const deadline = this.#deadlines.start(request.signal);
     try {
       const response = await this.#send(request, deadline.signal);
       return {
         headers: response.headers,
-        text: await response.body.text(this.answers?.whole.bytesMax),
+        text: await response.body.text(this.responseLimits?.response.bytesMax),
       };
     } catch (error) {
       const isOurs = error === deadline.signal.reason && request.signal?.aborted !== true;
@@ -171,7 +180,7 @@ export class Client {
     }
   }
 
-  /** Sends a request and hands the answer on as it comes, in the time that a request has. */
+  /** Sends a request and streams the response, within the request timeout. */
   async *chunks(request: ClientRequest): AsyncGenerator<Uint8Array> {
     const { signal, method, path } = request;
     const what = `${method} ${path}`;
@@ -184,12 +193,18 @@ export class Client {
     }
   }
 
-  /** Sends a request and resolves with the head of a successful response; the body is the caller's, and so is its time. */
+  /**
+   * Sends a request and resolves with the head of a successful response; the caller reads the body,
+   * and limits its time.
+   */
   send(request: ClientRequest): Promise<TransportResponse> {
     return this.#send(request, request.signal);
   }
 
-  /** Asks for the connection itself. Tried once: what is lost then is for the caller to know. An error status is an answer here. */
+  /**
+   * Requests an upgrade of the connection. Sent once: only the caller knows whether a lost upgrade
+   * can be repeated. An error status is a response here, not an error.
+   */
   upgrade(request: ClientRequest): Promise<UpgradeResponse> {
     const wire = this.#wire(request, request.signal);
     if (this.transport.upgrade !== undefined) return this.transport.upgrade(wire);

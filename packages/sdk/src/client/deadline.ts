@@ -1,4 +1,4 @@
-/** A signal that aborts with the caller's, or when the time given is over. */
+/** A signal that aborts with the caller's signal, or when the given time is over. */
 import { type Clock, onAbort } from "@kcp-ts/machinery/base";
 import { TransportError } from "./transport.ts";
 
@@ -12,7 +12,7 @@ export interface DeadlineOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** What did not happen in time, for the error's text. */
+  /** The operation that did not end in time, for the error's text. */
   readonly what: string;
 }
 

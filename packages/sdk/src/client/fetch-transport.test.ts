@@ -4,7 +4,7 @@ import { FetchTransport } from "./fetch-transport.ts";
 import { isTransportError } from "./transport.ts";
 
 describe("FetchTransport", () => {
-  it("hands a request to fetch and its answer back", async () => {
+  it("passes a request to fetch and returns its response", async () => {
     const calls: { url: string; method: string | undefined; group: string | null }[] = [];
     const transport = new FetchTransport({
       origin: "https://host",
@@ -22,7 +22,7 @@ describe("FetchTransport", () => {
     assert.equal(await response.body.text(), "text");
   });
 
-  it("tells an abort from a broken connection", async () => {
+  it("distinguishes an abort from a broken connection", async () => {
     const failing = async () => {
       throw new TypeError("fetch failed");
     };

@@ -1,4 +1,7 @@
-/** The transport of browsers, and of any place that has `fetch`: for pages that a server's own origin serves. */
+/**
+ * The transport of browsers, and of any runtime with `fetch`: for pages that the server's own
+ * origin serves.
+ */
 import { responseBody } from "./response-body.ts";
 import {
   type ResponseHeaders,
@@ -9,7 +12,7 @@ import {
 } from "./transport.ts";
 
 export interface FetchTransportOptions {
-  /** Scheme and host in front of every path; empty for the page's own origin. */
+  /** The origin of every path; empty for the page's own origin. */
   readonly origin?: string;
   readonly fetch?: typeof fetch;
 }
@@ -47,6 +50,6 @@ export class FetchTransport implements Transport {
     };
   }
 
-  /** Nothing to end: `fetch` keeps its connections to itself. */
+  /** Ends nothing: `fetch` manages its connections itself. */
   async close(): Promise<void> {}
 }

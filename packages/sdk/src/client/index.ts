@@ -1,6 +1,6 @@
 /** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
 export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
-export { type ResponseLimits, untrustedServerLimits } from "./answer-bounds.ts";
+export { AbortableBody } from "./abortable-body.ts";
 export {
   type CallOptions,
   Client,
@@ -11,14 +11,12 @@ export {
   type ResponseSummary,
 } from "./client.ts";
 export { type Deadline, type DeadlineOptions, startDeadline } from "./deadline.ts";
-export { AbortableBody } from "./endable-body.ts";
 export { FetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
 export {
   type InProcessHandler,
   type InProcessResponse,
   InProcessTransport,
 } from "./in-process-transport.ts";
-export type { LazyList } from "./list-text.ts";
 export type { MemberTree } from "./member-picker.ts";
 export {
   clusterAnnotation,
@@ -51,6 +49,7 @@ export type {
   WatchOptions,
   WriteOptions,
 } from "./options.ts";
+export type { LazyList } from "./parse-list.ts";
 export type { PreconditionRule } from "./required-preconditions.ts";
 export {
   apiVersionOf,
@@ -62,6 +61,7 @@ export {
 } from "./resource.ts";
 export { ResourceClient } from "./resource-client.ts";
 export { type BodySource, responseBody } from "./response-body.ts";
+export { type ResponseLimits, untrustedServerLimits } from "./response-limits.ts";
 export { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
 export {
   type ServerRequest,

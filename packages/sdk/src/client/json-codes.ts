@@ -1,4 +1,4 @@
-/** The characters that JSON is built of, as they stand in bytes and in text. */
+/** The structural characters of JSON as character codes, for bytes and for strings. */
 export const quote = 0x22;
 export const comma = 0x2c;
 export const colon = 0x3a;

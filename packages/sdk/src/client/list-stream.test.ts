@@ -19,8 +19,8 @@ async function read(text: string, bytes: number) {
   return { items: [...batches.flat(), ...items] as unknown[], sizes, metadata };
 }
 
-describe("a list that is read as it comes", () => {
-  it("is what it is when it is parsed as a whole, wherever the chunks end and whatever stands in it", async () => {
+describe("a streamed list", () => {
+  it("equals the list that is parsed in full, for any chunks and any content", async () => {
     const item = fc.dictionary(fc.string({ maxLength: 5, unit: "binary" }), fc.jsonValue(), {
       maxKeys: 4,
     });
@@ -48,7 +48,7 @@ describe("a list that is read as it comes", () => {
     await fc.assert(property, { numRuns: 300 });
   });
 
-  it("fills in the kind of items that come without, from wherever the list says it", async () => {
+  it("sets the kind of items that come without one, from any position of the list's own kind", async () => {
     const expected = { metadata: { name: "a" }, kind: "Pod", apiVersion: "v1" };
     const items = '"items":[{"metadata":{"name":"a"}}]';
     const kind = '"kind":"PodList","apiVersion":"v1"';
@@ -56,7 +56,7 @@ describe("a list that is read as it comes", () => {
       assert.deepEqual((await read(text, 7)).items, [expected]);
   });
 
-  it("hands on a few at a time, also of one chunk with all of them", async () => {
+  it("returns items in small batches, also from a single chunk", async () => {
     const items = Array.from({ length: 10 }, (_, i) => ({
       kind: "Pod",
       metadata: { name: `p${i}` },
@@ -67,7 +67,7 @@ describe("a list that is read as it comes", () => {
     assert.ok(Math.max(...sizes) <= 4, sizes.join());
   });
 
-  it("of which only a part came is an error", async () => {
+  it("fails when it is truncated", async () => {
     const text = JSON.stringify({ kind: "PodList", items: [{ kind: "Pod" }, { kind: "Pod" }] });
     await assert.rejects(read(text.slice(0, -1), 9));
     await assert.rejects(read(text.slice(0, -8), 9));

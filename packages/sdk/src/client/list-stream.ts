@@ -1,18 +1,13 @@
 /**
- * Lists read as they come: items are cut out of the bytes of the answer, and each is parsed when it is complete.
+ * Streaming lists: items are cut out of the bytes of a response, and each item is parsed when it is
+ * complete.
  *
- * A page of text is half a megabyte that V8 holds in one piece, and as much again while it is put together; of a list in chunks there is never more
- * than an item and the chunk that it ends in. What is not cut easily is read as a whole.
+ * A page of text is half a megabyte that V8 holds in one string, and as much again while the string
+ * is concatenated; a list in chunks never holds more than an item and the chunk in which the item
+ * ends. A list that cannot be cut is parsed in full.
  */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
-import {
-  PageByteCounter,
-  parseResponse,
-  parseWithinLimit,
-  type ResponseLimits,
-  throwIfTooLarge,
-} from "./answer-bounds.ts";
 import {
   backslash,
   closeBrace,
@@ -23,11 +18,18 @@ import {
   openBracket,
   quote,
 } from "./json-codes.ts";
-import { metadataOf, parseList, withTypeMeta } from "./list-text.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject, ListMeta } from "./object.ts";
 import { BoundedReader, concatBytes } from "./object-reader.ts";
 import type { MemberOptions } from "./options.ts";
+import { metadataOf, parseList, withTypeMeta } from "./parse-list.ts";
+import {
+  PageByteCounter,
+  parseResponse,
+  parseWithinLimit,
+  type ResponseLimits,
+  throwIfTooLarge,
+} from "./response-limits.ts";
 import {
   hasMetadata,
   type OnUnreadable,
@@ -35,32 +37,41 @@ import {
   readObjectOrSkipResumable,
 } from "./unreadable.ts";
 
-/** As few as a watch hands on at a time, and for the same reason: whatever is being worked on is kept by the garbage collector. */
+/**
+ * As few items as a watch delivers at a time, and for the same reason: the garbage collector keeps
+ * the items of the current batch.
+ */
 const batchItemsMax = 4;
 
-/** Reads one list: `take` for every chunk of it, `end` behind the last. */
+/** Reads one list: `take` is called for every chunk, `end` after the last one. */
 export class ListReader<Object extends KubernetesObject> {
   readonly #cutter: ItemCutter;
   readonly #reader: BoundedReader;
   readonly #bytes: PageByteCounter;
-  readonly #answers: ResponseLimits | undefined;
+  readonly #limits: ResponseLimits | undefined;
   readonly #onUnreadable: OnUnreadable | undefined;
   #head: JsonObject | undefined;
-  /** Items without a kind, in a list that tells its own behind them. */
+  /** Items without a kind, in a list whose own kind comes after them. */
   readonly #early: unknown[] = [];
 
-  /** With `members`, objects have no others; apiVersion and kind are always there. A list that is read as a whole has all. */
+  /**
+   * With `members`, objects have only these members; apiVersion and kind are always set. A list
+   * that is parsed in full has all members.
+   */
   constructor({ members, onUnreadable }: MemberOptions = {}, answers?: ResponseLimits) {
     const wanted: MemberTree | undefined =
       members === undefined ? undefined : { apiVersion: true, kind: true, ...members };
     this.#reader = new BoundedReader(wanted, answers?.object);
     this.#cutter = new ItemCutter(answers);
     this.#bytes = new PageByteCounter(answers?.list);
-    this.#answers = answers;
+    this.#limits = answers;
     this.#onUnreadable = onUnreadable;
   }
 
-  /** The items that the chunk completes, in batches; an empty one says that a large item is being read, and that others may have their turn. */
+  /**
+   * The items that the chunk completes, in batches. An empty batch means that a large item is being
+   * read, and that the caller may yield to the event loop.
+   */
   *take(chunk: Uint8Array): Generator<Object[]> {
     this.#bytes.add(chunk.length);
     let batch: Object[] = [];
@@ -96,11 +107,11 @@ export class ListReader<Object extends KubernetesObject> {
     return yield* readObjectOrSkipResumable(read, hasMetadata, onUnreadable);
   }
 
-  /** The items that are left, and what the list says of itself. */
+  /** The remaining items, and the list's own metadata. */
   async end(): Promise<{ readonly items: Object[]; readonly metadata: ListMeta }> {
     const rest = this.#cutter.outside();
     const { hasItems } = this.#cutter;
-    const whole = await parseResponse(hasItems ? this.#answers?.head : this.#answers?.whole, rest);
+    const whole = await parseResponse(hasItems ? this.#limits?.head : this.#limits?.response, rest);
     if (!hasItems) return parseList<Object>(whole);
     const list = isJsonObject(whole) ? whole : {};
     const items = this.#early.map((item) => withTypeMeta<Object>(item, list));
@@ -108,7 +119,7 @@ export class ListReader<Object extends KubernetesObject> {
   }
 }
 
-/** A batch of nothing between the pieces. */
+/** An empty batch between the steps of a large item. */
 function* resumableItems<Result, Item>(work: Resumable<Result>): Generator<Item[], Result, void> {
   for (;;) {
     const { done, value } = work.next();
@@ -119,26 +130,28 @@ function* resumableItems<Result, Item>(work: Resumable<Result>): Generator<Item[
 
 const itemsKey = new TextEncoder().encode('"items":[');
 
-/** Tells the bytes of the items from those around them, over the borders of chunks. */
+/** Separates the bytes of the items from the bytes around them, across the borders of chunks. */
 class ItemCutter {
   /** The bytes outside of the items. */
   readonly #around: Uint8Array[] = [];
-  /** Of the item that the last chunk ended in. */
+  /** The bytes of the item in which the last chunk ended. */
   #begun: Uint8Array[] = [];
   #isInItems = false;
   #depth = 0;
   #isInText = false;
   #isEscaped = false;
-  /** Bytes of the key that have come, one after the other. */
+  /** The number of bytes of the key `items` that have matched so far. */
   #matched = 0;
   #hasItems = false;
-  readonly #answers: ResponseLimits | undefined;
+  readonly #limits: ResponseLimits | undefined;
   #begunBytes = 0;
   #aroundBytes = 0;
 
-  /** What is kept of an item that is not complete, or of what is around them, is bounded as it comes. */
+  /**
+   * The bytes of an incomplete item, and the bytes around the items, are bounded while they arrive.
+   */
   constructor(answers?: ResponseLimits) {
-    this.#answers = answers;
+    this.#limits = answers;
   }
 
   get hasItems(): boolean {
@@ -180,26 +193,26 @@ class ItemCutter {
 
   #addBegun(part: Uint8Array): void {
     this.#begunBytes += part.length;
-    throwIfTooLarge(this.#answers?.object, this.#begunBytes);
+    throwIfTooLarge(this.#limits?.object, this.#begunBytes);
     this.#begun.push(part);
   }
 
   #addAround(part: Uint8Array): void {
     this.#aroundBytes += part.length;
-    throwIfTooLarge(this.#answers?.whole, this.#aroundBytes);
+    throwIfTooLarge(this.#limits?.response, this.#aroundBytes);
     this.#around.push(part);
   }
 
-  /** What the list has said of itself before its items. */
+  /** The list's own metadata that came before its items. */
   headSoFar(): JsonObject {
     const text = `${this.outside()}]}`;
-    const bound = this.#answers?.head;
+    const bound = this.#limits?.head;
     const head =
       bound === undefined ? parseJson(text).value : runSync(parseWithinLimit(bound, text));
     return isJsonObject(head) ? head : {};
   }
 
-  /** The text of everything but the items. */
+  /** The text of the list without its items. */
   outside(): string {
     const decoder = new TextDecoder();
     let text = "";
@@ -207,7 +220,7 @@ class ItemCutter {
     return text + decoder.decode();
   }
 
-  /** Looks at one byte of a text outside of the items: it may be their key. */
+  /** Reads one byte of a string outside of the items: the string may be the key `items`. */
   #inText(chunk: Uint8Array, at: number): number {
     const byte = chunk[at] as number;
     this.#match(byte);
@@ -217,7 +230,10 @@ class ItemCutter {
     return at;
   }
 
-  /** To the end of a text in an item, or of the chunk; returns the last byte that was looked at. */
+  /**
+   * Skips to the end of a string in an item, or of the chunk; returns the index of the last byte
+   * read.
+   */
   #skipText(chunk: Uint8Array, from: number): number {
     let i = from;
     if (this.#isEscaped) {
@@ -237,7 +253,7 @@ class ItemCutter {
     return i;
   }
 
-  /** Whether the items begin behind this byte. */
+  /** Whether the items begin after this byte. */
   #outsideText(byte: number): boolean {
     if (byte === quote) {
       this.#isInText = true;
@@ -252,7 +268,10 @@ class ItemCutter {
     return true;
   }
 
-  /** A key of the outermost object, written without spaces; the bracket behind it has been counted. */
+  /**
+   * A key of the outermost object, written without spaces; the bracket after the key has been
+   * counted.
+   */
   #match(byte: number): boolean {
     const isHere = this.#depth === 1 || (this.#depth === 2 && byte === openBracket);
     if (!isHere || byte !== itemsKey[this.#matched]) {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { isJsonObject, type JsonValue, parseJson, setMember } from "@kcp-ts/machinery/json";
 import fc from "fast-check";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
-import { NonInterningParser } from "./parse-lean.ts";
+import { NonInterningParser } from "./non-interning-parser.ts";
 
 const encoder = new TextEncoder();
 const tree: MemberTree = { a: true, b: { a: true, é: { b: true } }, empty: {} };
@@ -27,7 +27,7 @@ const value = fc.letrec((tie) => ({
   }),
 }));
 
-/** The same by the whole value. */
+/** The same, from the fully parsed value. */
 function picked(object: JsonValue, wanted: MemberTree): JsonValue {
   if (!isJsonObject(object)) return object;
   const result: { [key: string]: JsonValue } = {};
@@ -40,13 +40,13 @@ function picked(object: JsonValue, wanted: MemberTree): JsonValue {
 }
 
 describe("a member picker", () => {
-  it("cuts out what a look at the whole value finds, whatever stands around it", () => {
+  it("cuts out the same members as parsing the full value, for any content around them", () => {
     const picker = new MemberPicker(tree);
     const property = fc.property(
       value.object,
       fc.constantFrom(undefined, 1, "\t"),
       (object, space) => {
-        // As it comes back: JSON has one zero.
+        // Through JSON, which has only one zero.
         const json = JSON.parse(JSON.stringify(object)) as JsonValue;
         const text = picker.pick(encoder.encode(JSON.stringify(json, undefined, space)));
         const isEscaped = JSON.stringify(json).includes("\\");
@@ -57,7 +57,7 @@ describe("a member picker", () => {
     fc.assert(property, { numRuns: 1000 });
   });
 
-  it("leaves alone what is not one object", () => {
+  it("returns nothing for a text that is not one object", () => {
     const picker = new MemberPicker(tree);
     const texts = [
       "",
@@ -85,8 +85,8 @@ describe("a member picker", () => {
   });
 });
 
-describe("a lean parser", () => {
-  it("reads what the other parser reads, whatever it has read before", () => {
+describe("the non-interning parser", () => {
+  it("returns the same as the other parser, whatever it has parsed before", () => {
     const parser = new NonInterningParser();
     const property = fc.property(value.any, fc.constantFrom(undefined, 2), (one, space) => {
       const text = JSON.stringify(one, undefined, space);
@@ -96,13 +96,13 @@ describe("a lean parser", () => {
     fc.assert(property, { numRuns: 1000 });
   });
 
-  it("does not take the start of a string for all of it", () => {
+  it("does not confuse a string with its prefix", () => {
     const parser = new NonInterningParser();
     for (const text of ['["web"]', '["web-1"]', '["web"]', '[""]', '["w"]'])
       assert.deepEqual(parser.parse(text), JSON.parse(text));
   });
 
-  it("refuses what JSON.parse refuses", () => {
+  it("rejects what JSON.parse rejects", () => {
     const parser = new NonInterningParser();
     const texts = ["", "{", '{"a":tru}', "[1,]", '"a', '{"a":1}x', '"\n"', "nul", '{"a":true,}'];
     for (const text of texts) {
@@ -111,7 +111,7 @@ describe("a lean parser", () => {
     }
   });
 
-  it("keeps integers beyond 2^53, and bears what is nested deeply", () => {
+  it("keeps integers beyond 2^53, and parses deeply nested values", () => {
     const parser = new NonInterningParser();
     assert.equal(parser.parse("9007199254740993"), 9007199254740993n);
     const deep = `${"[".repeat(500)}${"]".repeat(500)}`;

@@ -1,8 +1,10 @@
 /**
- * MemberPicker: cuts the wanted members out of an object's bytes, so that nothing else of it is ever made into values.
+ * MemberPicker: cuts the wanted members out of an object's bytes, so that no other member becomes a
+ * value.
  *
- * Who keeps the metadata of a hundred thousand objects would otherwise have V8 make their specs only to forget them. What is not wanted is
- * skipped by its brackets and quotes; whether it is correct JSON is not looked at.
+ * A program that keeps only the metadata of a hundred thousand objects would otherwise have V8
+ * create their specs only to discard them. Unwanted members are skipped by their brackets and
+ * quotes; whether they are valid JSON is not checked.
  */
 import {
   backslash,
@@ -16,7 +18,9 @@ import {
   quote,
 } from "./json-codes.ts";
 
-/** `true`: the whole value. A tree: some members of an object, or whatever else stands there. */
+/**
+ * `true`: the full value. A tree: the selected members of an object, or a value that is no object.
+ */
 export interface MemberTree {
   readonly [member: string]: true | MemberTree;
 }
@@ -41,7 +45,10 @@ export class MemberPicker {
     this.#wanted = wantedMembers(tree);
   }
 
-  /** Undefined for what it cannot cut: it is parsed as a whole, and found to be wrong or not. */
+  /**
+   * Returns undefined for bytes that it cannot cut: the caller parses them in full, and detects
+   * syntax errors.
+   */
   pick(object: Uint8Array): string | undefined {
     if (this.#room.length < object.length) this.#room = new Uint8Array(object.length);
     this.#source = object;
@@ -54,7 +61,10 @@ export class MemberPicker {
     return text;
   }
 
-  /** Copies the object that starts at `start` as far as it is wanted, and returns where it ends. */
+  /**
+   * Copies the wanted members of the object that starts at `start`, and returns where the object
+   * ends.
+   */
   #object(start: number, wanted: readonly WantedMember[]): number {
     const bytes = this.#source;
     if (bytes[start] !== openBrace) return failed;
@@ -117,7 +127,7 @@ export class MemberPicker {
     return failed;
   }
 
-  /** A number, or one of the three words. */
+  /** A number, `true`, `false` or `null`. */
   #word(start: number): number {
     let end = start;
     while (end < this.#source.length && isOfWord(this.#source[end] as number)) end++;
@@ -134,7 +144,7 @@ export class MemberPicker {
     return failed;
   }
 
-  /** A name that is spelt with escapes is nothing to compare by its bytes. */
+  /** A name with escapes cannot be compared by its bytes. */
   #plainString(open: number): number {
     const bytes = this.#source;
     if (bytes[open] !== quote) return failed;
@@ -189,5 +199,5 @@ function isOfWord(byte: number): boolean {
 }
 
 const nothing = new Uint8Array(0);
-/** Room for an object that was longer than most is not kept. */
+/** A buffer for an unusually long object is not kept. */
 const roomBytesMax = 64 << 10;

@@ -7,13 +7,13 @@ const long = {
   data: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, "v"])),
 };
 
-describe("reading a long object of a server that is trusted", () => {
+describe("reading a long object of a trusted server", () => {
   for (const [what, members, object] of [
     ["as a whole", undefined, long],
-    // Such a name is not cut out.
+    // A name with escapes cannot be cut out.
     ["of which something is wanted", { data: true }, { ...long, 'tricky"': 1 }],
   ] as const) {
-    it(`rests ${what}`, () => {
+    it(`yields ${what}`, () => {
       const reader = new BoundedReader(members, undefined);
       const bytes = new TextEncoder().encode(JSON.stringify(object));
       assert.ok(reader.isLong(bytes));
@@ -26,7 +26,7 @@ describe("reading a long object of a server that is trusted", () => {
     });
   }
 
-  it("makes nothing of what is not wanted", () => {
+  it("creates no values of unwanted members", () => {
     const reader = new BoundedReader({ metadata: { name: true } }, undefined);
     const bytes = new TextEncoder().encode(JSON.stringify(long));
     assert.deepEqual(reader.readLong(bytes).next().value, { metadata: { name: "x" } });

@@ -1,14 +1,17 @@
-/** From the bytes of one object, or of one event with it, to its value: all of it, or what is wanted of it. */
+/**
+ * Parses the bytes of one object, or of one event with its object: all members, or only the wanted
+ * ones.
+ */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import { type JsonValue, parseJson, parseResumable } from "@kcp-ts/machinery/json";
-import { parseWithinLimit } from "./answer-bounds.ts";
 import { MemberPicker, type MemberTree } from "./member-picker.ts";
-import { NonInterningParser } from "./parse-lean.ts";
+import { NonInterningParser } from "./non-interning-parser.ts";
+import { parseWithinLimit } from "./response-limits.ts";
 
 export type ReadObject = (bytes: Uint8Array) => JsonValue;
 
-/** `undefined`: everything is wanted. */
+/** `undefined`: all members are wanted. */
 export function objectReader(wanted: MemberTree | undefined): ReadObject {
   const decoder = new TextDecoder();
   const whole = (bytes: Uint8Array) => parseJson(decoder.decode(bytes)).value;
@@ -17,7 +20,7 @@ export function objectReader(wanted: MemberTree | undefined): ReadObject {
   return (bytes) => readWanted(bytes) ?? whole(bytes);
 }
 
-/** What is wanted of an object; undefined where that cannot be cut out. */
+/** Parses the wanted members of an object; undefined where they cannot be cut out. */
 function wantedReader(wanted: MemberTree): (bytes: Uint8Array) => JsonValue | undefined {
   const picker = new MemberPicker(wanted);
   const parser = new NonInterningParser();
@@ -27,7 +30,7 @@ function wantedReader(wanted: MemberTree): (bytes: Uint8Array) => JsonValue | un
   };
 }
 
-/** The same within a bound. What is long rests while it is read. */
+/** The same within a limit. A long text yields to the event loop while it is parsed. */
 export class BoundedReader {
   readonly #bound: Bound | undefined;
   readonly #read: ReadObject;
@@ -39,7 +42,7 @@ export class BoundedReader {
     this.#readWanted = wanted === undefined ? undefined : wantedReader(wanted);
   }
 
-  /** Whether `readLong` is to be asked for it. */
+  /** Whether the caller must use `readLong` for this text. */
   isLong(bytes: Uint8Array): boolean {
     return bytes.length > longBytes;
   }
@@ -49,7 +52,10 @@ export class BoundedReader {
     return runSync(parseWithinLimit(this.#bound, bytes));
   }
 
-  /** Within a bound as it is, also when little of it is wanted: what is not there cannot be too much. */
+  /**
+   * The limit holds for the full text, also when few of its members are wanted: skipped members
+   * cannot exceed a limit of values.
+   */
   *readLong(bytes: Uint8Array): Resumable<JsonValue> {
     if (this.#bound !== undefined) return yield* parseWithinLimit(this.#bound, bytes);
     const wanted = this.#readWanted?.(bytes);
@@ -61,10 +67,10 @@ export class BoundedReader {
   }
 }
 
-/** Bytes of an object that are read at once. */
+/** The most bytes of an object that are parsed without yielding. */
 const longBytes = 64 << 10;
 
-/** In one piece: most often there is only one. */
+/** Concatenates chunks: most often there is only one. */
 export function concatBytes(parts: readonly Uint8Array[], last: Uint8Array): Uint8Array {
   if (parts.length === 0) return last;
   const length = parts.reduce((total, part) => total + part.length, last.length);

@@ -1,7 +1,8 @@
 /**
- * What every API object has, as the client hands it out: apiVersion, kind and metadata are always there.
+ * The type of API objects as the client returns them: apiVersion, kind and metadata are always set.
  *
- * Everything is read-only in the types because objects are shared by caches. A changed object is a new object.
+ * All members are read-only in the types because caches share objects. A changed object is a new
+ * object.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 
@@ -11,7 +12,7 @@ export interface KubernetesObject {
   readonly metadata: ObjectMeta;
 }
 
-/** An object of a type this program has no declaration for. */
+/** An object of a type that this program does not declare. */
 export interface DynamicObject extends KubernetesObject {
   readonly [field: string]: JsonValue | ObjectMeta | undefined;
 }
@@ -33,7 +34,10 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
-/** Keys come from strangers: read them by `stringMember`, which never finds something inherited. */
+/**
+ * Keys come from untrusted clients: read them with `stringMember`, which never returns inherited
+ * members.
+ */
 export type StringMap = Readonly<Record<string, string>>;
 
 export interface OwnerReference {
@@ -55,7 +59,10 @@ export interface ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** What a create, an update or an apply takes: the client fills in apiVersion and kind, the server may choose the name. */
+/**
+ * The input of a create, an update or an apply: the client sets apiVersion and kind, the server may
+ * generate the name.
+ */
 export type ObjectInput<Object extends KubernetesObject> = Omit<
   Object,
   "apiVersion" | "kind" | "metadata"
@@ -78,7 +85,7 @@ export interface ObjectList<Object extends KubernetesObject> {
   readonly items: readonly Object[];
 }
 
-/** The server's answer to `as=PartialObjectMetadata`. */
+/** The server's response to `as=PartialObjectMetadata`. */
 export interface PartialObjectMetadata extends KubernetesObject {
   readonly apiVersion: "meta.k8s.io/v1";
   readonly kind: "PartialObjectMetadata";
@@ -105,7 +112,7 @@ export interface TableRow {
   readonly object?: KubernetesObject;
 }
 
-/** The logical cluster an object lives in, as the server says it. */
+/** The logical cluster of an object, from the annotation that the server sets. */
 export const clusterAnnotation = "kcp.io/cluster";
 
 export function stringMember(map: StringMap | undefined, key: string): string | undefined {

@@ -1,11 +1,14 @@
-/** What the verbs take. Names and meanings are those of the Kubernetes API; booleans stand for their only value. */
+/**
+ * The options of the verbs. Names and meanings are those of the Kubernetes API; booleans stand for
+ * their only value.
+ */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { CallOptions } from "./client.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { OnUnreadable } from "./unreadable.ts";
 
 export interface ObjectName {
-  /** Left out for resources without namespaces. */
+  /** Omitted for cluster-scoped resources. */
   readonly namespace?: string | undefined;
   readonly name: string;
 }
@@ -15,7 +18,7 @@ export interface GetOptions extends CallOptions {
 }
 
 export interface SelectorOptions {
-  /** Absent: all namespaces. */
+  /** Omitted: all namespaces. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -34,22 +37,31 @@ export interface PageOptions extends Omit<ListOptions, "limit" | "continue"> {
   readonly pageSize?: number;
 }
 
-/** For who looks at little of many objects: the rest of them is not even parsed. */
+/** For callers that read few members of many objects: all other members are not even parsed. */
 export interface MemberOptions {
-  /** Objects have these members, apiVersion and kind, and hardly ever others: `{ metadata: { name: true, labels: true } }`. */
+  /**
+   * Objects have these members, apiVersion and kind, and hardly ever other ones: `{ metadata: {
+   * name: true, labels: true } }`.
+   */
   readonly members?: MemberTree | undefined;
-  /** Told of objects that cannot be read, which are left out. Without it, one of them is an error of the whole list or watch. */
+  /**
+   * Called for objects that cannot be parsed, which are left out. Without it, one such object fails
+   * the list or the watch.
+   */
   readonly onUnreadable?: OnUnreadable | undefined;
 }
 
 export interface WatchOptions extends CallOptions, SelectorOptions {
   readonly resourceVersion?: string | undefined;
   readonly allowWatchBookmarks?: boolean;
-  /** The current state as ADDED events first, then a bookmark with `initialEventsEndAnnotation`, then changes. */
+  /**
+   * The watch begins with the current state as ADDED events and a bookmark with
+   * `initialEventsEndAnnotation`; changes follow.
+   */
   readonly sendInitialEvents?: boolean;
   readonly timeoutSeconds?: number;
   readonly retriesMax?: number;
-  /** Called when the server has answered, before the first event: the watch stands. */
+  /** Called when the server has accepted the watch, before the first event. */
   readonly onOpen?: () => void;
 }
 
@@ -60,7 +72,7 @@ export interface WriteOptions extends CallOptions {
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** Takes over fields that other managers own. */
+  /** Forces ownership of fields that other managers own. */
   readonly force?: boolean;
 }
 

@@ -40,7 +40,7 @@ describe("a client that requires preconditions", () => {
     assert.equal(sent.length, 1);
   };
 
-  it("deletes an object only by its uid, and no state of it that has no version", async () => {
+  it("deletes an object only by its uid, and only a state with a resourceVersion", async () => {
     const remove = (preconditions?: { uid?: string; resourceVersion?: string }) => () =>
       objects.delete(target, preconditions === undefined ? {} : { preconditions });
     await refused(remove(), "preconditions.uid");
@@ -52,7 +52,7 @@ describe("a client that requires preconditions", () => {
     await allowed(() => objects.deleteCollection({ namespace: "default" }));
   });
 
-  it("patches owners and finalizers only of an object with uid and version", async () => {
+  it("patches owners and finalizers only of an object with uid and resourceVersion", async () => {
     const patch = (metadata: object) => () =>
       objects.patch(target, { type: "merge", patch: { metadata } as never });
     for (const guarded of [{ finalizers: [] }, { ownerReferences: [] }]) {
@@ -69,7 +69,7 @@ describe("a client that requires preconditions", () => {
     await refused(patch({ labels: {}, uid: "" }), "metadata.uid");
   });
 
-  it("patches them by operations only behind tests of uid and version", async () => {
+  it("patches them by operations only after tests of uid and resourceVersion", async () => {
     const test = (member: string, value: string) => ({
       ...{ op: "test", path: `/metadata/${member}`, value },
     });
@@ -89,14 +89,14 @@ describe("a client that requires preconditions", () => {
     }
   });
 
-  it("applies owners to what may not be there yet, and never with an empty uid", async () => {
+  it("applies owners to an object that may not exist yet, and never with an empty uid", async () => {
     const apply = (metadata: object) => () =>
       objects.apply({ metadata: { ...target, ...metadata } }, { fieldManager: "test" });
     await allowed(apply({ ownerReferences: [] }));
     await refused(apply({ ownerReferences: [], uid: "" }), "metadata.uid");
   });
 
-  it("replaces only an object with uid and version", async () => {
+  it("replaces only an object with uid and resourceVersion", async () => {
     const update = (metadata: object) => () =>
       objects.update({ metadata: { ...target, ...metadata } });
     await refused(update({}), "metadata.uid");
@@ -104,7 +104,7 @@ describe("a client that requires preconditions", () => {
     await allowed(update({ uid: "u", resourceVersion: "1" }));
   });
 
-  it("may leave it to others whether there are any, and sends none that are empty", async () => {
+  it("may allow requests without preconditions, and sends no empty ones", async () => {
     const lenient = client.withPreconditions("never-empty").resource(configMaps);
     await allowed(() => lenient.delete(target));
     await allowed(() => lenient.update({ metadata: target }));

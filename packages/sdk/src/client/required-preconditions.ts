@@ -1,8 +1,10 @@
 /**
- * What a program must say of an object before it may delete it or write its owners or finalizers: which one it means, and which state of it.
+ * Preconditions that a program must send with a deletion of an object and with writes of its owners
+ * or finalizers: the uid of the object, and the resourceVersion that it read.
  *
- * For loops that act for everybody, everywhere. What they know of an object, they were told; if that lacks a uid or a version, it is not to be
- * acted upon. A server takes an empty precondition for none.
+ * For controllers that work in all clusters. They know an object only from a watch; if the event
+ * lacks a uid or a version, the controller must not act on it. A server treats an empty
+ * precondition as none.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { StatusError } from "@kcp-ts/machinery/status";
@@ -10,12 +12,13 @@ import type { ClientRequest } from "./client.ts";
 import { applyContentType } from "./options.ts";
 
 /**
- * `required`: deletions have a uid, updates a uid and a version. `never-empty`: what is given is not empty. With both, patches of owners and
- * finalizers have a uid and a version.
+ * `required`: deletions have a uid, updates a uid and a resourceVersion. `never-empty`: a given
+ * precondition is not empty. With both, patches of owners and finalizers have a uid and a
+ * resourceVersion.
  */
 export type PreconditionRule = "required" | "never-empty";
 
-/** Throws a StatusError of the reason BadRequest, which the server is never asked about. */
+/** Throws a StatusError with the reason BadRequest; the request is not sent to the server. */
 export function requirePreconditions(request: ClientRequest, rule: PreconditionRule): void {
   const missing = missingFrom(request, rule === "required");
   if (missing === undefined) return;
@@ -35,7 +38,7 @@ function missingFrom(
     case "PUT":
       return missingFromMetadata(content, isRequired);
     case "PATCH":
-      // An apply says what is to be, whether or not there is such an object yet.
+      // An apply is valid whether or not the object exists, so it needs no precondition.
       return contentType === applyContentType
         ? missingFromMetadata(content, false)
         : missingFromPatch(body);
@@ -44,7 +47,10 @@ function missingFrom(
   }
 }
 
-/** The uid is enough where any state of the object will do; a version that is given is one. */
+/**
+ * A uid is enough where any state of the object is accepted; a given resourceVersion is a
+ * precondition, too.
+ */
 function missingFromDelete(options: JsonObject, isRequired: boolean): string | undefined {
   const preconditions = isJsonObject(options["preconditions"]) ? options["preconditions"] : {};
   const { uid, resourceVersion } = preconditions;
@@ -66,7 +72,7 @@ function missingFromPatch(patch: JsonValue | undefined): string | undefined {
   );
 }
 
-/** In a JSON patch, operations that test are the preconditions. */
+/** In a JSON patch, `test` operations are the preconditions. */
 function missingFromOperations(operations: readonly JsonValue[]): string | undefined {
   const tested: { [member: string]: JsonValue } = {};
   let isRequired = false;
@@ -96,7 +102,10 @@ function isText(value: JsonValue | undefined): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** `/api/v1/namespaces/default/pods/x` and `/api/v1/namespaces/default`, not `/api/v1/namespaces/default/pods`. */
+/**
+ * Matches `/api/v1/namespaces/default/pods/x` and `/api/v1/namespaces/default`, not
+ * `/api/v1/namespaces/default/pods`.
+ */
 function isNamed(path: string): boolean {
   const [, root, ...parts] = (path.split("?")[0] ?? "").split("/");
   const inVersion = parts.slice(root === "apis" ? 2 : 1);

@@ -1,16 +1,14 @@
 /**
  * ResourceClient: the verbs of one resource.
  *
- * One method per verb of the API, none of them clever. What a method returns is what the server answered; a delete, which
- * may answer with a Status, returns nothing unless asked.
+ * One method per verb of the API. A method returns the server's response; a delete, whose response
+ * may be a Status, returns nothing by default.
  */
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { ItemCounter } from "./answer-bounds.ts";
 import type { CallOptions, Client, ClientRequest } from "./client.ts";
 import { ListReader } from "./list-stream.ts";
-import { type LazyList, readList } from "./list-text.ts";
 import type {
   KubernetesObject,
   ListMeta,
@@ -34,8 +32,10 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from "./options.ts";
+import { type LazyList, readList } from "./parse-list.ts";
 import { withQuery } from "./query.ts";
 import { apiVersionOf, type Resource, type ResourcePath, resourcePath } from "./resource.ts";
+import { ItemCounter } from "./response-limits.ts";
 import { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
 import { SubresourceClient } from "./subresource-client.ts";
 import { type WatchEvent, watchBatches } from "./watch.ts";
@@ -58,7 +58,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     return asObject(await this.client.json({ method: "GET", path: query, signal }));
   }
 
-  /** Like `get`, with undefined for an object that is not there. */
+  /** Like `get`, but returns undefined for an object that does not exist. */
   async find(target: ObjectName, options: GetOptions = {}): Promise<Object | undefined> {
     try {
       return await this.get(target, options);
@@ -69,11 +69,11 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   async list(options: ListOptions = {}): Promise<ObjectList<Object>> {
-    if (this.client.answers !== undefined) return this.#boundedList(options);
+    if (this.client.responseLimits !== undefined) return this.#boundedList(options);
     return asList(await this.#getList(options, {}));
   }
 
-  /** Metadata only, whatever the type: what a garbage collector or a counter needs. */
+  /** Metadata only, of any type: enough for a garbage collector or a counter. */
   async listMetadata(options: ListOptions = {}): Promise<ObjectList<PartialObjectMetadata>> {
     const accept =
       "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
@@ -86,7 +86,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     return asObject(await this.client.json({ ...request, signal: options.signal }));
   }
 
-  /** What kubectl prints: columns and cells made by the server. */
+  /** The table that kubectl prints: columns and cells that the server computes. */
   async table(
     options: ListOptions & { readonly includeObject?: "None" | "Metadata" | "Object" } = {},
   ): Promise<Table> {
@@ -95,11 +95,14 @@ export class ResourceClient<Object extends KubernetesObject> {
     return asObject(await this.#getList(options, { accept }, { includeObject }));
   }
 
-  /** Page behind page of one consistent listing. Throws Expired when it takes longer than the server keeps history. */
+  /**
+   * The pages of one consistent list. Throws Expired when iterating takes longer than the server
+   * keeps history.
+   */
   async *pages(options: PageOptions = {}): AsyncGenerator<ObjectList<Object>> {
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = options;
     const limit = pageSize ?? pageSizeDefault;
-    const count = new ItemCounter(this.client.answers);
+    const count = new ItemCounter(this.client.responseLimits);
     let page = await this.list({ ...rest, resourceVersion, resourceVersionMatch, limit });
     yield page;
     while (page.metadata.continue) {
@@ -110,20 +113,21 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   async *items(options: PageOptions = {}): AsyncGenerator<Object> {
-    if (this.client.answers === undefined)
+    if (this.client.responseLimits === undefined)
       for await (const page of this.lazyPages(options)) yield* page.items;
     else for await (const batch of this.batches(options)) yield* batch;
   }
 
   /**
-   * The items of one consistent listing as they come, a few at a time: never a page of them at once. For who takes them quickly: the time that a request
-   * has goes on meanwhile. Returns what the last page says of the list. A `pageSize` of 0 asks for everything in one answer.
+   * The items of one consistent list in small batches, as they arrive, never a full page at once.
+   * For callers that process them quickly: the request timeout runs meanwhile. Returns the metadata
+   * of the list's last page. A `pageSize` of 0 requests all items in one response.
    */
   async *batches(options: PageOptions & MemberOptions = {}): AsyncGenerator<Object[], ListMeta> {
     const { members, onUnreadable, ...list } = options;
     const { pageSize, resourceVersion, resourceVersionMatch, ...rest } = list;
     const limit = pageSize ?? pageSizeDefault;
-    const count = new ItemCounter(this.client.answers);
+    const count = new ItemCounter(this.client.responseLimits);
     let page: ListOptions = { ...rest, resourceVersion, resourceVersionMatch, limit };
     for (;;) {
       const read = this.#readPage(page, { members, onUnreadable });
@@ -136,7 +140,7 @@ export class ResourceClient<Object extends KubernetesObject> {
         }
         meta = next.value;
       } finally {
-        // Whoever leaves early leaves the answer, and its deadline, too.
+        // A caller that leaves the iteration early cancels the response and its deadline, too.
         await read.return({});
       }
       if (!meta.continue) return meta;
@@ -144,12 +148,12 @@ export class ResourceClient<Object extends KubernetesObject> {
     }
   }
 
-  /** The items of one answer as they come. */
+  /** The items of one response as they arrive. */
   async *#readPage(
     page: ListOptions,
     options: MemberOptions = {},
   ): AsyncGenerator<Object[], ListMeta> {
-    const reader = new ListReader<Object>(options, this.client.answers);
+    const reader = new ListReader<Object>(options, this.client.responseLimits);
     for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
       for (const batch of reader.take(chunk)) {
         if (batch.length > 0) yield batch;
@@ -160,7 +164,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     return metadata;
   }
 
-  /** Like `pages`, with items that are parsed one by one: for who looks at many and keeps few. */
+  /** Like `pages`, with lazily parsed items: for callers that read many items and keep few. */
   async *lazyPages(
     options: PageOptions & Pick<MemberOptions, "onUnreadable"> = {},
   ): AsyncGenerator<LazyList<Object>> {
@@ -174,24 +178,25 @@ export class ResourceClient<Object extends KubernetesObject> {
     }
   }
 
-  /** Like `list`, with items that are parsed one by one. */
+  /** Like `list`, with lazily parsed items. */
   async lazyList(
     options: ListOptions & Pick<MemberOptions, "onUnreadable"> = {},
   ): Promise<LazyList<Object>> {
     const { onUnreadable, ...list } = options;
-    if (this.client.answers !== undefined) return this.#boundedList(list, onUnreadable);
+    if (this.client.responseLimits !== undefined) return this.#boundedList(list, onUnreadable);
     return readList(await this.#getListText(list, {}), onUnreadable);
   }
 
   /**
-   * Every change, one by one. Ends when the server ends the watch or the signal aborts; throws the StatusError of an ERROR event. An
-   * informer is what most programs want instead: it goes on where this ends.
+   * Every change, one by one. Ends when the server ends the watch or the signal aborts; throws the
+   * StatusError of an ERROR event. Most programs want an informer instead, which resumes where this
+   * watch ends.
    */
   async *watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<Object>> {
     for await (const batch of this.watchBatches(options)) yield* batch;
   }
 
-  /** The same as they come, a few at a time. */
+  /** The same changes in batches, as they arrive. */
   async *watchBatches(
     options: WatchOptions & MemberOptions = {},
   ): AsyncGenerator<WatchEvent<Object>[]> {
@@ -207,7 +212,11 @@ export class ResourceClient<Object extends KubernetesObject> {
     try {
       const response = await this.client.send({ method: "GET", path, signal, retriesMax });
       onOpen?.();
-      yield* watchBatches<Object>(response.body, { members, onUnreadable }, this.client.answers);
+      yield* watchBatches<Object>(
+        response.body,
+        { members, onUnreadable },
+        this.client.responseLimits,
+      );
     } catch (error) {
       if (!signal?.aborted) throw error;
     }
@@ -218,12 +227,15 @@ export class ResourceClient<Object extends KubernetesObject> {
     return this.#write("POST", path, this.#body(object), options);
   }
 
-  /** Replaces the object; the server refuses with Conflict if the resourceVersion in it is no longer the newest. */
+  /**
+   * Replaces the object; the server rejects the update with Conflict if its resourceVersion is not
+   * the newest.
+   */
   async update(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
     return this.#write("PUT", this.#path(nameOf(object)), this.#body(object), options);
   }
 
-  /** Replaces what the `status` subresource covers, nothing else. */
+  /** Replaces the `status` subresource, nothing else. */
   async updateStatus(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
     const path = this.#path({ ...nameOf(object), subresource: "status" });
     return this.#write("PUT", path, this.#body(object), options);
@@ -237,7 +249,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     return this.#patch(this.#path({ ...target, subresource: "status" }), patch, options);
   }
 
-  /** Server-side apply: creates the object or brings the given fields to the given values. */
+  /** Server-side apply: creates the object or sets the given fields to the given values. */
   async apply(object: ObjectInput<Object>, options: ApplyOptions = {}): Promise<Object> {
     return this.#apply(object, undefined, options);
   }
@@ -246,7 +258,9 @@ export class ResourceClient<Object extends KubernetesObject> {
     return this.#apply(object, "status", options);
   }
 
-  /** Resolves when the server has taken the deletion in; finalizers may keep the object for longer. */
+  /**
+   * Resolves when the server has accepted the deletion; finalizers may keep the object for longer.
+   */
   async delete(target: ObjectName, options: DeleteOptions = {}): Promise<void> {
     const { signal } = options;
     const path = this.#path(target);
@@ -262,8 +276,9 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /**
-   * Reads, changes and writes until nobody else has written in between. `change` returns the new object, or undefined to leave it as it
-   * is; it may be called several times and must not change what it is given.
+   * Reads, changes and writes the object until the write has no conflict. `change` returns the new
+   * object, or undefined to leave the object unchanged; it may be called several times and must not
+   * mutate its argument.
    */
   async modify(
     target: ObjectName,
@@ -281,17 +296,17 @@ export class ResourceClient<Object extends KubernetesObject> {
     );
   }
 
-  /** `scale`, `token`, `eviction` and others, whose objects are of another type. */
+  /** Subresources such as `scale`, `token` and `eviction`, whose objects are of another type. */
   subresource<Sub>(name: string): SubresourceClient<Sub> {
     return new SubresourceClient(this.client, this.resource, name);
   }
 
-  /** Of a server that need not mean well: object by object, within its bounds. */
+  /** Reads the list of an untrusted server object by object, within its limits. */
   async #boundedList(
     options: ListOptions,
     onUnreadable?: MemberOptions["onUnreadable"],
   ): Promise<ObjectList<Object>> {
-    const count = new ItemCounter(this.client.answers);
+    const count = new ItemCounter(this.client.responseLimits);
     const items: Object[] = [];
     const read = this.#readPage(options, { onUnreadable });
     let next = await read.next();
@@ -405,7 +420,7 @@ function asObject<Type>(value: JsonValue): Type {
   return value as unknown as Type;
 }
 
-/** Items of built-in types come without kind and apiVersion; the list's own tell them. */
+/** Items of built-in types come without kind and apiVersion; these follow from the list's own. */
 function asList<Object extends KubernetesObject>(value: JsonValue): ObjectList<Object> {
   const list = value as unknown as { items: unknown; kind?: string; apiVersion?: string };
   if (!Array.isArray(list.items)) list.items = [];

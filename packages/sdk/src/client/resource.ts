@@ -1,7 +1,8 @@
 /**
- * A resource: where objects of one type are found, and what type they are.
+ * A resource: the path of objects of one type, and their type.
  *
- * The type parameter exists only for the compiler, so that a client made for a resource knows its objects.
+ * The type parameter exists only for the compiler, so that a client of a resource knows the type of
+ * its objects.
  */
 import { formatGroupResource, StatusError } from "@kcp-ts/machinery/status";
 import type { KubernetesObject } from "./object.ts";
@@ -10,7 +11,7 @@ export interface Resource<Object extends KubernetesObject = KubernetesObject> {
   /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
-  /** The plural, as it stands in paths. */
+  /** The plural, as it appears in paths. */
   readonly resource: string;
   readonly kind: string;
   readonly namespaced: boolean;
@@ -53,7 +54,10 @@ export function resourcePath(resource: Resource, path: ResourcePath): string {
 
 const plainSegment = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 
-/** Kubernetes' own rule for names in paths; without it a name could reach a resource that the caller did not mean. */
+/**
+ * Kubernetes' own rule for names in paths; without it a name could address a resource that the
+ * caller did not mean.
+ */
 function segment(what: string, text: string): string {
   if (plainSegment.test(text)) return text;
   if (text === "" || text === "." || text === ".." || text.includes("/") || text.includes("%")) {

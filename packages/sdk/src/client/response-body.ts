@@ -1,4 +1,7 @@
-/** A ResponseBody out of what a server in the same process has at hand. Text stays text: nothing is encoded to be decoded. */
+/**
+ * A ResponseBody from the chunks of a server in the same process. Text stays text: it is not
+ * encoded only to be decoded again.
+ */
 import { type ResponseBody, TransportError } from "./transport.ts";
 
 export type BodySource = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -7,7 +10,7 @@ export function responseBody(source: BodySource): ResponseBody {
   if (typeof source === "string") {
     return {
       text: async (bytesMax = Number.POSITIVE_INFINITY) => {
-        // Most often a look at the length will do: a character has three bytes at most.
+        // Most often the length is enough: a UTF-16 unit takes three bytes at most.
         if (3 * source.length > bytesMax)
           refuseBeyond(bytesMax, new TextEncoder().encode(source).length);
         return source;
@@ -49,7 +52,7 @@ async function readText(
   return text + decoder.decode();
 }
 
-/** Throws out of the loop over a body, which ends it. */
+/** Throws in the loop over a body, which cancels the body. */
 function refuseBeyond(bytesMax: number, bytes: number): void {
   if (bytes > bytesMax)
     throw new TransportError("connection-lost", `the answer is longer than ${bytesMax} bytes`);

@@ -1,7 +1,8 @@
 /**
- * From a response that is not a success to the StatusError that says so.
+ * Converts an error response to a StatusError.
  *
- * Servers answer with a Status; proxies in front of them answer with anything, so the reason then comes from the code.
+ * Servers respond with a Status; proxies in front of them respond with any content, so the reason
+ * then follows from the HTTP status code.
  */
 import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, JsonSyntaxError } from "@kcp-ts/machinery/json";
@@ -26,7 +27,7 @@ const reasons: ReadonlyMap<number, StatusReason> = new Map([
   [504, "Timeout"],
 ]);
 
-/** Enough to recognise a proxy's error page by, not enough to fill a log. */
+/** Enough to recognise a proxy's error page, not enough to fill a log. */
 const foreignTextCharactersMax = 512;
 
 export async function responseError(response: TransportResponse): Promise<StatusError> {
@@ -34,7 +35,7 @@ export async function responseError(response: TransportResponse): Promise<Status
   const status = parseStatus(text);
   const retryAfter = retryAfterSeconds(response);
   if (status !== undefined) {
-    // The header says it even where the body does not.
+    // The header counts even where the body has no `retryAfterSeconds`.
     const details =
       retryAfter === undefined
         ? status.details
@@ -50,7 +51,7 @@ export async function responseError(response: TransportResponse): Promise<Status
   });
 }
 
-/** What is longer than any Status is a page of somebody else, and not worth reading. */
+/** A body that is longer than any Status comes from a proxy, and is not read. */
 async function refusalText({ body }: TransportResponse): Promise<string> {
   try {
     return await body.text(bounds.refusal.bytesMax);
@@ -60,7 +61,7 @@ async function refusalText({ body }: TransportResponse): Promise<string> {
   }
 }
 
-/** A Status object, as a body or as the object of an ERROR event. */
+/** Parses a Status object: a body, or the object of an ERROR event. */
 export function statusErrorOf(status: Partial<Status>, httpStatus = 500): StatusError {
   const code = typeof status.code === "number" && status.code > 0 ? status.code : httpStatus;
   return new StatusError({
@@ -71,7 +72,7 @@ export function statusErrorOf(status: Partial<Status>, httpStatus = 500): Status
   });
 }
 
-/** What the server asks the client to wait; the form with a date is not used by API servers. */
+/** The seconds of `Retry-After`; API servers do not use the form with a date. */
 export function retryAfterSeconds(response: TransportResponse): number | undefined {
   const text = headerText(response.headers, "retry-after");
   if (text === undefined || !/^\d{1,9}$/.test(text)) return undefined;

@@ -1,4 +1,4 @@
-/** Optimistic locking's other half: read again, change again, write again. */
+/** Retries of optimistic locking: read, change and write again after a conflict. */
 import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 
@@ -10,7 +10,10 @@ export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Calls `attempt` until it does not end in a conflict; the last conflict is thrown. `attempt` must read what it changes. */
+/**
+ * Calls `attempt` until it does not throw a conflict; the last conflict is thrown. `attempt` must
+ * read the object that it changes.
+ */
 export async function retryOnConflict<Result>(
   attempt: () => Promise<Result>,
   options: RetryOptions = {},

@@ -1,11 +1,13 @@
 /**
- * The SDK's requests as a server of ours takes them: same process, same path through every gate, no socket.
+ * A transport to a server in the same process: requests pass every stage of the server, without a
+ * socket.
  *
- * The server is known by the form of its requests only, so that whoever has one can hand it in.
+ * The server is declared only by the shape of its requests, so that this package does not import
+ * it.
  */
 import { onAbort } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
-import { AbortableBody } from "./endable-body.ts";
+import { AbortableBody } from "./abortable-body.ts";
 import { InProcessTransport } from "./in-process-transport.ts";
 import { type Transport, TransportError, type TransportRequest } from "./transport.ts";
 
@@ -51,7 +53,10 @@ export function serverTransport({ server, authorization }: ServerTransportOption
   });
 }
 
-/** One request: tells the server when its client goes away, and the client when the server does. */
+/**
+ * One request: notifies the server when its client disconnects, and the client when the server ends
+ * the response.
+ */
 class InProcessCall {
   readonly request: ServerRequest;
   readonly #signal: AbortSignal | undefined;
@@ -80,7 +85,7 @@ class InProcessCall {
     this.#stopListening = onAbort(signal, () => this.leave());
   }
 
-  /** The answer is complete. */
+  /** Whether the response is complete. */
   end(): void {
     if (this.#state === "open") this.#state = "answered";
     this.#stopListening();

@@ -1,8 +1,9 @@
 /**
- * Deadlines for requests: those that start within the same second, and that the same caller's signal aborts or none at all, share one signal.
+ * Shared deadlines of requests: requests that start within the same second, with the same caller's
+ * signal or none, share one signal.
  *
- * An AbortController with a listener costs as much as a tenth of a whole request, most of it in the garbage collector. The price of
- * sharing is a deadline that comes up to a second late.
+ * An AbortController with a listener costs a tenth of a request, most of it in the garbage
+ * collector. The price of sharing is a deadline that is up to a second late.
  */
 import { type Clock, onAbort, type Timer } from "@kcp-ts/machinery/base";
 import type { Deadline } from "./deadline.ts";
@@ -22,7 +23,7 @@ export class SharedDeadlines {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
   #current: Bucket | undefined;
-  /** By the signal of the caller: a controller has one for all its requests. */
+  /** Deadlines by the caller's signal: a controller has one signal for all its requests. */
   readonly #currentOf = new WeakMap<AbortSignal, Bucket>();
 
   constructor(clock: Clock, timeoutMs: number) {
@@ -63,7 +64,10 @@ export class SharedDeadlines {
   }
 }
 
-/** Without users there is no timer: a program that has nothing else to do can end. Nor does anything lead back to the caller's signal. */
+/**
+ * Without users there is no timer, so an otherwise idle program can end, and no reference to the
+ * caller's signal.
+ */
 function release(bucket: Bucket): void {
   if (--bucket.users > 0) return;
   bucket.timer?.cancel();

@@ -1,23 +1,26 @@
 /**
- * Transport: one request goes out, one response with a body that can be streamed comes back.
+ * Transport: sends one request, and returns one response with a body that can be streamed.
  *
- * The client needs nothing else from the world, so that the same code speaks over HTTP/2, HTTP/1.1, `fetch`, or to a server in the
- * same process. A transport knows no Kubernetes: an answer with status 500 is an answer.
+ * The client has no other dependency on its environment, so the same code works over HTTP/2,
+ * HTTP/1.1, `fetch`, and with a server in the same process. A transport knows no Kubernetes: a
+ * response with status 500 is a response.
  */
 export interface Transport {
   /**
-   * Resolves as soon as the response's head is there. Throws `TransportError` when there is none, and the signal's reason when it
-   * aborts; an abort behind the head ends the body with the signal's reason.
+   * Resolves as soon as the response's head has arrived. Throws `TransportError` when there is no
+   * response, and the signal's reason when the signal aborts; an abort after the head ends the body
+   * with the signal's reason.
    */
   send(request: TransportRequest): Promise<TransportResponse>;
 
   /**
-   * Asks for the connection itself (HTTP/1.1 `Upgrade`): resolves with it when the server agrees, and with an ordinary answer when it does
-   * not. Always on a connection of its own. Absent where there are no connections to have.
+   * Requests the connection itself (HTTP/1.1 `Upgrade`): resolves with the connection when the
+   * server agrees, and with an ordinary response when it does not. Always uses a connection of its
+   * own. Absent on transports without connections.
    */
   upgrade?(request: TransportRequest): Promise<UpgradeResponse>;
 
-  /** Ends all connections. Requests under way fail. */
+  /** Closes all connections. Requests in flight fail. */
   close(): Promise<void>;
 }
 
@@ -33,7 +36,9 @@ export interface TransportRequest {
   readonly path: string;
   readonly headers: RequestHeaders;
   readonly body?: string | Uint8Array | undefined;
-  /** The answer may be worth packing. Asking for it costs a tenth of a short request. */
+  /**
+   * The response may be worth compressing. Requesting compression costs a tenth of a short request.
+   */
   readonly mayBeLong?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -44,7 +49,7 @@ export interface TransportResponse {
   readonly body: ResponseBody;
 }
 
-/** 101: whatever both sides agreed on is spoken from here on. */
+/** Status 101: both sides speak the agreed protocol from here on. */
 export interface UpgradedResponse {
   readonly status: 101;
   readonly headers: ResponseHeaders;
@@ -59,27 +64,27 @@ export function isUpgraded(response: UpgradeResponse): response is UpgradedRespo
 
 /** Bytes in both directions. Node's `Duplex` is one. */
 export interface ByteStream extends AsyncIterable<Uint8Array> {
-  /** False: the other side is behind; `drain` says when it is not any more. */
+  /** False: the peer is slower than the writer; `drain` is emitted when writing may go on. */
   write(bytes: Uint8Array): boolean;
   end(): unknown;
   destroy(error?: Error): unknown;
   on(event: "drain" | "close" | "end" | "error", listener: (error?: Error) => void): unknown;
 }
 
-/** Read once: either as a whole or in chunks. Leaving the iteration early cancels the rest. */
+/** Read once: either in full or in chunks. Leaving the iteration early cancels the rest. */
 export interface ResponseBody extends AsyncIterable<Uint8Array> {
-  /** One that is longer than `bytesMax` is broken off, and an error. */
+  /** A body longer than `bytesMax` is cancelled, and an error. */
   text(bytesMax?: number): Promise<string>;
 }
 
 export type TransportErrorCode =
   /** No connection could be made: the request was not sent. */
   | "connect"
-  /** The server said that it has not looked at the request: safe to send again. */
+  /** The server reported that it did not process the request: safe to retry. */
   | "refused"
   /** The connection broke: whether the request took effect is unknown. */
   | "connection-lost"
-  /** Nothing came in the time given. */
+  /** No response arrived within the timeout. */
   | "timeout"
   /** The transport was closed by its owner. */
   | "closed";

@@ -1,5 +1,6 @@
 /**
- * Objects of a list or a watch that cannot be read: each fails alone if somebody wants to hear of it, and with all the others if nobody does.
+ * Objects of a list or a watch that cannot be parsed: with an `onUnreadable` callback each of them
+ * is left out and reported; without it one of them fails the list or the watch.
  */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
@@ -15,7 +16,10 @@ export class UnreadableObjectError extends Error {
 
 export type OnUnreadable = (error: UnreadableObjectError) => void;
 
-/** What `read` makes of one object, or undefined when that is none and `onUnreadable` was told. */
+/**
+ * The result of `read` for one object, or undefined after the failure was reported to
+ * `onUnreadable`.
+ */
 export function readObjectOrSkip(
   read: () => JsonValue,
   isObject: (value: JsonObject) => boolean,
@@ -29,7 +33,7 @@ export function readObjectOrSkip(
   }
 }
 
-/** The same with rests. */
+/** The same for a read that yields to the event loop. */
 export function* readObjectOrSkipResumable(
   read: Resumable<JsonValue>,
   isObject: (value: JsonObject) => boolean,
@@ -48,7 +52,7 @@ function objectOnly(value: JsonValue, isObject: (value: JsonObject) => boolean):
   throw new UnreadableObjectError("the server sent an object without metadata");
 }
 
-/** Whatever else went wrong goes on. */
+/** Rethrows every other error. */
 function unreadable(error: unknown): UnreadableObjectError {
   if (error instanceof UnreadableObjectError) return error;
   if (!(error instanceof JsonSyntaxError)) throw error;

@@ -1,4 +1,7 @@
-/** The texts of `Warning: 299 - "text"` headers, which carry deprecations and unknown fields to the person at the other end. */
+/**
+ * The texts of `Warning: 299 - "text"` headers, which report deprecations and unknown fields to the
+ * user.
+ */
 import { headerText, type ResponseHeaders } from "./transport.ts";
 
 const warningPattern = /299 [^ ]+ "((?:[^"\\]|\\.)*)"/g;

@@ -1,18 +1,19 @@
 /**
  * Reading a watch: newline-delimited JSON in chunks becomes batches of events.
  *
- * Events come in batches because they arrive in batches: a wait for each of them would cost more than they do.
+ * Events are delivered in batches because they arrive in batches: awaiting each event would cost
+ * more than parsing it.
  */
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { Bound } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type Status, StatusError } from "@kcp-ts/machinery/status";
-import type { ResponseLimits } from "./answer-bounds.ts";
 import type { MemberTree } from "./member-picker.ts";
 import type { KubernetesObject } from "./object.ts";
 import { BoundedReader, concatBytes, objectReader } from "./object-reader.ts";
 import type { MemberOptions } from "./options.ts";
 import { statusErrorOf } from "./response-error.ts";
+import type { ResponseLimits } from "./response-limits.ts";
 import { TransportError } from "./transport.ts";
 import { hasMetadata, readObjectOrSkip, readObjectOrSkipResumable } from "./unreadable.ts";
 
@@ -30,21 +31,22 @@ export interface Bookmark {
   };
 }
 
-/** On the bookmark that ends the initial events of a `sendInitialEvents` watch. */
+/** The annotation of the bookmark that ends the initial events of a `sendInitialEvents` watch. */
 export const initialEventsEndAnnotation = "k8s.io/initial-events-end";
 
-/** An object is at most a few megabytes; a line longer than this is not an event but a broken or hostile server. */
+/** An object is at most a few megabytes; a longer line comes from a broken or hostile server. */
 export const watchLineBytesMax = 32 << 20;
 
 /**
- * Events of one batch at most. Whatever is being worked on when the garbage collector comes by is kept, and makes V8 take room for more of it:
- * reading a hundred thousand objects in small batches takes half the memory.
+ * The most events of one batch. The garbage collector keeps the events of the current batch, and V8
+ * grows its heap for them: reading a hundred thousand objects in small batches takes half the
+ * memory.
  */
 const batchEventsMax = 4;
 
 /**
- * Throws the StatusError of an ERROR event, and ends when the server ends the stream. With `members`, objects have no others; apiVersion and kind
- * are always there.
+ * Throws the StatusError of an ERROR event, and ends when the server ends the stream. With
+ * `members`, objects have only these members; apiVersion and kind are always set.
  */
 export async function* watchBatches<Object extends KubernetesObject>(
   body: AsyncIterable<Uint8Array>,
@@ -83,13 +85,13 @@ export async function* watchBatches<Object extends KubernetesObject>(
   }
 }
 
-/** An event is an object and a little more. */
+/** The limit of an event: that of an object, and a little more. */
 function eventBound(object: Bound): Bound {
   const { bytesMax, valuesMax } = object;
   return { ...object, bytesMax: bytesMax + (1 << 10), valuesMax: valuesMax + 10 };
 }
 
-/** An ERROR has a Status, which has metadata only by custom. */
+/** The object of an ERROR event is a Status, whose metadata is optional. */
 function hasObject({ type, object }: JsonObject): boolean {
   return isJsonObject(object) && (type === "ERROR" || hasMetadata(object));
 }
@@ -98,7 +100,10 @@ function eventMembers(members: MemberTree): MemberTree {
   return { type: true, object: { apiVersion: true, kind: true, ...members } };
 }
 
-/** Whole lines out of chunks. What is left behind the last newline when the stream ends was cut off, and is dropped. */
+/**
+ * Splits chunks into lines. An incomplete line at the end of the stream was cut off, and is
+ * dropped.
+ */
 class LineCutter {
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
@@ -108,7 +113,10 @@ class LineCutter {
     this.#bytesMax = bytesMax;
   }
 
-  /** The lines that this chunk completes, empty ones left out. One by one: a hundred of them at once would all be kept by the garbage collector. */
+  /**
+   * The lines that this chunk completes, without empty ones. One by one: the garbage collector
+   * would keep a hundred lines at once.
+   */
   *cut(chunk: Uint8Array): Generator<Uint8Array> {
     let from = 0;
     for (;;) {
@@ -130,7 +138,7 @@ class LineCutter {
 }
 
 const newline = 0x0a;
-/** Less is the end of a line in another manner. */
+/** A shorter line is only a line ending (CR). */
 const lineBytesMin = 2;
 
 const eventTypes: ReadonlySet<unknown> = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
@@ -140,7 +148,7 @@ function isEvent<Object extends KubernetesObject>(event: unknown): event is Watc
   return eventTypes.has(type) && isJsonObject(object["metadata"]);
 }
 
-/** Of the whole event: what is wanted of objects is nothing of a Status. */
+/** The wanted members of an event with an object, which do not apply to an event with a Status. */
 function errorOf(line: Uint8Array): StatusError {
   const event = objectReader(undefined)(line);
   const { object } = event as unknown as { readonly object: Partial<Status> };

@@ -1,4 +1,4 @@
-/** A change as predicates and mappings see it. */
+/** A change of an object as predicates and mappings receive it. */
 import type { ObjectKey } from "../informer/index.ts";
 
 export type Change<Cached> =
@@ -6,7 +6,7 @@ export type Change<Cached> =
       readonly type: "added";
       readonly key: ObjectKey;
       readonly object: Cached;
-      /** From the state at the start. */
+      /** The object is from the initial list. */
       readonly initial: boolean;
     }
   | {

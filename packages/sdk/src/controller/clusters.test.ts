@@ -7,9 +7,9 @@ import { Client, defineResource, type KubernetesObject } from "../client/index.t
 import { FakeApiServer } from "../fake-server/index.ts";
 import type { ObjectKey } from "../informer/index.ts";
 import { LeaderElector } from "../leader-election/index.ts";
+import { ClusterSet } from "./cluster-set.ts";
 import { type Clusters, logicalClusters, singleCluster } from "./clusters.ts";
 import { Controller } from "./controller.ts";
-import { ClusterSet } from "./fleet.ts";
 import { Manager } from "./manager.ts";
 
 interface Thing extends KubernetesObject {
@@ -58,10 +58,10 @@ describe("one reconciler", () => {
     const done = new Manager({ clusters: [clusters], controllers }).run(stop.signal);
     stops.push(async () => {
       stop.abort();
-      await clock.advanceAndSettle(60_000);
+      await clock.advanceAndFlush(60_000);
       await done;
     });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
   };
   const sizeOf = (server: FakeApiServer, cluster: string) =>
     server.store.get(`${resource}|${cluster}|default|a`)?.["size"];
@@ -73,26 +73,26 @@ describe("one reconciler", () => {
     assert.equal(sizeOf(server, "root"), 4);
   });
 
-  it("serves all logical clusters, through one watch, and touches each through its own path", async () => {
+  it("serves all logical clusters, through one watch, and writes to each through its own path", async () => {
     const { server, client, clock } = world();
     for (const cluster of ["root", "tenant-b", "x1"]) {
       server.put({ resource, cluster, namespace: "default", name: "a" });
     }
     await run(logicalClusters({ client }), clock);
     server.put({ resource, cluster: "later", namespace: "default", name: "a" });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     const sizes = ["root", "tenant-b", "x1", "later"].map((cluster) => sizeOf(server, cluster));
     assert.deepEqual(sizes, [4, 8, 2, 5]);
     assert.equal(server.openWatches, 1);
   });
 
-  it("serves a fleet whose members come, go, and are down", async () => {
+  it("serves clusters that are added, removed, and unavailable", async () => {
     const clock = new FakeClock();
     const fleet = new ClusterSet({ clock, random: new SeededRandom(1) });
     const join = (name: string) => {
       const server = new FakeApiServer({ clock });
       server.put({ resource, cluster: "root", namespace: "default", name: "a" });
-      fleet.join(name as ClusterName, new Client({ transport: server.transport(), clock }));
+      fleet.addCluster(name as ClusterName, new Client({ transport: server.transport(), clock }));
       return server;
     };
     const east = join("east");
@@ -101,14 +101,14 @@ describe("one reconciler", () => {
     await run(fleet, clock);
     assert.equal(sizeOf(east, "root"), 4);
     const west = join("westernmost");
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(sizeOf(west, "root"), 11);
     assert.equal(sizeOf(down, "root"), undefined);
-    await clock.advanceAndSettle(120_000);
+    await clock.advanceAndFlush(120_000);
     assert.equal(sizeOf(down, "root"), 8);
-    fleet.leave("east" as ClusterName);
+    fleet.removeCluster("east" as ClusterName);
     east.put({ resource, cluster: "root", namespace: "default", name: "a" }, { size: 0 });
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     assert.equal(sizeOf(east, "root"), 0);
     assert.equal(fleet.source(things).store.size, 2);
     assert.throws(() => fleet.client("east" as ClusterName), /not a member/);
@@ -116,7 +116,7 @@ describe("one reconciler", () => {
 });
 
 describe("a manager", () => {
-  it("works only while it leads, and says so when it no longer does", async () => {
+  it("runs controllers only while it leads, and reports the loss of leadership", async () => {
     const { clock, server, client } = world();
     const clusters = singleCluster({ client, cluster: root });
     const seen: string[] = [];
@@ -140,15 +140,15 @@ describe("a manager", () => {
     const manager = new Manager({ clusters: [clusters], controllers: [controller], elector });
     const done = manager.run(stop.signal);
     server.put({ resource, namespace: "default", name: "a" });
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     assert.deepEqual(seen, []);
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     assert.deepEqual(seen, ["a"]);
     server.put({ resource: leaseResource, ...lease }, { spec: { ...spec, leaseTransitions: 9 } });
     const rejected = assert.rejects(done, { name: "LeadershipLostError" });
-    await clock.advanceAndSettle(2500);
+    await clock.advanceAndFlush(2500);
     assert.equal(signals[0]?.aborted, true);
-    await clock.advanceAndSettle(30_000);
+    await clock.advanceAndFlush(30_000);
     await rejected;
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Clusters: what a controller works on. One cluster, all logical clusters of a server, or a fleet: a reconciler that
- * goes through this interface cannot tell, and need not.
+ * Clusters: the clusters that a controller works on. One cluster, all logical clusters of a server,
+ * or a ClusterSet: a reconciler is the same for all of them.
  */
 import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -15,27 +15,31 @@ import {
 import type { MetricsRegistry } from "../metrics/index.ts";
 
 export interface Clusters {
-  /** A client for one of the clusters. Throws when it is not, or no longer, one of them. */
+  /**
+   * A client for one of the clusters. Throws for a cluster that is not, or no longer, one of them.
+   */
   client(cluster: ClusterName): Client;
 
-  /** The objects of a resource in all of the clusters, shared by all who ask. */
+  /** The objects of a resource in all of the clusters; all callers share one source. */
   source<Object extends KubernetesObject, Cached = Object>(
     resource: Resource<Object>,
     options?: SharedInformerOptions<Object, Cached>,
   ): ObjectSource<Cached>;
 
   /**
-   * Resolves when all sources know the state of this cluster; undefined when they do already. Nothing in a cluster may be decided
-   * before: an empty cache looks like an empty cluster.
+   * Resolves when the caches of all sources have synced for this cluster; undefined when they
+   * already have. A controller must not decide anything in a cluster before: an empty cache looks
+   * like an empty cluster.
    */
   ready(cluster: ClusterName): Promise<void> | undefined;
 
   /**
-   * Whether all sources have known a state, for a readiness check. A fleet's member that is down holds up nobody, so a fleet always has.
+   * Whether the caches of all sources have synced, for a readiness check. An unreachable cluster of
+   * a ClusterSet does not count, so a ClusterSet is always ready.
    */
   readonly hasSynced: boolean;
 
-  /** Keeps the sources true until the signal aborts. */
+  /** Keeps the sources in sync until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -47,15 +51,18 @@ export interface ObjectSource<Cached> {
 export interface ClustersOptions {
   readonly client: Client;
   readonly onError?: (error: unknown) => void;
-  /** Counts what the informers do. */
+  /** Counts the operations of the informers. */
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** How many objects of a kind are kept ready to use, the rest as bytes; more is faster where reconcilers look at all of them. */
+  /**
+   * How many objects of a kind are kept as JavaScript objects, the others as bytes; more is faster
+   * where reconcilers read all objects.
+   */
   readonly liveObjectsMax?: number;
 }
 
-/** One cluster; its name is the caller's word for it. */
+/** One cluster; the caller chooses its name. */
 export function singleCluster(
   options: ClustersOptions & { readonly cluster: ClusterName },
 ): Clusters {
@@ -67,7 +74,10 @@ export function singleCluster(
   });
 }
 
-/** All logical clusters of a server, those made later included, through one watch for each resource. */
+/**
+ * All logical clusters of a server, including clusters created later, through one watch for each
+ * resource.
+ */
 export function logicalClusters(options: ClustersOptions): Clusters {
   const informers = new Informers({ ...options, scope: "all-clusters" });
   return informed(informers, (cluster) => options.client.inCluster(cluster));

@@ -1,4 +1,4 @@
-/** Conditions: what an object's status says about itself, in the form that `kubectl wait` and GitOps tools read. */
+/** Conditions of an object's status, in the form that `kubectl wait` and GitOps tools read. */
 export interface Condition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
@@ -11,8 +11,8 @@ export interface Condition {
 export type ConditionInput = Omit<Condition, "lastTransitionTime">;
 
 /**
- * The list with this condition in it. Returns the very list it was given when nothing changes, so that `===` tells whether there is
- * something to write. The transition time moves only with the status.
+ * The list with this condition set. Returns the identical list when nothing changes, so that `===`
+ * shows whether a write is needed. The transition time changes only with the status.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

@@ -59,10 +59,10 @@ function setUp(options: Partial<ControllerOptions> = {}) {
     const done = new Manager({ clusters: [clusters], controllers: [controller] }).run(stop.signal);
     stops.push(async () => {
       stop.abort();
-      await clock.advanceAndSettle(60_000);
+      await clock.advanceAndFlush(60_000);
       await done;
     });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     return done;
   };
   const take = () => seen.splice(0).join(" ");
@@ -83,34 +83,34 @@ function setUp(options: Partial<ControllerOptions> = {}) {
 }
 
 describe("a controller", () => {
-  it("reconciles what is there and what changes, each key once", async () => {
+  it("reconciles existing and changed objects, each key once", async () => {
     const { controller, put, start, take, clock, server } = setUp();
     controller.watch(things);
     put("a");
     put("b");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(take(), "root|default/a root|default/b");
     put("b", { size: 1 });
     put("b", { size: 2 });
     server.remove({ resource, namespace: "default", name: "a" });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.deepEqual(take().split(" ").sort(), ["root|default/a", "root|default/b"]);
   });
 
-  it("decides nothing before the caches know the cluster", async () => {
+  it("reconciles nothing before the caches of the cluster have synced", async () => {
     const { controller, put, start, take, clock, server } = setUp();
     controller.watch(things).watch(parts, { map: () => [] });
     put("a");
     server.hang(1);
     void start();
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     assert.equal(take(), "");
-    await clock.advanceAndSettle(30_000);
+    await clock.advanceAndFlush(30_000);
     assert.equal(take(), "root|default/a");
   });
 
-  it("takes what changes now before what was there at the start", async () => {
+  it("reconciles changes before the objects of the initial list", async () => {
     const { controller, put, start, take, clock } = setUp({
       reconcile: async (key) => {
         await sleep(clock_, 10);
@@ -122,14 +122,14 @@ describe("a controller", () => {
     controller.watch(things);
     for (const name of ["a", "b", "c", "d"]) put(name);
     void start();
-    await clock.advanceAndSettle(5);
+    await clock.advanceAndFlush(5);
     put("d", { size: 1 });
-    await clock.advanceAndSettle(100);
+    await clock.advanceAndFlush(100);
     assert.deepEqual(order, ["a", "d", "b", "c"]);
     take();
   });
 
-  it("tries a failure again, later and later, and forgets it after a success", async () => {
+  it("requeues a failed key with growing backoff, and resets the backoff after a success", async () => {
     let failures = 3;
     const times: number[] = [];
     const { controller, put, start, clock, errors, metrics } = setUp({
@@ -142,14 +142,14 @@ describe("a controller", () => {
     controller.watch(things);
     put("a");
     void start();
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     assert.deepEqual(times, [0, 100, 300, 700]);
     assert.equal(errors.length, 3);
     assert.match(metrics.text(), /reconcile_total\{controller="test",result="error"\} 3/);
     assert.match(metrics.text(), /reconcile_total\{controller="test",result="success"\} 1/);
   });
 
-  it("does not try again what another try will not mend", async () => {
+  it("does not requeue a terminal error", async () => {
     let calls = 0;
     const { controller, put, start, clock, metrics } = setUp({
       reconcile: async () => {
@@ -160,12 +160,12 @@ describe("a controller", () => {
     controller.watch(things);
     put("a");
     void start();
-    await clock.advanceAndSettle(100_000);
+    await clock.advanceAndFlush(100_000);
     assert.equal(calls, 1);
     assert.match(metrics.text(), /terminal_reconcile_errors_total\{controller="test"\} 1/);
   });
 
-  it("comes back when the reconciler asks for it", async () => {
+  it("requeues a key after the delay that the reconciler returns", async () => {
     const times: number[] = [];
     const { controller, put, start, clock } = setUp({
       reconcile: async () => {
@@ -177,11 +177,11 @@ describe("a controller", () => {
     controller.watch(things);
     put("a");
     void start();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     assert.deepEqual(times, [0, 5000, 10_000]);
   });
 
-  it("works on as many keys at a time as it may, and never on one twice", async () => {
+  it("reconciles up to its maximum of keys concurrently, and never one key twice", async () => {
     const running = new Set<string>();
     let most = 0;
     const { controller, put, start, clock } = setUp({
@@ -200,12 +200,12 @@ describe("a controller", () => {
     void start();
     for (let i = 0; i < 20; i++) {
       put(`n${i % 3}`, { size: i });
-      await clock.advanceAndSettle(30);
+      await clock.advanceAndFlush(30);
     }
     assert.equal(most, 3);
   });
 
-  it("aborts a reconcile that takes too long, and goes on without one that does not listen", async () => {
+  it("aborts a reconcile that takes too long, and continues without one that ignores the abort", async () => {
     const heard: string[] = [];
     let release = () => {};
     const { controller, put, start, clock, metrics } = setUp({
@@ -225,24 +225,24 @@ describe("a controller", () => {
     controller.watch(things);
     put("stuck");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     put("next");
     put("stuck", { size: 1 });
-    await clock.advanceAndSettle(5999);
+    await clock.advanceAndFlush(5999);
     assert.deepEqual(heard, ["stuck starts"]);
-    await clock.advanceAndSettle(1);
+    await clock.advanceAndFlush(1);
     assert.deepEqual(heard, ["stuck starts", "next starts", "next ends"]);
     release();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.deepEqual(heard.slice(3), ["stuck ends", "stuck starts"]);
     release();
     put("listens");
-    await clock.advanceAndSettle(1500);
+    await clock.advanceAndFlush(1500);
     assert.match(metrics.text(), /reconcile_timeouts_total\{controller="test"\} 2/);
     assert.match(metrics.text(), /reconcile_errors_total\{controller="test"\} 1/);
   });
 
-  it("finishes what is under way when it stops, and starts nothing new", async () => {
+  it("finishes the reconciles in flight when it stops, and starts no new ones", async () => {
     const heard: string[] = [];
     const { controller, put, start, clock, stop } = setUp({
       reconcile: async ({ name }, { signal }) => {
@@ -255,15 +255,15 @@ describe("a controller", () => {
     put("a");
     put("b");
     const done = start();
-    await clock.advanceAndSettle(100);
+    await clock.advanceAndFlush(100);
     stop.abort();
-    await clock.advanceAndSettle(3000);
+    await clock.advanceAndFlush(3000);
     await done;
     assert.deepEqual(heard, ["a"]);
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it("gives up at its end on a reconcile that does not come to one", async () => {
+  it("abandons at its end a reconcile that does not end", async () => {
     const { controller, put, start, clock, stop } = setUp({
       timeoutMs: 1e9,
       reconcile: () => new Promise(() => {}),
@@ -271,9 +271,9 @@ describe("a controller", () => {
     controller.watch(things);
     put("a");
     const done = start();
-    await clock.advanceAndSettle(100);
+    await clock.advanceAndFlush(100);
     stop.abort();
-    await clock.advanceAndSettle(25_001);
+    await clock.advanceAndFlush(25_001);
     await done;
   });
 });
@@ -287,7 +287,7 @@ describe("mappings and predicates", () => {
     controller,
   });
 
-  it("lead from a part to its owner, and to the one before when it changes hands", async () => {
+  it("map an object to its owner, and to the previous owner when it changes", async () => {
     const { controller, server, start, take, clock } = setUp();
     controller.watch(parts, { map: enqueueOwner(things) });
     void start();
@@ -297,35 +297,35 @@ describe("mappings and predicates", () => {
         { metadata: { name: "p", ownerReferences: [owner(name, true), owner("other", false)] } },
       );
     part("first");
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(take(), "root|default/first");
     part("second");
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.deepEqual(take().split(" ").sort(), ["root|default/first", "root|default/second"]);
   });
 
-  it("lead from a label to the object it names", async () => {
+  it("map a label to the object that it names", async () => {
     const { controller, start, take, clock, put } = setUp();
     controller.watch(things, { map: enqueueByLabel("parent") });
     void start();
     put("a", { metadata: { name: "a", labels: { parent: "web" } } });
     put("b");
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(take(), "root|default/web");
   });
 
-  it("sort out changes of status and changes that are none of labels", async () => {
+  it("filter changes of the status and changes that are not of labels", async () => {
     const { controller, start, take, clock, put } = setUp();
     controller.watch(things, { predicate: generationChanged });
     void start();
     put("a", { metadata: { name: "a", generation: 1 } });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(take(), "root|default/a");
     put("a", { metadata: { name: "a", generation: 1 }, size: 2 });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(take(), "");
     put("a", { metadata: { name: "a", generation: 2 } });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(take(), "root|default/a");
     const key = { cluster: root, namespace: "", name: "a" };
     const labelled = (labels: Record<string, string>) => ({ metadata: { labels } });

@@ -1,8 +1,9 @@
 /**
- * Controller: watches resources, queues the keys that changes lead to, and reconciles them.
+ * Controller: watches resources, enqueues the keys that changes map to, and reconciles them.
  *
- * One key is never reconciled twice at a time. A failure is tried again later and later; a reconcile that takes too long is aborted, and if it
- * does not listen, its worker goes on with other keys while the key itself stays locked.
+ * One key is never reconciled concurrently with itself. A failed key is requeued with growing
+ * backoff; a reconcile that takes too long is aborted, and if it ignores the abort, its worker
+ * continues with other keys while the key itself stays locked.
  */
 import { type Clock, systemClock, type Timer } from "@kcp-ts/machinery/base";
 import {
@@ -25,25 +26,25 @@ export interface ControllerOptions {
   readonly name: string;
   readonly clusters: Clusters;
   /**
-   * Brings the world closer to what the object at `key` asks for. Must be able to start from any state: it is told that something
-   * changed, not what.
+   * Brings the actual state closer to the desired state of the object at `key`. Must be able to
+   * start from any state: it is level-triggered, and does not receive the change itself.
    */
   readonly reconcile: (key: ObjectKey, context: ReconcileContext) => Promise<ReconcileResult>;
-  /** Keys at a time. */
+  /** Concurrent reconciles. */
   readonly concurrency?: number;
-  /** For one reconcile. */
+  /** The timeout of one reconcile. */
   readonly timeoutMs?: number;
   readonly rateLimiter?: RateLimiter;
   readonly metrics?: MetricsRegistry;
-  /** Failed reconciles, for a log. They are tried again. */
+  /** Called with failed reconciles, for a log. They are requeued. */
   readonly onError?: (error: unknown, key: ObjectKey) => void;
   readonly clock?: Clock;
 }
 
 export interface ReconcileContext {
-  /** Speaks to the key's cluster. */
+  /** The client of the key's cluster. */
   readonly client: Client;
-  /** Aborts when the time is over, or when the work may no longer be done. */
+  /** Aborts when the reconcile times out, or when leadership is lost. */
   readonly signal: AbortSignal;
 }
 
@@ -51,30 +52,30 @@ export interface ReconcileContext {
 export type ReconcileResult = { readonly requeueAfterMs: number } | undefined | void;
 
 export interface WatchSettings<Object, Cached> extends SharedInformerOptions<Object, Cached> {
-  /** The keys to reconcile; the object's own if left out. */
+  /** The keys to reconcile; the object's own key if omitted. */
   readonly map?: Mapping<Cached>;
   readonly predicate?: Predicate<Cached>;
   readonly priority?: number;
 }
 
 export interface RunOptions {
-  /** Stop: take nothing new, finish what is under way. */
+  /** Stop: start no new reconciles, finish those in flight. */
   readonly signal: AbortSignal;
-  /** Drop everything: the right to work was lost. */
+  /** Abort all reconciles: leadership was lost. */
   readonly workSignal?: AbortSignal | undefined;
 }
 
-/** An error that another try will not mend. */
+/** An error that a retry cannot resolve. */
 export class TerminalError extends Error {
   override readonly name = "TerminalError";
 }
 
-/** The state at the start waits behind what changes now. */
+/** Keys of the initial list have a lower priority than keys of changes. */
 export const initialPriority = -100;
 const timeoutMsDefault = 60_000;
-/** How long a reconcile that was told to stop may take to do so, before its worker leaves it behind. */
+/** How long an aborted reconcile may take to end, before its worker abandons it. */
 export const abandonAfterMs = 5000;
-/** How long reconciles under way may take to finish when the controller stops. */
+/** How long reconciles in flight may take to finish when the controller stops. */
 export const drainMs = 20_000;
 
 export class Controller {
@@ -101,7 +102,7 @@ export class Controller {
     });
   }
 
-  /** Reconciles when objects of this resource change. Returns the controller, for more. */
+  /** Reconciles when objects of this resource change. Returns the controller, for chaining. */
   watch<Object extends KubernetesObject, Cached = Object>(
     resource: Resource<Object>,
     settings: WatchSettings<Object, Cached> = {},
@@ -112,7 +113,7 @@ export class Controller {
       if (predicate !== undefined && !predicate(change)) return;
       for (const key of map(change.object, change.key)) this.enqueue(key, { priority: level });
       if (change.type !== "updated" || map === enqueueSelf) return;
-      // What the object led to before may have to let go of it.
+      // The keys that the previous object mapped to may have to be reconciled, too.
       for (const key of map(change.previous, change.key)) this.enqueue(key, { priority: level });
     };
     source.addHandler({
@@ -133,7 +134,10 @@ export class Controller {
     return this.#queue.depth;
   }
 
-  /** Works until the signal aborts; resolves when what was under way is finished, or was given its time. Call it once. */
+  /**
+   * Runs until the signal aborts; resolves when the reconciles in flight have finished, or have had
+   * their time. Call it once.
+   */
   async run({ signal, workSignal }: RunOptions): Promise<void> {
     const { concurrency = 1 } = this.#options;
     this.#metrics.workers.set(concurrency);
@@ -168,7 +172,7 @@ export class Controller {
 
   async #worker(): Promise<void> {
     for (;;) {
-      const key = await this.#queue.take();
+      const key = await this.#queue.get();
       if (key === undefined) return;
       const ready = this.#options.clusters.ready(key.cluster);
       if (ready !== undefined) {
@@ -179,13 +183,16 @@ export class Controller {
     }
   }
 
-  /** The cluster's state is not known yet. */
+  /** The cluster's cache has not synced yet. */
   #postpone(key: ObjectKey, ready: Promise<void>): void {
     this.#queue.done(key);
     void ready.then(() => this.enqueue(key, { priority: initialPriority }));
   }
 
-  /** Resolves when the worker may go on, which for a reconcile that does not listen is before its end. */
+  /**
+   * Resolves when the worker may continue; for a reconcile that ignores its abort, this is before
+   * its end.
+   */
   #process(key: ObjectKey): Promise<void> {
     const deadline = startDeadline({
       clock: this.#clock,

@@ -1,7 +1,9 @@
 /**
- * What has been told already, so that telling it again is a count and not another object.
+ * EventCorrelator: recently recorded Events, so that a repeated Event increments a count instead of
+ * creating another object.
  *
- * Memory is bounded: the entries used longest ago are forgotten, which at worst makes an Event begin anew.
+ * Memory is bounded: the least recently used entries are evicted, which at worst makes an Event
+ * begin a new count.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -9,16 +11,16 @@ import type { KubernetesObject } from "../client/index.ts";
 import { BucketRateLimiter } from "../work-queue/index.ts";
 
 export interface CorrelatedEvent {
-  /** Of the Event object. */
+  /** The name of the Event object. */
   readonly name: string;
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
   readonly count: number;
-  /** The sending of this Event before, if it is not over yet. */
+  /** The previous request for this Event, if it is still in flight. */
   readonly previous: Promise<unknown> | undefined;
-  /** Registers the sending of this one. */
-  settle(sending: Promise<unknown>): void;
+  /** Registers the request for this Event. */
+  trackSending(sending: Promise<unknown>): void;
 }
 
 interface RecordedEvent {
@@ -32,17 +34,19 @@ interface Similar {
   lastAtMs: number;
 }
 
-/** What client-go has: beyond ten different messages in ten minutes they are told as one. */
+/**
+ * client-go's value: more than ten different messages in ten minutes are aggregated into one Event.
+ */
 export const similarMessagesMax = 10;
 const similarWindowMs = 600_000;
-/** Per object: 25 at once, then one in five minutes. */
+/** The spam filter per object: a burst of 25 Events, then one in five minutes. */
 export const eventsPerObjectBurst = 25;
 const eventsPerObjectPerSecond = 1 / 300;
 const entriesMax = 4096;
 
 export class EventCorrelator {
   readonly #clock: Clock;
-  readonly #known = new Map<string, RecordedEvent>();
+  readonly #recorded = new Map<string, RecordedEvent>();
   readonly #similar = new Map<string, Similar>();
   readonly #limiters = new Map<string, BucketRateLimiter>();
   #sequence = 0;
@@ -51,20 +55,20 @@ export class EventCorrelator {
     this.#clock = clock;
   }
 
-  /** Undefined when the object is spoken of too much. */
-  tell(
+  /** Returns undefined when the object exceeds the spam filter. */
+  correlate(
     cluster: ClusterName,
     object: KubernetesObject,
     { type, reason, message }: Pick<CorrelatedEvent, "type" | "reason" | "message">,
   ): CorrelatedEvent | undefined {
     const { namespace = "", name, uid = "" } = object.metadata;
     const about = [cluster, object.apiVersion, object.kind, namespace, name, uid].join("|");
-    if (this.#isTooMuch(about)) return undefined;
+    if (this.#isRateLimited(about)) return undefined;
     const kind = [about, type, reason].join("|");
-    const isCombined = this.#isCombined(kind, message);
+    const isCombined = this.#isAggregated(kind, message);
     const text = isCombined ? `(combined from similar events): ${message}` : message;
     const key = isCombined ? kind : `${kind}|${message}`;
-    const known = this.#entry(this.#known, key, () => ({
+    const known = this.#entry(this.#recorded, key, () => ({
       name: this.#nameFor(name),
       count: 0,
       sending: undefined,
@@ -77,15 +81,15 @@ export class EventCorrelator {
       message: text,
       count: known.count,
       previous: known.sending,
-      settle(sending) {
+      trackSending(sending) {
         known.sending = sending.catch(() => {
-          // The sender reports it; here it only has to be over.
+          // The sender reports the error; here the request only has to end.
         });
       },
     };
   }
 
-  #isTooMuch(about: string): boolean {
+  #isRateLimited(about: string): boolean {
     const limiter = this.#entry(
       this.#limiters,
       about,
@@ -99,7 +103,7 @@ export class EventCorrelator {
     return !limiter.tryTake();
   }
 
-  #isCombined(kind: string, message: string): boolean {
+  #isAggregated(kind: string, message: string): boolean {
     const nowMs = this.#clock.monotonic();
     const similar = this.#entry(this.#similar, kind, () => ({
       messages: new Set<string>(),
@@ -113,7 +117,10 @@ export class EventCorrelator {
     return false;
   }
 
-  /** Unique among the Events of this object: the clock in hex as client-go has it, and a counter for the same millisecond. */
+  /**
+   * Unique among the Events of this object: the clock in hex as in client-go, and a counter for the
+   * same millisecond.
+   */
   #nameFor(object: string): string {
     const suffix = `${this.#clock.now().toString(16)}${(this.#sequence++ % 0x1000).toString(16).padStart(3, "0")}`;
     return `${object.slice(0, 230)}.${suffix}`;
@@ -122,7 +129,7 @@ export class EventCorrelator {
   #entry<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
     const found = map.get(key);
     const value = found ?? make();
-    // A map remembers the order of insertion: the first key is the one used longest ago.
+    // A Map keeps the order of insertion: the first key is the least recently used one.
     map.delete(key);
     map.set(key, value);
     if (map.size > entriesMax) map.delete(map.keys().next().value as string);

@@ -1,8 +1,9 @@
 /**
- * EventRecorder: tells people what a controller did to an object, without ever getting in its way.
+ * EventRecorder: records Events about an object without ever blocking the controller.
  *
- * The same thing told again becomes a count on the first Event; many different things of one kind become one that says so; an object that
- * is spoken of too much is not spoken of for a while. Recording never throws and never waits; what cannot be sent is dropped and reported.
+ * A repeated Event becomes a count on the first one; many different messages of one reason are
+ * aggregated into one Event; an object with too many Events gets none for a while. Recording never
+ * throws and never waits; Events that cannot be sent are dropped and reported.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -40,9 +41,9 @@ export interface ObjectReference {
 
 export interface EventInput {
   readonly type: "Normal" | "Warning";
-  /** One CamelCase word, for machines. */
+  /** The reason: one CamelCase word, for machines. */
   readonly reason: string;
-  /** For people. */
+  /** The message, for people. */
   readonly message: string;
 }
 
@@ -62,9 +63,9 @@ export const events = defineResource<Event>({
   namespaced: true,
 });
 
-/** Being sent at a time; what comes on top is dropped. */
+/** The maximum number of requests in flight; further Events are dropped. */
 export const eventsInFlightMax = 100;
-/** What the server takes, in characters. */
+/** The longest message that the server accepts, in characters. */
 const messageCharactersMax = 1024;
 
 export class EventRecorder {
@@ -79,10 +80,10 @@ export class EventRecorder {
     this.#correlator = new EventCorrelator(this.#clock);
   }
 
-  record(cluster: ClusterName, object: KubernetesObject, happening: EventInput): void {
-    const told = this.#correlator.tell(cluster, object, {
-      ...happening,
-      message: happening.message.slice(0, messageCharactersMax),
+  record(cluster: ClusterName, object: KubernetesObject, eventInput: EventInput): void {
+    const told = this.#correlator.correlate(cluster, object, {
+      ...eventInput,
+      message: eventInput.message.slice(0, messageCharactersMax),
     });
     if (told === undefined) return;
     if (this.#sending.size >= eventsInFlightMax) {
@@ -95,18 +96,18 @@ export class EventRecorder {
     this.#sending.add(sending);
   }
 
-  /** Resolves when all that was recorded is sent or dropped: before a program ends. */
+  /** Resolves when all recorded Events are sent or dropped: before a program ends. */
   async flush(): Promise<void> {
     await Promise.all(this.#sending);
   }
 
-  /** Events of objects without a namespace live in `default`, as Kubernetes has it. */
+  /** Events of cluster-scoped objects are created in `default`, as in Kubernetes. */
   async #send(
     cluster: ClusterName,
     object: KubernetesObject,
     told: CorrelatedEvent,
   ): Promise<void> {
-    // One Event's create must be over before its count is patched.
+    // The create of an Event must end before its count is patched.
     await told.previous;
     const resource = this.#options.client(cluster).resource(events);
     const namespace = object.metadata.namespace ?? "default";
@@ -119,13 +120,13 @@ export class EventRecorder {
           await resource.patch({ namespace, name: told.name }, { type: "merge", patch });
           return;
         } catch (error) {
-          // It was deleted or has expired: tell it anew.
+          // The Event was deleted or has expired: it is created again.
           if (!isStatusError(error, "NotFound")) throw error;
         }
       }
       await resource.create(this.#event(object, told, namespace, now));
     })();
-    told.settle(sent);
+    told.trackSending(sent);
     await sent;
   }
 

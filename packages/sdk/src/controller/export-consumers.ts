@@ -1,4 +1,7 @@
-/** The consumers of an APIExport as clusters: the same reconciler runs over all workspaces that bound to an API, and over nothing else. */
+/**
+ * The consumers of an APIExport as clusters: the same reconciler works in all workspaces that bind
+ * the API, and in no others.
+ */
 import { sleep } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "../client/index.ts";
 import { type Clusters, type ClustersOptions, logicalClusters } from "./clusters.ts";
@@ -20,15 +23,16 @@ const endpointSlices = defineResource<DynamicObject>({
 const pollMs = 500;
 
 /**
- * Waits until somebody has bound to the export. The client's user needs `apiexports/content` of the export in the provider's workspace, and
- * nothing in the workspaces of consumers.
+ * Waits until a workspace has bound the export. The client's user needs `apiexports/content` of the
+ * export in the provider's workspace, and no permissions in the workspaces of consumers.
  */
 export async function exportConsumers(options: ExportConsumersOptions): Promise<Clusters> {
   const { client, endpointSlice, signal } = options;
   for (;;) {
     const slice = await client.resource(endpointSlices).find({ name: endpointSlice }, { signal });
     const [url] = endpointsOf(slice);
-    // Endpoints are on this server, however it is reached; other shards would have further ones.
+    // The endpoint URLs are rewritten to the address of this client's server; other shards would
+    // have further endpoints.
     if (url !== undefined)
       return logicalClusters({ ...options, client: client.withBasePath(new URL(url).pathname) });
     await sleep(client.clock, pollMs, signal);

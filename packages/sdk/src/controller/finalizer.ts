@@ -1,4 +1,4 @@
-/** Finalizers: the promise that an object does not go before its controller has cleaned up behind it. */
+/** Finalizers: an object is not removed before its controller has cleaned up. */
 import type { CallOptions, KubernetesObject, ResourceClient } from "../client/index.ts";
 
 export interface FinalizerOptions<Object extends KubernetesObject> extends CallOptions {
@@ -16,7 +16,10 @@ export function hasFinalizer({ metadata }: KubernetesObject, finalizer: string):
   return metadata.finalizers?.includes(finalizer) ?? false;
 }
 
-/** Adds the finalizer if it is missing, and returns the object as it is then. Conflict when the object has changed. */
+/**
+ * Adds the finalizer if it is missing, and returns the resulting object. Throws Conflict when the
+ * object has changed.
+ */
 export async function addFinalizer<Object extends KubernetesObject>(
   options: FinalizerOptions<Object>,
 ): Promise<Object> {
@@ -25,7 +28,10 @@ export async function addFinalizer<Object extends KubernetesObject>(
   return patchFinalizers(options, [...(object.metadata.finalizers ?? []), finalizer]);
 }
 
-/** Removes the finalizer if it is there; if it was the last one of an object that is being deleted, the object is gone then. */
+/**
+ * Removes the finalizer if it is set; an object that is being deleted is removed with its last
+ * finalizer.
+ */
 export async function removeFinalizer<Object extends KubernetesObject>(
   options: FinalizerOptions<Object>,
 ): Promise<Object> {
@@ -36,8 +42,9 @@ export async function removeFinalizer<Object extends KubernetesObject>(
 }
 
 /**
- * The whole pattern: on an object that lives, makes sure of the finalizer and calls `reconcile`; on one that is being deleted, calls
- * `cleanUp` and then lets it go. If `cleanUp` throws, the object stays and is tried again.
+ * The complete pattern: for a live object, adds the finalizer and calls `reconcile`; for an object
+ * that is being deleted, calls `cleanUp` and then removes the finalizer. If `cleanUp` throws, the
+ * object stays and is requeued.
  */
 export async function withFinalizer<Object extends KubernetesObject, Result>(
   options: FinalizerOptions<Object> & {
@@ -54,7 +61,10 @@ export async function withFinalizer<Object extends KubernetesObject, Result>(
   return undefined;
 }
 
-/** A merge patch replaces the list, so it must carry the version that the list was read at. */
+/**
+ * A merge patch replaces the list of finalizers, so it must carry the resourceVersion at which the
+ * list was read.
+ */
 function patchFinalizers<Object extends KubernetesObject>(
   { resource, object, signal }: FinalizerOptions<Object>,
   finalizers: readonly string[],

@@ -1,15 +1,15 @@
-/** Health checks by name, answered in the form of Kubernetes' own `/healthz` and `/readyz`. */
+/** Named health checks, with responses in the form of Kubernetes' own `/healthz` and `/readyz`. */
 export type HealthCheck = () => void | Promise<void>;
 
 export interface HealthReport {
-  /** For the HTTP status: 200 or 500. */
+  /** Decides the HTTP status: 200 or 500. */
   readonly isHealthy: boolean;
   readonly text: string;
 }
 
 export interface ReportOptions {
   readonly verbose?: boolean;
-  /** Checks that are not made. */
+  /** Checks that are skipped. */
   readonly exclude?: readonly string[];
 }
 
@@ -22,13 +22,16 @@ export class HealthChecks {
     this.#onFailure = onFailure;
   }
 
-  /** A check throws when something is wrong; it must not take long. */
+  /** A check throws when it fails; it must be fast. */
   add(name: string, check: HealthCheck): this {
     this.#checks.set(name, check);
     return this;
   }
 
-  /** `ok`, or the list of checks as soon as one fails. Reasons are left out: whoever asks need not be trusted. */
+  /**
+   * `ok`, or the list of checks as soon as one fails. Reasons are omitted: the client may be
+   * unauthenticated.
+   */
   async report({ verbose = false, exclude = [] }: ReportOptions = {}): Promise<HealthReport> {
     let isHealthy = true;
     let text = "";
@@ -47,7 +50,7 @@ export class HealthChecks {
     };
   }
 
-  /** One check alone; undefined when there is none of that name. */
+  /** One check alone; undefined for an unknown name. */
   async reportOne(name: string): Promise<HealthReport | undefined> {
     const check = this.#checks.get(name);
     if (check === undefined) return undefined;

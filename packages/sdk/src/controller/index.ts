@@ -1,5 +1,6 @@
-/** Controllers: reconcile loops over one cluster, all logical clusters, or a fleet. */
+/** Controllers: reconcile loops over one cluster, all logical clusters, or a ClusterSet. */
 export type { Change } from "./change.ts";
+export { ClusterSet, type ClusterSetOptions, UnknownClusterError } from "./cluster-set.ts";
 export {
   type Clusters,
   type ClustersOptions,
@@ -42,7 +43,6 @@ export {
   removeFinalizer,
   withFinalizer,
 } from "./finalizer.ts";
-export { ClusterSet, type ClusterSetOptions, UnknownClusterError } from "./fleet.ts";
 export {
   type HealthCheck,
   HealthChecks,

@@ -1,7 +1,8 @@
 /**
- * Manager: runs clusters and controllers together, the controllers only while this process leads, if leading is asked for.
+ * Manager: runs clusters and controllers together; with leader election, the controllers run only
+ * while this process leads.
  *
- * Sources are kept true also while another process leads, so that taking over takes no time.
+ * Caches stay in sync also while another process leads, so that a failover takes no time.
  */
 import { TaskGroup } from "@kcp-ts/machinery/base";
 import { onAbort } from "../client/index.ts";
@@ -14,7 +15,9 @@ export interface ManagerOptions {
   readonly clusters: readonly Clusters[];
   readonly controllers: readonly Controller[];
   readonly elector?: LeaderElector;
-  /** Why a health check fails, for a log: whoever asks is not told. */
+  /**
+   * Called with the reason of a failed health check, for a log: the response does not contain it.
+   */
   readonly onUnhealthy?: (check: string, reason: unknown) => void;
 }
 
@@ -23,8 +26,9 @@ export class LeadershipLostError extends Error {
 }
 
 /**
- * A manager's `health` fails when this process works on although its lease is lost, so that whoever runs it ends it; `readiness` fails until the
- * sources have known a state. A process that waits to lead is both healthy and ready.
+ * A manager's `health` fails when this process keeps working although it has lost its Lease, so
+ * that the kubelet restarts it; `readiness` fails until the caches have synced. A process that
+ * waits for leadership is both healthy and ready.
  */
 export class Manager {
   readonly health: HealthChecks;
@@ -46,12 +50,12 @@ export class Manager {
   }
 
   /**
-   * Resolves when the signal has aborted and all work is finished. Rejects with LeadershipLost when another process took over:
-   * the program should end then and be started anew.
+   * Resolves when the signal has aborted and all work is finished. Rejects with LeadershipLost when
+   * another process leads: the program should exit then and be restarted.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clusters, controllers, elector } = this.#options;
-    // Sources outlive the controllers: a reconcile under way still reads them.
+    // Sources outlive the controllers: a reconcile in flight still reads them.
     const sources = new AbortController();
     const working = new TaskGroup(signal);
     const running = Promise.all(clusters.map((one) => one.run(sources.signal)));

@@ -1,4 +1,4 @@
-/** From a changed object to the keys that must be reconciled because of it. */
+/** Mappings from a changed object to the keys that must be reconciled because of the change. */
 import {
   type OwnerReference,
   type Resource,
@@ -19,11 +19,14 @@ interface WithMetadata {
 }
 
 export interface OwnerOptions {
-  /** Any owner of that kind, not only the one that controls the object. */
+  /** Maps to every owner of that kind, not only to the controlling one. */
   readonly anyOwner?: boolean;
 }
 
-/** The owner of the given type. Owners are in the same cluster, and in the same namespace if their type has any. */
+/**
+ * Maps to the owner of the given type. Owners are in the same cluster, and in the same namespace if
+ * their type is namespaced.
+ */
 export function enqueueOwner(owner: Resource, options: OwnerOptions = {}): Mapping<WithMetadata> {
   return ({ metadata }, { cluster, namespace }) => {
     const keys: ObjectKey[] = [];
@@ -36,7 +39,10 @@ export function enqueueOwner(owner: Resource, options: OwnerOptions = {}): Mappi
   };
 }
 
-/** The object that a label names, in the same cluster and namespace: `workloads.example.io/parent: web`. */
+/**
+ * Maps to the object that a label names, in the same cluster and namespace:
+ * `workloads.example.io/parent: web`.
+ */
 export function enqueueByLabel(label: string): Mapping<WithMetadata> {
   return ({ metadata }, { cluster, namespace }) => {
     const name = stringMember(metadata.labels, label);

@@ -55,17 +55,17 @@ function setUp() {
   return { clock, server, manager, reconciled, reasons, hold, ask };
 }
 
-describe("what a controller is asked by those who run it", () => {
-  it("is answered with metrics under the names of Kubernetes", async () => {
+describe("operational endpoints of a controller", () => {
+  it("serve metrics under the names of Kubernetes", async () => {
     const { clock, server, manager, ask } = setUp();
     server.put(thing);
     const stop = new AbortController();
     const running = manager.run(stop.signal);
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     server.put({ ...thing, name: "b" });
     const { revision } = server.store;
     server.breakWatches();
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     const { status, contentType, body } = await ask("/metrics");
     assert.equal(status, 200);
     assert.match(contentType, /^text\/plain; version=0\.0\.4/);
@@ -96,12 +96,12 @@ describe("what a controller is asked by those who run it", () => {
       );
     }
     stop.abort();
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     await running;
     assert.ok((await ask("/metrics")).body.includes('master_status{name="tests"} 0\n'));
   });
 
-  it("is ready when its sources know a state, whether it leads or not", async () => {
+  it("report ready when the caches have synced, whether the process leads or not", async () => {
     const { clock, server, manager, ask } = setUp();
     server.put(
       { ...thing, resource: "coordination.k8s.io/v1/leases", namespace: "system", name: "tests" },
@@ -112,22 +112,22 @@ describe("what a controller is asked by those who run it", () => {
     server.hang(1);
     const stop = new AbortController();
     const running = manager.run(stop.signal);
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal((await ask("/readyz")).status, 500);
     assert.equal((await ask("/readyz?exclude=informers")).status, 200);
     assert.equal((await ask("/healthz")).status, 200);
-    await clock.advanceAndSettle(300_000);
+    await clock.advanceAndFlush(300_000);
     assert.deepEqual(await ask("/readyz"), {
       status: 200,
       contentType: "text/plain; charset=utf-8",
       body: "ok",
     });
     stop.abort();
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     await running;
   });
 
-  it("is unhealthy while it works without its lease", async () => {
+  it("report unhealthy while the process works without its Lease", async () => {
     const { clock, server, manager, reconciled, reasons, hold, ask } = setUp();
     let release = () => {};
     hold.until = new Promise((resolve) => {
@@ -136,12 +136,12 @@ describe("what a controller is asked by those who run it", () => {
     server.put(thing);
     const stop = new AbortController();
     const running = assert.rejects(manager.run(stop.signal), { name: "LeadershipLostError" });
-    await clock.advanceAndSettle(100);
+    await clock.advanceAndFlush(100);
     assert.deepEqual(reconciled, ["root"]);
     assert.equal((await ask("/healthz/leaderElection")).status, 200);
     const lease = { resource: "coordination.k8s.io/v1/leases", namespace: "system", name: "tests" };
     server.put(lease, { spec: { holderIdentity: "other", leaseDurationSeconds: 15 } });
-    await clock.advanceAndSettle(2500);
+    await clock.advanceAndFlush(2500);
     const { status, body } = await ask("/livez?verbose");
     assert.equal(status, 500);
     assert.equal(
@@ -151,12 +151,12 @@ describe("what a controller is asked by those who run it", () => {
     assert.equal((await ask("/healthz/leaderElection")).status, 500);
     assert.deepEqual(reasons, ["leaderElection", "leaderElection"]);
     release();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     await running;
     assert.equal((await ask("/healthz")).status, 200);
   });
 
-  it("is not answered when it is something else, or nothing was given to answer with", async () => {
+  it("respond with 404 to other paths, and without configured checks", async () => {
     const health = new HealthChecks();
     for (const target of ["/", "/metrics", "/readyz", "/healthz/none", "/metrics/x", "//x"]) {
       assert.equal((await serveOperations({ health }, target)).status, 404, target);

@@ -1,17 +1,17 @@
 /**
- * What those who run a controller ask it: `/metrics`, `/healthz`, `/livez` and `/readyz`, the latter with `?verbose`, `?exclude=<check>` and
- * `/<check>` as in Kubernetes.
+ * The operational endpoints of a controller: `/metrics`, `/healthz`, `/livez` and `/readyz`, the
+ * latter with `?verbose`, `?exclude=<check>` and `/<check>` as in Kubernetes.
  *
- * It answers paths and opens no port: a program hands it whatever its own HTTP server is asked.
+ * It responds to paths and opens no port: a program forwards the requests of its own HTTP server.
  */
 import type { MetricsRegistry } from "../metrics/index.ts";
 import type { HealthChecks, HealthReport } from "./health.ts";
 
 export interface OperationsOptions {
   readonly metrics?: MetricsRegistry;
-  /** Whether the process should be left running. */
+  /** Liveness: the process need not be restarted. */
   readonly health?: HealthChecks;
-  /** Whether it does its work. */
+  /** Readiness: the process does its work. */
   readonly readiness?: HealthChecks;
 }
 

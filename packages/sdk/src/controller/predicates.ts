@@ -1,4 +1,7 @@
-/** Which changes are worth a reconcile. Additions and deletions always are; predicates sort out updates. */
+/**
+ * Predicates that select the changes to reconcile. Additions and deletions always pass; predicates
+ * filter updates.
+ */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import type { StringMap } from "../client/index.ts";
 import type { Change } from "./change.ts";
@@ -14,7 +17,10 @@ interface WithMetadata {
   };
 }
 
-/** The spec changed, or the object is on its way out: not for changes of status. Needs a type whose generation counts. */
+/**
+ * Passes when the spec changed, or the object is being deleted; not for changes of the status.
+ * Needs a type with a generation.
+ */
 export const generationChanged: Predicate<WithMetadata> = (change) =>
   change.type !== "updated" ||
   change.previous.metadata.generation !== change.object.metadata.generation ||

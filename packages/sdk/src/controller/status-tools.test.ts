@@ -30,7 +30,7 @@ function setUp() {
 describe("conditions", () => {
   const ready = { type: "Ready", status: "True", reason: "Fine", message: "" } as const;
 
-  it("move their time only with their status", () => {
+  it("change their transition time only with their status", () => {
     const first = setCondition(undefined, ready, 0);
     assert.equal(first[0]?.lastTransitionTime, "1970-01-01T00:00:00Z");
     assert.equal(setCondition(first, { ...ready }, 5000), first);
@@ -44,7 +44,7 @@ describe("conditions", () => {
     );
   });
 
-  it("leave the others alone", () => {
+  it("leave other conditions unchanged", () => {
     const other: Condition = { ...ready, type: "Other", lastTransitionTime: "x" };
     const list = setCondition([other], ready, 0);
     assert.equal(list[0], other);
@@ -53,7 +53,7 @@ describe("conditions", () => {
 });
 
 describe("finalizers", () => {
-  it("are set before the work, and removed behind the cleaning up", async () => {
+  it("are added before the work, and removed after the clean-up", async () => {
     const { resource } = setUp();
     const calls: string[] = [];
     const step = async (cleanUp = async () => void calls.push("clean")) => {
@@ -79,7 +79,7 @@ describe("finalizers", () => {
     assert.deepEqual(calls, ["work true", "clean"]);
   });
 
-  it("do not overwrite what somebody else has changed meanwhile", async () => {
+  it("do not overwrite a concurrent change of the object", async () => {
     const { resource } = setUp();
     const object = await resource.create({ metadata: target });
     await resource.update({ ...object, metadata: { ...object.metadata, finalizers: ["b/c"] } });
@@ -115,7 +115,7 @@ describe("an event recorder", () => {
     return { clock, server, recorder, tell, stored, errors };
   }
 
-  it("counts what it is told again", async () => {
+  it("counts a repeated event", async () => {
     const { recorder, tell, stored, clock } = recording();
     tell("created the pod");
     tell("created the pod");
@@ -137,7 +137,7 @@ describe("an event recorder", () => {
     });
   });
 
-  it("combines what is much alike", async () => {
+  it("aggregates similar events", async () => {
     const { recorder, tell, stored } = recording();
     for (let i = 0; i < similarMessagesMax + 5; i++) tell(`attempt ${i}`);
     await recorder.flush();
@@ -148,7 +148,7 @@ describe("an event recorder", () => {
     assert.equal(combined?.message, "(combined from similar events): attempt 14");
   });
 
-  it("does not speak of one object too much, and of others all the same", async () => {
+  it("limits the events of one object, without affecting other objects", async () => {
     const { recorder, tell, stored, clock } = recording();
     for (let i = 0; i < eventsPerObjectBurst + 10; i++) tell("again");
     tell("again", "b");
@@ -162,7 +162,7 @@ describe("an event recorder", () => {
     assert.deepEqual(counts().sort(), [1, eventsPerObjectBurst + 1]);
   });
 
-  it("tells an event anew that has expired on the server", async () => {
+  it("creates an event again that has expired on the server", async () => {
     const { recorder, tell, stored, server } = recording();
     tell("x");
     await recorder.flush();
@@ -176,7 +176,7 @@ describe("an event recorder", () => {
     );
   });
 
-  it("drops and reports what a dead server does not take, and never waits", async () => {
+  it("drops and reports events that a dead server does not accept, and never waits", async () => {
     const { tell, server, errors } = recording();
     server.hang(eventsInFlightMax);
     for (let i = 0; i < eventsInFlightMax; i++) tell("x", `n${i}`);
@@ -188,7 +188,7 @@ describe("an event recorder", () => {
 });
 
 describe("health checks", () => {
-  it("say ok, or which of them fails, and keep the reason to themselves", async () => {
+  it("report ok, or the failed check, without its reason", async () => {
     const reasons: unknown[] = [];
     const checks = new HealthChecks((_, error) => reasons.push(error)).add("ping", () => {});
     assert.deepEqual(await checks.report(), { isHealthy: true, text: "ok" });

@@ -1,4 +1,4 @@
-/** Aggregated discovery (apidiscovery.k8s.io/v2 and v2beta1): everything in two documents. */
+/** Aggregated discovery (apidiscovery.k8s.io/v2 and v2beta1): all groups in two documents. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ApiGroup, ApiResource, ApiVersion, Subresource } from "./api-resource.ts";
 
@@ -8,7 +8,7 @@ export const aggregatedAccept = [
   "application/json",
 ].join(",");
 
-/** Only the content type tells the two kinds of documents apart. */
+/** Only the content type distinguishes the two kinds of documents. */
 export function isAggregated(contentType: string | undefined): boolean {
   return contentType?.includes("as=APIGroupDiscoveryList") ?? false;
 }
@@ -25,7 +25,7 @@ function readVersion(group: string, document: JsonObject): ApiVersion {
   const resources: ApiResource[] = [];
   for (const one of objects(document, "resources")) {
     const kind = kindOf(one);
-    // Without a kind a resource cannot be decoded; Go clients leave it out too.
+    // A resource without a kind cannot be decoded; Go clients leave it out, too.
     if (kind === "") continue;
     resources.push({
       group,

@@ -1,4 +1,6 @@
-/** What a server serves: groups, their versions, and the resources in them, however the server told it. */
+/**
+ * The APIs of a server: groups, their versions, and their resources, from either form of discovery.
+ */
 import type { Resource } from "../client/index.ts";
 
 export interface ApiGroup {
@@ -10,7 +12,10 @@ export interface ApiGroup {
 
 export interface ApiVersion {
   readonly version: string;
-  /** The server could not reach whoever serves this version; the resources are the last it knew, perhaps none. */
+  /**
+   * The server could not reach the backend of this version; the resources are the last known ones,
+   * perhaps none.
+   */
   readonly isStale: boolean;
   readonly resources: readonly ApiResource[];
 }
@@ -31,6 +36,9 @@ export interface Subresource {
 
 export interface Discovery {
   readonly groups: readonly ApiGroup[];
-  /** Versions whose resources could not be fetched, by `group/version`, with the reason. The others are complete. */
+  /**
+   * Versions whose resources could not be fetched, by `group/version`, with the reason. All other
+   * versions are complete.
+   */
   readonly failures: ReadonlyMap<string, unknown>;
 }

@@ -1,4 +1,7 @@
-/** Asks a server what it serves: by aggregated discovery where it can, else document by document. */
+/**
+ * Discovers the APIs of a server: by aggregated discovery where the server supports it, else
+ * document by document.
+ */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type CallOptions, type Client, headerText } from "../client/index.ts";
@@ -11,7 +14,8 @@ export async function discover(client: Client, options: CallOptions = {}): Promi
     fetchRoot(client, "/api", options),
     fetchRoot(client, "/apis", options),
   ]);
-  // A server that has only one of the two aggregated is asked the old way, as Go clients do: half would be lost otherwise.
+  // A server that aggregates only one of the two documents is discovered document by document, as
+  // Go clients do: half of the APIs would be lost otherwise.
   if (core?.isAggregated !== false && groups?.isAggregated !== false) {
     const all = [core, groups].flatMap((one) =>
       one === undefined ? [] : readAggregated(one.document),
@@ -37,7 +41,7 @@ interface Root {
   readonly isAggregated: boolean;
 }
 
-/** Undefined when the server has no such document: one without a core group, for example. */
+/** Undefined when the server has no such document: for example a server without a core group. */
 async function fetchRoot(
   client: Client,
   path: string,

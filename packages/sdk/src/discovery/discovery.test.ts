@@ -144,7 +144,7 @@ function setUp(documents: Record<string, unknown>, aggregated: readonly string[]
 }
 
 describe("discovery", () => {
-  it("takes two documents where the server aggregates", async () => {
+  it("fetches two documents where the server aggregates", async () => {
     const { client, asked } = setUp(aggregatedDocuments, ["/api", "/apis"]);
     const { groups, failures } = await discover(client);
     assert.deepEqual(asked, ["/api", "/apis"]);
@@ -169,7 +169,7 @@ describe("discovery", () => {
     assert.deepEqual([...failures.keys()], ["apps/v2alpha1"]);
   });
 
-  it("falls back to a document for each version, and goes on without those that fail", async () => {
+  it("falls back to a document for each version, and continues without those that fail", async () => {
     const { client } = setUp(legacyDocuments, []);
     const { groups, failures } = await discover(client);
     assert.deepEqual(
@@ -186,7 +186,7 @@ describe("discovery", () => {
     assert.deepEqual([...failures.keys()], ["broken.io/v1"]);
   });
 
-  it("asks the old way when only one of the two documents is aggregated", async () => {
+  it("fetches document by document when only one of the two documents is aggregated", async () => {
     const mixed = { ...legacyDocuments, "/api": aggregatedDocuments["/api"] };
     const { client } = setUp(mixed, ["/api"]);
     const { groups } = await discover(client);
@@ -196,7 +196,7 @@ describe("discovery", () => {
     );
   });
 
-  it("bears a server without a core group", async () => {
+  it("supports a server without a core group", async () => {
     const { client } = setUp({ "/apis": aggregatedDocuments["/apis"] }, ["/apis"]);
     const { groups } = await discover(client);
     assert.deepEqual(
@@ -207,7 +207,7 @@ describe("discovery", () => {
 });
 
 describe("a REST mapper", () => {
-  it("finds resources by kind, by name, and by what people type", async () => {
+  it("finds resources by kind, by name, and by what users type", async () => {
     const { mapper } = setUp(aggregatedDocuments, ["/api", "/apis"]);
     const resolved = async (words: string) => {
       const found = await mapper.resolve(words);
@@ -226,7 +226,7 @@ describe("a REST mapper", () => {
     assert.equal(await resolved("nothing"), undefined);
   });
 
-  it("asks again for what it does not know, but not all the time", async () => {
+  it("repeats discovery for an unknown resource, but at a limited rate", async () => {
     const documents = { ...aggregatedDocuments, "/apis": { items: [] as unknown[] } };
     const { mapper, asked, clock } = setUp(documents, ["/api", "/apis"]);
     const look = () => mapper.resourceOf({ group: "apps", kind: "Deployment" });

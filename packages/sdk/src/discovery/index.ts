@@ -1,4 +1,4 @@
-/** What a server serves, and how its kinds and resources belong together. */
+/** Discovery of a server's APIs, and the mapping between kinds and resources. */
 export type {
   ApiGroup,
   ApiResource,

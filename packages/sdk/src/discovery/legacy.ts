@@ -1,4 +1,7 @@
-/** Discovery as it was before 1.26: a list of groups, and a document for each version of each. */
+/**
+ * Discovery as it was before Kubernetes 1.26: a list of groups, and a document for each version of
+ * each group.
+ */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { CallOptions, Client } from "../client/index.ts";
 import { objects, text, texts } from "./aggregated.ts";
@@ -11,7 +14,7 @@ export interface LegacyDocuments {
   readonly groups: JsonValue | undefined;
 }
 
-/** Documents asked for at a time. */
+/** Concurrent requests for documents. */
 const requestsMax = 16;
 
 export async function discoverLegacy(

@@ -1,8 +1,10 @@
 /**
- * RestMapper: from kinds to resources and back, and from what people type (`deploy`, `deployments.apps`) to what they mean.
+ * RestMapper: maps kinds to resources and back, and what users type (`deploy`, `deployments.apps`)
+ * to resources.
  *
- * It asks the server when it must, and again when something is not found, since types come and go at run time; but not more often than
- * every few seconds, since things that do not exist are asked for too.
+ * It runs discovery when it must, and again when a kind or resource is not found, since types are
+ * added and removed at run time; but at most every few seconds, since lookups of types that do not
+ * exist are frequent.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { CallOptions, Client } from "../client/index.ts";
@@ -11,7 +13,7 @@ import { discover } from "./discover.ts";
 
 export interface KindReference {
   readonly group: string;
-  /** Any version, the preferred one first, if left out. */
+  /** Any version, the preferred one first, if omitted. */
   readonly version?: string | undefined;
   readonly kind: string;
 }
@@ -70,8 +72,9 @@ export class RestMapper {
   }
 
   /**
-   * What a person means by `pods`, `pod`, `po`, `Pod`, `deployments.apps` or `deployments.v1.apps`. Names go before short names, and groups in
-   * the server's order.
+   * The resource that a user means by `pods`, `pod`, `po`, `Pod`, `deployments.apps` or
+   * `deployments.v1.apps`. Names take precedence over short names, and groups are in the server's
+   * order.
    */
   async resolve(words: string, options: CallOptions = {}): Promise<ApiResource | undefined> {
     const lower = words.toLowerCase();
@@ -98,7 +101,7 @@ export class RestMapper {
     return this.#known?.resources ?? (await this.#ask(options));
   }
 
-  /** Forgets what is known: after a type was installed. */
+  /** Drops the cached discovery: after a type was installed. */
   invalidate(): void {
     this.#known = undefined;
   }
@@ -115,7 +118,10 @@ export class RestMapper {
     return (await this.#ask(options)).find(matches);
   }
 
-  /** Shared by all who ask at the same time: one of them giving up does not end it for the others. */
+  /**
+   * One discovery is shared by all concurrent callers: a caller that aborts does not end it for the
+   * others.
+   */
   async #ask({ signal }: CallOptions): Promise<readonly ApiResource[]> {
     this.#asking ??= this.#discover().finally(() => {
       this.#asking = undefined;

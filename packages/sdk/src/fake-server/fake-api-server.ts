@@ -1,6 +1,7 @@
 /**
- * A small API server in this process, for the tests of this package: honest about list, watch, history and conflicts, and able to
- * misbehave on command. It validates nothing and knows no selectors; the real server is another package.
+ * A small API server in this process, for the tests of this package: correct in list, watch,
+ * history and conflicts, and able to inject faults. It validates nothing and knows no selectors;
+ * the real server is another package.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError, StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -21,7 +22,11 @@ import { writeObject } from "./fake-writes.ts";
 
 export interface FakeApiServerOptions {
   readonly clock: Clock;
-  /** Off: the server refuses `sendInitialEvents`, as old servers do. "accepted": it takes the watch and says then that its store cannot, as new ones on an old etcd do. */
+  /**
+   * Off: the server rejects `sendInitialEvents`, as old servers do. "accepted": it accepts the
+   * watch and then sends the error that its storage does not support it, as new servers on an old
+   * etcd do.
+   */
   readonly watchList?: boolean | "accepted";
 }
 
@@ -46,7 +51,7 @@ export class FakeApiServer {
     return new InProcessTransport((request) => this.#handle(request));
   }
 
-  /** Writes behind the API's back, as another client would. */
+  /** Writes directly to the store, as another client would. */
   put(key: FakeKey, object: Partial<StoredObject> = {}): StoredObject {
     const storedKey = storeKey(key.resource, key.cluster ?? "root", key.namespace ?? "", key.name);
     const previous = this.store.get(storedKey);
@@ -88,7 +93,7 @@ export class FakeApiServer {
     for (const watch of this.#live()) watch.stall();
   }
 
-  /** The next watch goes silent before it has said everything it should: its initial state has no end. */
+  /** The next watch stalls before its initial events are complete. */
   stallNextWatch(): void {
     this.#stallNext = true;
   }
@@ -97,18 +102,18 @@ export class FakeApiServer {
     for (const watch of this.#live()) if (watch.scope.bookmarks) watch.send(this.#bookmark({}));
   }
 
-  /** All connections break and new ones are refused for a while; the state is kept. */
+  /** Breaks all connections and rejects new ones for a while; the state is kept. */
   restart(downMs: number): void {
     this.#refuseUntilMs = this.#clock.monotonic() + downMs;
     this.breakWatches();
   }
 
-  /** The next requests are answered 429. */
+  /** The next requests get the status 429. */
   throttle(count: number, seconds: number): void {
     this.#throttled = { count, seconds };
   }
 
-  /** The next requests are taken and never answered. */
+  /** The next requests are accepted and get no response. */
   hang(count: number): void {
     this.#hanging = count;
   }

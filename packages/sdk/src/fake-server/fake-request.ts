@@ -1,4 +1,4 @@
-/** What a request to the fake server asks for, read from its path and query. */
+/** A request to the fake server, parsed from its path and query. */
 import type { TransportRequest } from "../client/index.ts";
 
 export interface FakeRequest {

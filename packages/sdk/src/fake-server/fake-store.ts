@@ -43,31 +43,31 @@ export class FakeStore {
     return this.#record({ revision: ++this.#revision, key, previous, current: undefined });
   }
 
-  /** Moves the counter without a change, as writes to other resources do. */
+  /** Increments the revision without a change, as writes to other resources do. */
   tick(): void {
     this.#revision++;
   }
 
-  /** Sets the counter back, as a restore from a backup does; the objects' own versions stay. */
+  /** Resets the revision, as a restore from a backup does; the objects keep their own versions. */
   rewind(revisions: number): void {
     this.#revision -= revisions;
     this.#history = [];
     this.#compactedAt = this.#revision;
   }
 
-  /** Forgets history up to and including the newest change. */
+  /** Compacts history up to and including the newest change. */
   compact(): void {
     this.#history = [];
     this.#compactedAt = this.#revision;
   }
 
-  /** Undefined when that history is gone. */
+  /** Returns undefined when that history is compacted. */
   changesAfter(revision: number): readonly Change[] | undefined {
     if (revision < this.#compactedAt) return undefined;
     return this.#history.filter((change) => change.revision > revision);
   }
 
-  /** The state at a revision in key order; undefined when that history is gone. */
+  /** The state at a revision in key order; undefined when that history is compacted. */
   stateAt(revision: number): Map<string, StoredObject> | undefined {
     const later = this.changesAfter(revision);
     if (later === undefined) return undefined;

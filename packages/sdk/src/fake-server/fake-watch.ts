@@ -1,4 +1,7 @@
-/** One open watch of the fake server: a queue of lines that can end, break, or go silent while looking alive. */
+/**
+ * One open watch of the fake server: a queue of lines that can end, break, or stall while the
+ * connection stays open.
+ */
 import { onAbort } from "../client/index.ts";
 
 export interface WatchScope {
@@ -30,12 +33,15 @@ export class FakeWatch implements AsyncIterable<Uint8Array> {
     this.#wake?.();
   }
 
-  /** What is sent from now on is lost, and no end ever comes: a peer that lost power, a firewall that forgot. */
+  /**
+   * Drops all later events without ending the stream: like a peer that lost power, or a firewall
+   * that dropped its state.
+   */
   stall(): void {
     this.#stalled = true;
   }
 
-  /** A clean end, as on `timeoutSeconds`. A stalled watch cannot tell its reader. */
+  /** Ends the stream cleanly, as on `timeoutSeconds`. A stalled watch cannot notify its reader. */
   end(): void {
     if (!this.#stalled) this.#outcome ??= {};
     this.#wake?.();

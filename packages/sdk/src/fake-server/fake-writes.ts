@@ -62,7 +62,10 @@ function patch(store: FakeStore, request: FakeRequest): WriteOutcome {
   return replace(store, request, before, merge(before, body) as StoredObject);
 }
 
-/** An update that takes the last finalizer from a terminating object removes it; one that changes nothing writes nothing. */
+/**
+ * An update that removes the last finalizer of a terminating object removes the object; an update
+ * without a change writes nothing.
+ */
 function replace(
   store: FakeStore,
   request: FakeRequest,
@@ -101,7 +104,7 @@ function remove(store: FakeStore, request: FakeRequest): WriteOutcome {
   return { status: 200, body, change: store.remove(key) };
 }
 
-/** A version in the body, of an update or of a patch, is a condition. */
+/** A resourceVersion in the body, of an update or of a patch, is a precondition. */
 function checkVersion(
   request: FakeRequest,
   body: Partial<StoredObject>,
@@ -128,7 +131,7 @@ function parse({ body }: FakeRequest): StoredObject {
   return JSON.parse(body) as StoredObject;
 }
 
-/** RFC 7386. The tests send no hostile keys. */
+/** Merges by RFC 7386. The tests send no hostile keys. */
 function merge(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};

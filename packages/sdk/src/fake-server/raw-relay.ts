@@ -1,4 +1,6 @@
-/** A relay of bytes that can stop passing them on without closing anything: a half-open connection. */
+/**
+ * A relay of bytes that can stop forwarding without closing a connection: a half-open connection.
+ */
 import { once } from "node:events";
 import { type AddressInfo, createServer, connect as netConnect, type Socket } from "node:net";
 

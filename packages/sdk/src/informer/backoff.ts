@@ -1,6 +1,6 @@
 /**
- * Waiting longer after each failure, and never in step with others: a server that comes back must not meet all its
- * clients in the same second.
+ * Exponential backoff with jitter: the clients of a server that comes back must not reconnect in
+ * the same second.
  */
 import type { Random } from "@kcp-ts/machinery/base";
 
@@ -9,7 +9,7 @@ export interface BackoffOptions {
   readonly mostMs: number;
 }
 
-/** What client-go's reflectors use. */
+/** The values of client-go's reflectors. */
 export const informerBackoff: BackoffOptions = { firstMs: 800, mostMs: 30_000 };
 
 /** Between one and two times the step; `failures` counts from 1. */

@@ -1,18 +1,27 @@
-/** Who wants to hear of changes. A handler that throws is reported and misses that one change; the others do not. */
+/**
+ * The event handlers of an informer. A handler that throws is reported and misses that one change;
+ * the other handlers do not.
+ */
 import type { ObjectKey } from "./object-key.ts";
 
 export interface InformerHandler<Cached> {
-  /** `initial`: the object is from the state at the start, not a change. */
+  /** `initial`: the object is from the initial list, not a change. */
   added?(object: Cached, context: { readonly key: ObjectKey; readonly initial: boolean }): void;
   updated?(object: Cached, context: { readonly key: ObjectKey; readonly previous: Cached }): void;
-  /** `finalStateUnknown`: the deletion was missed, the object is its last state that was seen. */
+  /** `finalStateUnknown`: the deletion was missed, and the object is its last known state. */
   deleted?(
     object: Cached,
     context: { readonly key: ObjectKey; readonly finalStateUnknown: boolean },
   ): void;
-  /** A whole state was fetched and told: at the start, and whenever changes may have been missed. */
+  /**
+   * A complete list was fetched and delivered: at the start, and whenever changes may have been
+   * missed.
+   */
   replaced?(): void;
-  /** A watch was accepted: from here on changes are told as they happen. At the start, and whenever one had ended. */
+  /**
+   * A watch was accepted: from here on changes are delivered as they happen. Called at the start,
+   * and after every new watch.
+   */
   resumed?(): void;
 }
 
@@ -33,12 +42,12 @@ export class Handlers<Cached> {
     return { remove: () => void this.#handlers.delete(handler) };
   }
 
-  /** Those registered now; later ones are told the state when they register. */
+  /** The current handlers; a handler that registers later receives the state on registration. */
   snapshot(): readonly InformerHandler<Cached>[] {
     return [...this.#handlers];
   }
 
-  tell(
+  notify(
     audience: Iterable<InformerHandler<Cached>>,
     message: (handler: InformerHandler<Cached>) => void,
   ): void {
@@ -52,7 +61,7 @@ export class Handlers<Cached> {
     }
   }
 
-  tellAll(message: (handler: InformerHandler<Cached>) => void): void {
-    this.tell(this.#handlers, message);
+  notifyAll(message: (handler: InformerHandler<Cached>) => void): void {
+    this.notify(this.#handlers, message);
   }
 }

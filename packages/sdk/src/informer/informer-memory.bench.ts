@@ -39,7 +39,7 @@ async function measure(what: string, how: string): Promise<void> {
   const url = new URL(`https://localhost:${port}`);
   const transport = new NodeTransport({ url, tls: () => ({ ca: certificates.ca }) });
   const client = new Client({ transport });
-  // The connection and the code for it are there before, whoever caches nothing has them, too.
+  // The connection and its code are loaded before: a program without a cache has them, too.
   await client.json({ method: "GET", path: "/apis/apps/v1/deployments?limit=1" });
   const before = process.memoryUsage();
   const startedAtMs = systemClock.monotonic();
@@ -108,7 +108,7 @@ async function serve(encoded: string): Promise<void> {
       void stream(response as unknown as ServerResponse, query.get("sendInitialEvents") === "true");
   });
   process.send?.(server.port);
-  // Nobody is left to ask.
+  // The parent process has ended.
   process.on("disconnect", () => process.exit(0));
 }
 

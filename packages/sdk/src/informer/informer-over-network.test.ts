@@ -67,7 +67,7 @@ for (const [name, start] of [
       for (const cleanUp of cleanUps) await cleanUp();
     });
 
-    it("goes on where it was when its server is killed and comes back", async () => {
+    it("resumes when its server is killed and comes back", async () => {
       const clock = new FakeClock();
       const server = new FakeApiServer({ clock });
       let listener = await start(certificates, overNetwork(server));
@@ -89,7 +89,7 @@ for (const [name, start] of [
       const names = () => informer.store.list().map(({ metadata }) => metadata.name);
       const until = async (expected: string) => {
         for (let i = 0; i < 2000 && names().sort().join() !== expected; i++) {
-          await clock.advanceAndSettle(50);
+          await clock.advanceAndFlush(50);
         }
         assert.equal(names().sort().join(), expected);
       };

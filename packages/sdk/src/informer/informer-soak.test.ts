@@ -1,8 +1,8 @@
 /**
- * Goal: whatever happens between an informer and its server, the store ends up equal to the server's state, and what the handlers
- * heard adds up to the store.
- * Method: seeded histories of writes and mishaps on a fake clock, then peace, then a comparison. A failure prints its seed; run it alone
- * with SOAK_SEED=<seed>, more of them with SOAK_SEEDS=<number>.
+ * Goal: whatever happens between an informer and its server, the store ends up equal to the
+ * server's state, and the events of the handlers add up to the store. Method: seeded histories of
+ * writes and faults on a fake clock, then a quiet period, then a comparison. A failure prints its
+ * seed; run it alone with SOAK_SEED=<seed>, more of them with SOAK_SEEDS=<number>.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -11,7 +11,7 @@ import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
 import { Client, defineResource, type KubernetesObject } from "../client/index.ts";
 import { FakeApiServer } from "../fake-server/index.ts";
 import { Informer } from "./informer.ts";
-import { injectRandomFault } from "./mishaps.ts";
+import { injectRandomFault } from "./inject-random-fault.ts";
 import { formatKey } from "./object-key.ts";
 import { metadataOnly } from "./transforms.ts";
 
@@ -34,7 +34,7 @@ interface Versioned {
   readonly metadata: { readonly resourceVersion?: string | undefined };
 }
 
-describe("an informer under mishaps", () => {
+describe("an informer under faults", () => {
   it(`ends up with the server's state for ${seeds.length} seeds`, async () => {
     for (const seed of seeds) {
       try {
@@ -84,10 +84,10 @@ async function soak(seed: number): Promise<void> {
   const done = informer.run(controller.signal);
   for (let step = 0; step < stepsPerSeed; step++) {
     injectRandomFault(server, random, resource);
-    if (random.chance(0.5)) await clock.advanceAndSettle(random.integer(3) * random.integer(4000));
+    if (random.chance(0.5)) await clock.advanceAndFlush(random.integer(3) * random.integer(4000));
   }
   server.watchList = true;
-  await clock.advanceAndSettle(3_600_000);
+  await clock.advanceAndFlush(3_600_000);
   assert.deepEqual(contradictions, [], "handlers heard things that cannot follow each other");
   compare(server, informer, mirror, isWild);
   controller.abort();

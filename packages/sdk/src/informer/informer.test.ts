@@ -59,7 +59,7 @@ function setUp(
   const remove = (name: string) => server.remove({ resource, namespace: "default", name });
   const start = async () => {
     const done = informer.run(controller.signal);
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     return done;
   };
   const names = () =>
@@ -83,23 +83,23 @@ function setUp(
 }
 
 describe("an informer", () => {
-  it("follows when a watch was accepted, not while one is asked for", async () => {
+  it("is following when a watch was accepted, not while it is requested", async () => {
     const { clock, server, informer, start } = setUp();
     let times = 0;
     informer.addHandler({ resumed: () => void times++ });
     void start();
-    await clock.advanceAndSettle(0);
-    assert.deepEqual([informer.health.isFollowing, times], [true, 1]);
+    await clock.advanceAndFlush(0);
+    assert.deepEqual([informer.health.isWatching, times], [true, 1]);
     server.hang(1);
     server.breakWatches();
-    await clock.advanceAndSettle(0);
-    assert.equal(informer.health.isFollowing, false);
-    // It has asked, and nobody has answered.
-    await clock.advanceAndSettle(5000);
+    await clock.advanceAndFlush(0);
+    assert.equal(informer.health.isWatching, false);
+    // The watch is requested, and there is no response yet.
+    await clock.advanceAndFlush(5000);
     assert.equal(informer.health.state, "watching");
-    assert.deepEqual([informer.health.isFollowing, times], [false, 1]);
-    await clock.advanceAndSettle(60_000);
-    assert.deepEqual([informer.health.isFollowing, times], [true, 2]);
+    assert.deepEqual([informer.health.isWatching, times], [false, 1]);
+    await clock.advanceAndFlush(60_000);
+    assert.deepEqual([informer.health.isWatching, times], [true, 2]);
   });
 
   for (const [name, options] of [
@@ -108,17 +108,17 @@ describe("an informer", () => {
     ["a server that agrees to, and whose store cannot", { watchListServer: "accepted" }],
     ["pages by choice", { watchList: false, pageSize: 2 }],
   ] as const) {
-    it(`learns the state and follows changes with ${name}`, async () => {
+    it(`lists the state and follows changes with ${name}`, async () => {
       const { put, remove, start, names, heard, informer, clock, server } = setUp(options);
       for (const one of ["a", "b", "c"]) put(one);
       void start();
       await informer.synced();
       assert.equal(names(), "a,b,c");
-      await clock.advanceAndSettle(0);
+      await clock.advanceAndFlush(0);
       put("d");
       put("a", 1);
       remove("b");
-      await clock.advanceAndSettle(0);
+      await clock.advanceAndFlush(0);
       assert.equal(names(), "a,c,d");
       assert.deepEqual(heard, [
         "added a initially",
@@ -132,57 +132,57 @@ describe("an informer", () => {
     });
   }
 
-  it("goes on from the last version when a watch ends, without hearing anything twice", async () => {
+  it("resumes from the last version when a watch ends, without delivering an event twice", async () => {
     const { put, start, heard, clock, server, names } = setUp();
     put("a");
     void start();
-    await clock.advanceAndSettle(20_000);
+    await clock.advanceAndFlush(20_000);
     server.endWatches();
     put("b");
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(names(), "a,b");
     assert.deepEqual(heard, ["added a initially", "added b"]);
     assert.equal(server.requests.length, 2);
     assert.match(server.requests[1] ?? "", /resourceVersion=101/);
   });
 
-  it("resumes from a bookmark's version, which history still has when the last event's is gone", async () => {
+  it("resumes from a bookmark's version, which history still has when the last event's is compacted", async () => {
     const { put, start, clock, server, names } = setUp();
     put("a");
     void start();
-    await clock.advanceAndSettle(20_000);
+    await clock.advanceAndFlush(20_000);
     for (let i = 0; i < 5; i++) server.store.tick();
     server.sendBookmarks();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     server.store.compact();
     server.breakWatches();
     put("b");
-    await clock.advanceAndSettle(5000);
+    await clock.advanceAndFlush(5000);
     assert.equal(names(), "a,b");
     assert.equal(server.requests.filter((line) => line.includes("sendInitialEvents")).length, 1);
   });
 
-  it("syncs anew when history is gone, and tells what it missed", async () => {
+  it("lists again when history is compacted, and delivers the missed changes", async () => {
     const { put, remove, start, heard, clock, server, names } = setUp();
     put("a");
     put("b");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     server.breakWatches();
     remove("a");
     put("b", 7);
     put("c");
     server.store.compact();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     assert.equal(names(), "b,c");
     assert.deepEqual(heard.slice(2), ["updated b 0>7", "added c", "deleted a unseen"]);
   });
 
-  it("syncs anew when told that something was missed, and keeps its state until then", async () => {
+  it("lists again after missed changes are reported, and keeps its state until then", async () => {
     const { clock, server, informer, put, start, names, heard, errors } = setUp();
     put("a");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     const listings = () =>
       server.requests.filter((one) => one.includes("sendInitialEvents")).length;
     const before = listings();
@@ -190,7 +190,7 @@ describe("an informer", () => {
     informer.resync();
     assert.equal(names(), "a");
     put("b");
-    await clock.advanceAndSettle(5000);
+    await clock.advanceAndFlush(5000);
     assert.equal(names(), "a,b");
     assert.deepEqual(heard, ["added a initially", "added b"]);
     assert.equal(listings(), before + 1);
@@ -198,30 +198,30 @@ describe("an informer", () => {
     assert.deepEqual(errors, []);
   });
 
-  it("keeps the same objects through a new sync when they have not changed", async () => {
+  it("keeps the identical objects through a relist when they have not changed", async () => {
     const { put, start, clock, server, informer } = setUp();
     put("a");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     const key = { cluster: root, namespace: "default", name: "a" };
     const before = informer.store.get(key);
     server.breakWatches();
     put("b");
     server.store.compact();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     assert.ok(before !== undefined);
     assert.equal(informer.store.get(key), before);
   });
 
-  it("waits as long as a busy server asks", async () => {
+  it("waits for the Retry-After of a busy server", async () => {
     const { put, start, clock, server, informer } = setUp();
     put("a");
     server.throttle(1, 25);
     void start();
-    await clock.advanceAndSettle(24_999);
+    await clock.advanceAndFlush(24_999);
     assert.equal(informer.health.hasSynced, false);
     assert.equal(server.requests.length, 1);
-    await clock.advanceAndSettle(1);
+    await clock.advanceAndFlush(1);
     assert.equal(informer.health.hasSynced, true);
   });
 
@@ -229,38 +229,38 @@ describe("an informer", () => {
     const { start, clock, server, informer, errors } = setUp();
     server.restart(3_600_000);
     void start();
-    await clock.advanceAndSettle(3_599_000);
+    await clock.advanceAndFlush(3_599_000);
     assert.ok(errors.length > 60, `${errors.length} attempts in an hour`);
     assert.ok(errors.length < 140, `${errors.length} attempts in an hour`);
     assert.equal(informer.health.state, "waiting");
-    await clock.advanceAndSettle(61_000);
+    await clock.advanceAndFlush(61_000);
     assert.equal(informer.health.hasSynced, true);
     assert.equal(informer.health.lastError, undefined);
   });
 
-  it("finds out a connection that died without a word", async () => {
+  it("detects a connection that died silently", async () => {
     const { put, start, clock, server, names } = setUp();
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     server.stallWatches();
     put("a");
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     assert.equal(names(), "");
-    await clock.advanceAndSettle(600_000);
+    await clock.advanceAndFlush(600_000);
     assert.equal(names(), "a");
   });
 
-  it("gives up on a request that is never answered, and asks again", async () => {
+  it("times out on a request without a response, and retries", async () => {
     const { put, start, clock, server, names } = setUp();
     put("a");
     server.hang(2);
     void start();
-    await clock.advanceAndSettle(120_000);
+    await clock.advanceAndFlush(120_000);
     assert.equal(names(), "a");
     assert.ok(server.requests.every((line) => line.includes("sendInitialEvents")));
   });
 
-  it("lists all at once when pages expire before the last one", async () => {
+  it("lists without pages when pages expire before the last one", async () => {
     const { put, start, clock, server, names } = setUp({ watchList: false, pageSize: 1 });
     put("a");
     put("b");
@@ -273,51 +273,51 @@ describe("an informer", () => {
       return pushed(line);
     };
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(names(), "a,b");
   });
 
-  it("takes a server that never ends its initial events for one that cannot", async () => {
+  it("treats a server that never ends its initial events as one that does not support them", async () => {
     const { put, start, clock, server, names } = setUp();
     put("a");
     server.stallNextWatch();
     void start();
-    await clock.advanceAndSettle(62_000);
+    await clock.advanceAndFlush(62_000);
     assert.equal(names(), "a");
     assert.match(server.requests[1] ?? "", /limit=500/);
   });
 
-  it("starts over when the server has gone back in time", async () => {
+  it("lists again when the server was restored from a backup", async () => {
     const { put, start, clock, server, informer, names } = setUp();
     put("a");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     for (let i = 0; i < 50; i++) server.store.tick();
     server.sendBookmarks();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     server.store.rewind(20);
     server.breakWatches();
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     assert.equal(names(), "a");
     assert.equal(informer.health.state, "watching");
     assert.ok(Number(informer.health.resourceVersion) < 150);
   });
 
-  it("stops when told, leaves no timer behind, and hears nothing more", async () => {
+  it("stops when its signal is aborted, leaves no timer behind, and delivers no more events", async () => {
     const { put, start, clock, server, heard, controller, informer } = setUp();
     const done = start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     controller.abort();
     await done;
     put("a");
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     assert.deepEqual(heard, []);
     assert.equal(informer.health.state, "stopped");
     assert.equal(clock.pendingTimers, 0);
     assert.equal(server.openWatches, 0);
   });
 
-  it("tells the others when a handler throws", async () => {
+  it("calls the other handlers when a handler throws", async () => {
     const { put, start, clock, heard, informer, errors } = setUp();
     informer.addHandler({
       added() {
@@ -326,25 +326,25 @@ describe("an informer", () => {
     });
     put("a");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.deepEqual(heard, ["added a initially"]);
     assert.match(String(errors[0]), /mine/);
   });
 
-  it("tells a late handler the state, and a removed one nothing", async () => {
+  it("delivers the state to a late handler, and nothing to a removed one", async () => {
     const { put, start, clock, informer } = setUp();
     put("a");
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     const late: string[] = [];
     const registration = informer.addHandler({
       added: ({ metadata }, { initial }) => late.push(`${metadata.name} ${initial}`),
     });
     put("b");
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     registration.remove();
     put("c");
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.deepEqual(late, ["a true", "b false"]);
   });
 });
@@ -356,10 +356,10 @@ describe("an informer of all clusters", () => {
       server.put({ resource, cluster, namespace: "default", name: "a" }, { size: cluster.length });
     }
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.match(server.requests[0] ?? "", /^GET \/clusters\/\*\/apis\//);
     server.put({ resource, cluster: "two", namespace: "default", name: "a" }, { size: 9 });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.deepEqual(
       [...informer.store.entries()].map(([key, { size }]) => [formatKey(key), size]),
       [
@@ -370,18 +370,18 @@ describe("an informer of all clusters", () => {
     assert.equal(informer.store.list({ cluster: "one" as ClusterName }).length, 1);
   });
 
-  it("leaves out and reports an object whose cluster nobody knows", async () => {
+  it("leaves out and reports an object whose cluster is unknown", async () => {
     const { server, informer, start, clock, errors } = setUp({ scope: "all-clusters" });
     server.put({ resource, cluster: "Not A Name", namespace: "default", name: "a" });
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.equal(informer.store.size, 0);
     assert.match(String(errors[0]), /has no cluster/);
   });
 });
 
 describe("indexes and transforms", () => {
-  it("follow every change, per cluster or across", async () => {
+  it("follow every change, per cluster or across clusters", async () => {
     const { server, informer, start, clock } = setUp({
       scope: "all-clusters",
       indexers: {
@@ -395,7 +395,7 @@ describe("indexes and transforms", () => {
     put("one", "b", 1);
     put("two", "a", 1);
     void start();
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     const one = "one" as ClusterName;
     const look = (value: string) => [
       informer.store.byIndex("size", { cluster: one, value }).length,
@@ -404,7 +404,7 @@ describe("indexes and transforms", () => {
     assert.deepEqual(look("1"), [2, 3]);
     put("one", "a", 2);
     server.remove({ resource, cluster: "two", namespace: "default", name: "a" });
-    await clock.advanceAndSettle(0);
+    await clock.advanceAndFlush(0);
     assert.deepEqual(
       [look("1"), look("2"), look("3")],
       [
@@ -417,7 +417,7 @@ describe("indexes and transforms", () => {
     assert.throws(() => informer.store.byIndex("color", { value: "1" }), /no index/);
   });
 
-  it("cache what the transform returns, and nothing else", async () => {
+  it("cache only the result of the transform", async () => {
     const { clock, server, put } = setUp();
     const client = new Client({ transport: server.transport(), clock });
     const informers = new Informers({ client, scope: { cluster: root } });

@@ -1,17 +1,19 @@
 /**
- * Informer: a local copy of one resource that stays true, and tells what changes.
+ * Informer: a local cache of one resource that stays in sync with the server, and delivers changes
+ * to handlers.
  *
- * The store is always a state that the server once had, and gets closer to its newest one. Who can do without the copy takes a Follower.
+ * The store is always a state that the server once had, and approaches the newest one. A program
+ * that needs no cache uses a StorelessInformer.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Client, KubernetesObject, Resource, SelectorOptions } from "../client/index.ts";
 import { type MetricsRegistry, reflectorMetrics, unreadableCounter } from "../metrics/index.ts";
-import { StoreListerWatcher } from "./feed.ts";
 import { type HandlerRegistration, Handlers, type InformerHandler } from "./handlers.ts";
-import { type InformerHealth, Reflector } from "./informer-loop.ts";
 import { liveObjectsMaxDefault } from "./object-table.ts";
+import { type InformerHealth, Reflector } from "./reflector.ts";
 import { IndexedStore, type Indexers, type ObjectStore } from "./store.ts";
+import { StoreListerWatcher } from "./store-lister-watcher.ts";
 import { isJsonSafe } from "./transforms.ts";
 
 export interface InformerOptions<Object extends KubernetesObject, Cached> {
@@ -19,39 +21,42 @@ export interface InformerOptions<Object extends KubernetesObject, Cached> {
   readonly resource: Resource<Object>;
   readonly scope: InformerScope;
   readonly selector?: SelectorOptions | undefined;
-  /** What to keep of an object. Without it, all. */
+  /** The transform of objects before they are stored. Omitted: objects are stored unchanged. */
   readonly transform?: ((object: Object) => Cached) | undefined;
   /**
-   * For who needs few objects of many: one that it says no to is not stored, as if it did not exist. Its deletion is told all the same, as far as
-   * it is seen: behind `replaced`, deletions of objects that were not kept may have been missed.
+   * For programs that need few of many objects: an object for which it returns false is not stored,
+   * as if it did not exist. Its deletion is delivered all the same, as far as the watch shows it:
+   * during a relist, which ends with `replaced`, deletions of objects that are not stored may be
+   * missed.
    */
-  readonly keep?: ((object: Object) => boolean) | undefined;
+  readonly filter?: ((object: Object) => boolean) | undefined;
   readonly indexers?: Indexers<Cached> | undefined;
   /**
-   * How many objects are kept as objects. All others are kept packed, for a third of the memory, and each read of one makes a new copy in some
-   * microseconds. 1024 if left out; `Infinity` is for who reads a big store through again and again. With a transform of your own, left out means
-   * `Infinity`: only you know whether what it makes survives JSON.
+   * How many objects are kept as JavaScript objects. All others are packed, in a third of the
+   * memory, and each read creates a new copy in some microseconds. 1024 by default; `Infinity` is
+   * for programs that iterate over a large store again and again. With a custom transform the
+   * default is `Infinity`: only the program knows whether the transform's result survives JSON.
    */
   readonly liveObjectsMax?: number | undefined;
-  /** Off: the state is fetched by pages even where the server could stream it. */
+  /** Off: the state is fetched in pages even where the server could stream it. */
   readonly watchList?: boolean | undefined;
   readonly pageSize?: number | undefined;
-  /** Counts under the names of client-go's reflectors. */
+  /** Counts under the metric names of client-go's reflectors. */
   readonly metrics?: MetricsRegistry | undefined;
-  /** Errors of the way to the server and of handlers, for a log. The informer goes on. */
+  /** Called with errors of requests and of handlers, for a log. The informer continues. */
   readonly onError?: ((error: unknown) => void) | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
 
-/** One cluster, of which the client's requests speak anyway; or all logical clusters of a server. */
+/** One cluster, that of the client's requests; or all logical clusters of a server. */
 export type InformerScope = { readonly cluster: ClusterName } | "all-clusters";
 
 export class Informer<Object extends KubernetesObject, Cached = Object> {
   readonly resource: Resource<Object>;
   readonly #store: IndexedStore<Cached>;
   readonly #handlers: Handlers<Cached>;
-  readonly #loop: Reflector;
+  readonly #reflector: Reflector;
 
   constructor(options: InformerOptions<Object, Cached>) {
     this.resource = options.resource;
@@ -63,7 +68,7 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     this.#store = new IndexedStore(options.liveObjectsMax ?? liveMaxDefault);
     if (options.indexers !== undefined) this.#store.addIndexers(options.indexers);
     const metrics = reflectorMetrics(options.metrics, options.resource);
-    const feed = new StoreListerWatcher({
+    const listerWatcher = new StoreListerWatcher({
       ...options,
       client: options.scope === "all-clusters" ? options.client.inCluster("*") : options.client,
       clock,
@@ -73,7 +78,14 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
       onUnreadable: unreadableCounter(metrics, report),
     });
     const method = options.watchList === false ? "pages" : "stream";
-    this.#loop = new Reflector({ feed, method, clock, random, report, metrics });
+    this.#reflector = new Reflector({
+      listerWatcher,
+      method,
+      clock,
+      random,
+      report,
+      metrics,
+    });
   }
 
   get store(): ObjectStore<Cached> {
@@ -81,18 +93,18 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
   }
 
   get hasSynced(): boolean {
-    return this.#loop.hasSynced;
+    return this.#reflector.hasSynced;
   }
 
   get health(): InformerHealth {
-    return this.#loop.health;
+    return this.#reflector.health;
   }
 
-  /** Tells `handler` the present state right now, and every change from now on. */
+  /** Delivers the current state to `handler` at once, and every change from now on. */
   addHandler(handler: InformerHandler<Cached>): HandlerRegistration {
     const registration = this.#handlers.add(handler);
     for (const [key, object] of this.#store.entries()) {
-      this.#handlers.tell([handler], (one) => one.added?.(object, { key, initial: true }));
+      this.#handlers.notify([handler], (one) => one.added?.(object, { key, initial: true }));
     }
     return registration;
   }
@@ -101,21 +113,22 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     this.#store.addIndexers(indexers);
   }
 
-  /** Resolves when the store has held a whole state of the server for the first time. */
+  /** Resolves when the store has held a complete state of the server for the first time. */
   synced(signal?: AbortSignal): Promise<void> {
-    return this.#loop.synced(signal);
+    return this.#reflector.synced(signal);
   }
 
   /**
-   * For who has found out that something was missed: the state is fetched anew, and handlers hear what differs. Until then the store stays as it is. Does nothing
-   * while the informer is busy with that anyway.
+   * For callers that have detected a missed change: the informer lists again, and handlers receive
+   * the differences. Until then the store stays unchanged. Does nothing while the informer lists
+   * anyway.
    */
   resync(): void {
-    this.#loop.resync();
+    this.#reflector.resync();
   }
 
-  /** Works until the signal aborts, whatever happens, and resolves then. Call it once. */
+  /** Runs until the signal aborts, and resolves then; no failure ends it. Call it once. */
   run(signal: AbortSignal): Promise<void> {
-    return this.#loop.run(signal);
+    return this.#reflector.run(signal);
   }
 }

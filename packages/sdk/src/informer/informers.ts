@@ -1,4 +1,4 @@
-/** Informers of one client and scope, one for each resource and selection, shared by all who ask. */
+/** Informers of one client and scope, one for each resource and selector, shared by all callers. */
 import { assert, type Clock, type Random, TaskGroup } from "@kcp-ts/machinery/base";
 import {
   type Client,
@@ -19,17 +19,17 @@ export interface InformersOptions {
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Of every informer that is not asked for otherwise. */
+  /** The defaults of every informer. */
   readonly liveObjectsMax?: number;
 }
 
 export interface SharedInformerOptions<Object, Cached> {
   readonly selector?: SelectorOptions;
   readonly transform?: (object: Object) => Cached;
-  /** As for an informer; whoever asks first decides. */
-  readonly keep?: (object: Object) => boolean;
+  /** As for an informer; the first caller decides. */
+  readonly filter?: (object: Object) => boolean;
   readonly indexers?: Indexers<Cached>;
-  /** As for an informer; whoever asks first decides. */
+  /** As for an informer; the first caller decides. */
   readonly liveObjectsMax?: number;
 }
 
@@ -48,8 +48,9 @@ export class Informers {
   }
 
   /**
-   * The shared informer. Whoever asks first decides what is kept of an object; asking again with another transform is a bug, because one
-   * of the two would get objects it does not expect.
+   * The shared informer. The first caller decides on the transform; requesting the same informer
+   * with another transform is a bug, because one of the two callers would get objects that it does
+   * not expect.
    */
   get<Object extends KubernetesObject, Cached = Object>(
     resource: Resource<Object>,
@@ -64,7 +65,7 @@ export class Informers {
         resource,
         selector: options.selector,
         transform: options.transform,
-        keep: options.keep,
+        filter: options.filter,
         liveObjectsMax: options.liveObjectsMax ?? this.#options.liveObjectsMax,
       } satisfies InformerOptions<Object, Cached>);
       shared = {
@@ -80,7 +81,7 @@ export class Informers {
     return informer;
   }
 
-  /** Runs all informers, those asked for later included, until the signal aborts. */
+  /** Runs all informers, including informers that are requested later, until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     assert(this.#running === undefined, "these informers run already");
     const running = new TaskGroup(signal);

@@ -1,14 +1,14 @@
 /**
- * Parts that thousands of objects have in common, kept once.
+ * Interner: parts that thousands of cached objects have in common are kept once.
  *
- * Managed fields are the same for all objects that one program writes, and so are timestamps, kinds and namespaces of many. Cached objects are
- * never changed, so they can share parts.
+ * Managed fields are the same for all objects that one program writes, and so are timestamps, kinds
+ * and namespaces of many objects. Cached objects are never changed, so they can share parts.
  */
 import type { KubernetesObject, ManagedFieldsEntry, OwnerReference } from "../client/index.ts";
 
-/** Beyond this everything is forgotten and learnt anew: what is cached keeps its parts. */
+/** Beyond this number the interner is emptied and filled again: cached objects keep their parts. */
 const entriesMax = 4096;
-/** Longer parts are hardly ever the same, and looking at them costs. */
+/** Longer parts are rarely equal, and comparing them is expensive. */
 const partCharactersMax = 8192;
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
@@ -17,8 +17,11 @@ export class Interner {
   readonly #texts = new Map<string, string>();
   readonly #parts = new Map<string, unknown>();
 
-  /** Shares what an object that was just parsed has in common with others. The object is changed in place: nobody has seen it yet. */
-  share(object: KubernetesObject): void {
+  /**
+   * Replaces the parts of a freshly parsed object that equal known parts. The object is changed in
+   * place: no other code has a reference to it yet.
+   */
+  intern(object: KubernetesObject): void {
     const mutable = object as Mutable<KubernetesObject>;
     mutable.apiVersion = this.#text(object.apiVersion);
     mutable.kind = this.#text(object.kind);
@@ -32,8 +35,11 @@ export class Interner {
     }
   }
 
-  /** Apart from `share`, because a transform may have dropped them, and they are dear to look at. */
-  shareManagedFields(entries: readonly ManagedFieldsEntry[]): void {
+  /**
+   * Apart from `share`, because a transform may have dropped the managed fields, and comparing them
+   * is expensive.
+   */
+  internManagedFields(entries: readonly ManagedFieldsEntry[]): void {
     for (const entry of entries as readonly Mutable<ManagedFieldsEntry>[]) {
       if (entry.time !== undefined) entry.time = this.#text(entry.time);
       if (entry.manager !== undefined) entry.manager = this.#text(entry.manager);

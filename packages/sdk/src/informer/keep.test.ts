@@ -1,4 +1,7 @@
-/** Goal: an informer that keeps few objects of many knows those, misses none of their changes, and hears of every deletion. */
+/**
+ * Goal: an informer with a filter stores the selected objects, misses none of their changes, and
+ * delivers every deletion.
+ */
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -32,7 +35,7 @@ function setUp(watchList: boolean) {
     client,
     resource: things,
     scope: { cluster: "root" as ClusterName },
-    keep: ({ size = 0 }) => size > 0,
+    filter: ({ size = 0 }) => size > 0,
     transform: ({ metadata: { name }, size }) => `${name} ${size}`,
   });
   const heard: string[] = [];
@@ -47,11 +50,11 @@ function setUp(watchList: boolean) {
   return {
     start: () => {
       void informer.run(controller.signal);
-      return clock.advanceAndSettle(0);
+      return clock.advanceAndFlush(0);
     },
     server,
     informer,
-    settle: (ms = 0) => clock.advanceAndSettle(ms),
+    settle: (ms = 0) => clock.advanceAndFlush(ms),
     put: (name: string, size: number) =>
       server.put({ resource, namespace: "default", name }, { size }),
     remove: (name: string) => server.remove({ resource, namespace: "default", name }),
@@ -59,7 +62,7 @@ function setUp(watchList: boolean) {
   };
 }
 
-describe("an informer that keeps some objects", () => {
+describe("an informer with a filter", () => {
   for (const watchList of [true, false]) {
     const how = watchList ? "streamed" : "listed";
     it(`stores only those, of a ${how} state and of changes`, async () => {
@@ -77,7 +80,7 @@ describe("an informer that keeps some objects", () => {
     });
   }
 
-  it("takes an object in when it becomes one to keep, and out when it ceases to be", async () => {
+  it("stores an object when it passes the filter, and removes it when it no longer does", async () => {
     const { put, start, settle, informer, take } = setUp(true);
     put("one", 0);
     await start();
@@ -92,7 +95,7 @@ describe("an informer that keeps some objects", () => {
     assert.equal(informer.store.size, 0);
   });
 
-  it("hears of the deletion of objects that it did not keep", async () => {
+  it("delivers the deletion of objects that it did not store", async () => {
     const { put, remove, start, settle, take } = setUp(true);
     put("left", 0);
     await start();
@@ -102,7 +105,7 @@ describe("an informer that keeps some objects", () => {
     assert.deepEqual(take(), ["deleted left 0"]);
   });
 
-  it("says when deletions may have been missed", async () => {
+  it("reports when deletions may have been missed", async () => {
     const { put, remove, start, settle, take, server } = setUp(true);
     put("left", 0);
     put("kept", 1);

@@ -1,8 +1,10 @@
 /**
- * KeyPrefixes: keys of objects made shorter by what comes before the name.
+ * KeyPrefixes: object keys shortened by their prefix (cluster and namespace).
  *
- * A cluster and a namespace have many objects. Their part of a key is replaced by two characters of one byte, the first of them below 0x20, where
- * no key begins. A part is learnt with the first key that is stored or never, so a stored key has one short form. What is full learns no more.
+ * A cluster and a namespace have many objects. Their part of a key is replaced by two one-byte
+ * characters, the first of them below 0x20, with which no key begins. A prefix is learnt with the
+ * first key that is stored or never, so a stored key has exactly one short form. A full table
+ * learns no more prefixes.
  */
 
 const secondCodes = 127;
@@ -14,14 +16,17 @@ export class KeyPrefixes {
   readonly #codes = new Map<string, string>();
   readonly #prefixes: string[] = [];
 
-  /** For a key that is about to be stored: `cluster|namespace/name`. */
+  /** The short form of a key that is about to be stored: `cluster|namespace/name`. */
   learn(key: string): string {
     const prefix = prefixOf(key);
     const code = this.#codes.get(prefix) ?? this.#add(prefix);
     return code === undefined ? key : code + key.slice(prefix.length);
   }
 
-  /** For a key that is looked for: with a part that was never learnt it comes back as it is, and so it was stored, if at all. */
+  /**
+   * The short form of a key for a lookup: a key with an unknown prefix is returned unchanged, which
+   * is also how it would be stored.
+   */
   shorten(key: string): string {
     const prefix = prefixOf(key);
     const code = this.#codes.get(prefix);
@@ -30,7 +35,7 @@ export class KeyPrefixes {
 
   restore(short: string): string {
     const first = short.charCodeAt(0);
-    // Also of the empty key, of which this is not a number.
+    // Also for the empty key, where this is NaN.
     if (!(first < firstPlain)) return short;
     return `${this.#prefixes[(first - 1) * secondCodes + short.charCodeAt(1)]}${short.slice(2)}`;
   }
@@ -39,7 +44,7 @@ export class KeyPrefixes {
     const index = this.#prefixes.length;
     if (prefix === "" || index === prefixesMax) return undefined;
     const code = String.fromCharCode(1 + Math.floor(index / secondCodes), index % secondCodes);
-    // A slice keeps the whole key alive that it was cut from; this one does not.
+    // A slice keeps the memory of the full key; this copy does not.
     const own = JSON.parse(JSON.stringify(prefix)) as string;
     this.#prefixes.push(own);
     this.#codes.set(own, code);

@@ -1,7 +1,8 @@
 /**
- * The identity of an object for everything that caches, queues or reconciles it: cluster, namespace and name.
+ * ObjectKey: the identity of an object in caches, queues and reconciles: cluster, namespace and
+ * name.
  *
- * The cluster is part of the key, always: two tenants may well have a ConfigMap `default/app` each.
+ * The cluster is always part of the key: two tenants may each have a ConfigMap `default/app`.
  */
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -13,7 +14,7 @@ import {
 
 export interface ObjectKey {
   readonly cluster: ClusterName;
-  /** Empty for objects without a namespace. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -37,7 +38,7 @@ export function keyInCluster(cluster: ClusterName, { metadata }: KubernetesObjec
   return { cluster, namespace: metadata.namespace ?? "", name: metadata.name };
 }
 
-/** Undefined for an object that has no name, or, where all clusters are read, no cluster. */
+/** Undefined for an object without a name, or, where all clusters are read, without a cluster. */
 export function identify(
   object: KubernetesObject,
   scope: { readonly cluster: ClusterName } | "all-clusters",
@@ -55,7 +56,10 @@ export function unidentifiedObjectError(object: KubernetesObject): UnreadableObj
   return new UnreadableObjectError(`object ${namespace}/${name} has no ${what}`);
 }
 
-/** The logical cluster that the server says an object is from; undefined when it says none. */
+/**
+ * The logical cluster of an object according to the server; undefined when the annotation is
+ * missing.
+ */
 export function clusterOf({ metadata }: KubernetesObject): ClusterName | undefined {
   const text = stringMember(metadata.annotations, clusterAnnotation);
   return text === undefined ? undefined : parseClusterName(text);

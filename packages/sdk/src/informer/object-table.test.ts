@@ -32,7 +32,7 @@ describe("an object table", () => {
     });
   }
 
-  it("gives the same object for what is live, and equal ones for what is packed", () => {
+  it("returns the identical object for live ones, and equal ones for packed ones", () => {
     const table = new ObjectTable<Thing>(1);
     const first = { name: "a", size: 1 };
     table.set("a", first);
@@ -42,7 +42,7 @@ describe("an object table", () => {
     assert.deepEqual(table.get("b"), { name: "b", size: 2 });
   });
 
-  it("adopts objects as they are in another, and tells them from changed ones", () => {
+  it("adopts objects of another table, and distinguishes them from changed ones", () => {
     const before = new ObjectTable<Thing>(1);
     for (const name of ["a", "b", "c"]) before.set(name, { name, size: 1 });
     const next = new ObjectTable<Thing>(1);

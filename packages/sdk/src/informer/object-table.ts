@@ -1,15 +1,17 @@
 /**
- * ObjectTable: objects by the text of their key, the first so many as objects, all others packed.
+ * ObjectTable: objects by the text of their key; the first ones as JavaScript objects, all others
+ * packed.
  *
- * Who reads a packed object gets a new copy each time, made in a few microseconds for a kilobyte. Only what JSON can say may be packed.
+ * Each read of a packed object returns a new copy, made in a few microseconds for a kilobyte. Only
+ * values that JSON can represent may be packed.
  */
 import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
 import { PackedTexts } from "./packed-texts.ts";
 
-/** A megabyte or two of objects of a kilobyte: programs with less than this notice nothing. */
+/** A megabyte or two of objects of a kilobyte: smaller stores pack nothing. */
 export const liveObjectsMaxDefault = 1024;
 
-/** In front of a text with integers that only the exact parser understands. */
+/** The prefix of a text with integers that only the exact parser can read. */
 const exactMark = "!";
 
 export class ObjectTable<Cached> {
@@ -25,7 +27,7 @@ export class ObjectTable<Cached> {
     return this.#live.size + this.#packed.size;
   }
 
-  /** Whether an object that is not here yet would be packed. */
+  /** Whether a new object would be packed. */
   get packsNew(): boolean {
     return this.#live.size >= this.#liveMax;
   }
@@ -41,14 +43,14 @@ export class ObjectTable<Cached> {
     return this.#live.has(key) || this.#packed.has(key);
   }
 
-  /** An object stays what it was when it came, live or packed. */
+  /** An object keeps the form, live or packed, that it had when it was added. */
   set(key: string, object: Cached): void {
     const isRoom = !this.packsNew && !this.#packed.has(key);
     if (isRoom || this.#live.has(key)) this.#live.set(key, object);
     else this.#packed.set(key, stringify(object));
   }
 
-  /** Takes over an object of another table as it is there: live objects stay the same. */
+  /** Takes an object of another table unchanged: live objects stay identical. */
   adopt(key: string, from: ObjectTable<Cached>): void {
     this.delete(key);
     const live = from.#live.get(key);
@@ -61,7 +63,7 @@ export class ObjectTable<Cached> {
     return this.#live.delete(key) || this.#packed.delete(key);
   }
 
-  /** Whether both hold the same object, or packed ones that read the same. */
+  /** Whether both tables hold the identical object, or equal packed ones. */
   isSameIn(other: ObjectTable<Cached>, key: string): boolean {
     const live = this.#live.get(key);
     if (live !== undefined) return other.#live.get(key) === live;
@@ -86,7 +88,7 @@ function stringify(object: unknown): string {
   try {
     return JSON.stringify(object);
   } catch (error) {
-    // The only reason for values from a parser: they hold a bigint.
+    // Values that need the exact parser: they contain a bigint.
     if (!(error instanceof TypeError)) throw error;
     return exactMark + stringifyJson(object as JsonValue);
   }

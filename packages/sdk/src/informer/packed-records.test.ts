@@ -52,7 +52,7 @@ class TextRecords {
 }
 
 describe("packed records", () => {
-  it("agree with a map, whatever is asked of them in whatever order", () => {
+  it("agree with a map for any sequence of operations", () => {
     const key = fc.string({ unit: fc.constantFrom("a", "b", "é", "🙂"), maxLength: 3 });
     const text = fc.oneof(fc.string({ maxLength: 40 }), fc.constant("x".repeat(3000)));
     const step = fc.record({ key, text, remove: fc.boolean() });
@@ -74,7 +74,7 @@ describe("packed records", () => {
     fc.assert(property, { numRuns: 200 });
   });
 
-  it("take little more than what they hold, however often it changes", () => {
+  it("take little more memory than their content, however often it changes", () => {
     const random = new SeededRandom(7);
     const records = new TextRecords();
     const model = new Map<string, string>();

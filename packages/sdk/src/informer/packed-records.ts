@@ -1,9 +1,10 @@
 /**
- * PackedRecords: bytes by key, kept outside the garbage collector's heap.
+ * PackedRecords: bytes by key, kept outside of the garbage collector's heap.
  *
- * An object of a kilobyte costs V8 more than a kilobyte, and everything that lives long is copied twice on its way into the old
- * generation, whose room is then kept. Bytes in slabs cost what they are long. A record is written once and never changed; what takes its
- * place stands elsewhere, and a slab that is mostly past is moved together with what is left of it.
+ * An object of a kilobyte costs V8 more than a kilobyte, and every long-lived object is copied
+ * twice on its way into the old generation, whose memory V8 then keeps. Bytes in slabs cost only
+ * their length. A record is written once and never changed; its replacement is a new record, and a
+ * slab with few live records is compacted by moving these to another slab.
  *
  *     slab:    record record record …            written from its start on
  *     record:  key length (2)  value length (4)  key  value
@@ -12,9 +13,9 @@ import { assert } from "@kcp-ts/machinery/base";
 import { hashBytes } from "./hash-bytes.ts";
 import type { Bytes } from "./scratch.ts";
 
-/** Small, so that moving what is left of one takes some ten microseconds. */
+/** Small, so that compacting a slab takes some ten microseconds. */
 const slabBytes = 256 << 10;
-/** Below this share of what still counts, a slab is cleared. */
+/** A slab with a smaller share of live bytes is compacted. */
 const liveShareMin = 0.75;
 const headerBytes = 6;
 const keyBytesMax = 0xffff;
@@ -30,11 +31,11 @@ interface Slab {
 
 export class PackedRecords {
   #slabs: (Slab | undefined)[] = [];
-  /** The slab that is written to. */
+  /** The slab to which records are appended. */
   #current = none;
   readonly #freeSlabs: number[] = [];
   #size = 0;
-  /** By id: where the record stands, and the next one of its bucket. */
+  /** By id: the position of the record, and the next record of its bucket. */
   #slabOf = new Int32Array(firstCapacity).fill(none);
   #offsetOf = new Uint32Array(firstCapacity);
   #nextOf = new Int32Array(firstCapacity);
@@ -46,7 +47,7 @@ export class PackedRecords {
     return this.#size;
   }
 
-  /** Bytes taken, those of past records included that have not been cleared yet. */
+  /** Bytes in use, including those of dead records that have not been compacted yet. */
   get bytes(): number {
     return this.#slabs.reduce((total, slab) => total + (slab?.bytes.length ?? 0), 0);
   }
@@ -55,7 +56,7 @@ export class PackedRecords {
     return this.#find(key) !== none;
   }
 
-  /** Good until something is written. */
+  /** Valid until the next write. */
   get(key: Bytes): Bytes | undefined {
     const id = this.#find(key);
     return id === none ? undefined : this.#valueOf(id);
@@ -80,7 +81,7 @@ export class PackedRecords {
     return true;
   }
 
-  /** Good until something is written. */
+  /** Valid until the next write. */
   *entries(): IterableIterator<[key: Bytes, value: Bytes]> {
     for (let id = 0; id < this.#ids; id++) {
       if (at(this.#slabOf, id) !== none) yield [this.#keyOf(id), this.#valueOf(id)];
@@ -95,7 +96,7 @@ export class PackedRecords {
 
   #hasKey(id: number, key: Bytes): boolean {
     const index = at(this.#slabOf, id);
-    // It is being replaced.
+    // The record is being replaced.
     if (index === none) return false;
     const { bytes, view } = this.#slab(index);
     const offset = at(this.#offsetOf, id);
@@ -148,7 +149,7 @@ export class PackedRecords {
     this.#offsetOf = offsetOf;
     this.#nextOf = new Int32Array(capacity);
     this.#buckets = new Int32Array(capacity).fill(none);
-    // Nothing is free when this is needed, so every id has a record.
+    // No id is free when this is needed, so every id has a record.
     for (let id = 0; id < this.#ids; id++) this.#link(id, this.#bucketOf(this.#keyOf(id)));
   }
 
@@ -169,7 +170,7 @@ export class PackedRecords {
     this.#offsetOf[id] = offset;
   }
 
-  /** The record stands there no longer; what else stands there may move to where there is more of it. */
+  /** Frees the record; the remaining records of its slab may move to another slab. */
   #forget(id: number): void {
     const index = at(this.#slabOf, id);
     const slab = this.#slab(index);
@@ -199,7 +200,7 @@ export class PackedRecords {
     const slab = { bytes, view: new DataView(bytes.buffer), used: 0, live: 0 };
     const index = this.#freeSlabs.pop() ?? this.#slabs.length;
     this.#slabs[index] = slab;
-    // One that is too long for any slab has its own, and the others go on where they were.
+    // A record that is too long for any slab has its own slab, and the current slab stays current.
     if (length <= slabBytes || current === undefined) this.#current = index;
     return index;
   }
@@ -229,7 +230,7 @@ function valueAt({ bytes, view }: Slab, offset: number): Bytes {
   return { array: bytes, start, end: start + view.getUint32(offset + 2) };
 }
 
-/** By hand: for a hundred bytes, a call out of JavaScript costs more than they do. */
+/** Copied in a loop: for a hundred bytes, a call out of JavaScript costs more. */
 function copy({ array, start, end }: Bytes, target: Uint8Array, at: number): void {
   const shift = at - start;
   for (let i = start; i < end; i++) target[shift + i] = array[i] as number;
@@ -239,7 +240,7 @@ function lengthAt({ view }: Slab, offset: number): number {
   return headerBytes + view.getUint16(offset) + view.getUint32(offset + 2);
 }
 
-/** An index that is known to be inside. */
+/** An index that is known to be in range. */
 function at(array: Int32Array | Uint32Array, index: number): number {
   return array[index] as number;
 }

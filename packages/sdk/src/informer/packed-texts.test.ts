@@ -5,7 +5,7 @@ import { prefixesMax } from "./key-prefixes.ts";
 import { PackedTexts } from "./packed-texts.ts";
 
 describe("packed texts", () => {
-  it("agree with a map, also when there are more namespaces than are learnt", () => {
+  it("agree with a map, also when there are more namespaces than prefixes", () => {
     const random = new SeededRandom(11);
     const texts = new PackedTexts();
     const model = new Map<string, string>();
@@ -27,7 +27,7 @@ describe("packed texts", () => {
     assert.deepEqual([...texts.keys()].sort(), [...model.keys()].sort());
   });
 
-  it("tell keys apart whose names are the same, and keys without a namespace", () => {
+  it("distinguish keys with the same name, and keys without a namespace", () => {
     const texts = new PackedTexts();
     const keys = ["a|/x", "b|/x", "a|n/x", "a|x/", "x", ""];
     for (const key of keys) assert.equal(texts.get(key), undefined);
@@ -36,7 +36,7 @@ describe("packed texts", () => {
     for (const key of keys) assert.equal(texts.get(key), JSON.stringify({ key, name: "x" }));
   });
 
-  it("learn nothing from keys that are only looked for", () => {
+  it("learn nothing from keys that are only looked up", () => {
     const texts = new PackedTexts();
     texts.set("root|a/x", '{"name":"x"}');
     for (let i = 0; i < prefixesMax; i++) assert.equal(texts.has(`root|none-${i}/x`), false);
@@ -45,7 +45,7 @@ describe("packed texts", () => {
     assert.ok(texts.bytes - before < 20_000 * 24, `${texts.bytes - before} bytes`);
   });
 
-  it("take half a hundred bytes for an object's metadata", () => {
+  it("take fifty bytes for an object's metadata", () => {
     const texts = new PackedTexts();
     const count = 50_000;
     for (let i = 0; i < count; i++) {

@@ -1,7 +1,8 @@
 /**
- * PackedTexts: JSON texts by the text of their object's key, in as few bytes as is quick.
+ * PackedTexts: JSON texts by object key, in as few bytes as is fast.
  *
- * Nothing here grows on the heap with the number of texts, and packing one leaves no garbage there.
+ * No structure here grows on the heap with the number of texts, and packing a text leaves no
+ * garbage there.
  */
 import { KeyPrefixes } from "./key-prefixes.ts";
 import { PackedRecords } from "./packed-records.ts";
@@ -12,7 +13,7 @@ const decoder = new TextDecoder();
 const keyScratch = new Scratch();
 const textScratch = new Scratch();
 
-/** Made with the first text: most stores are small and never pack one. */
+/** Created with the first text: most stores are small and never pack one. */
 class Packing {
   readonly records = new PackedRecords();
   readonly prefixes = new KeyPrefixes();
@@ -34,7 +35,7 @@ export class PackedTexts {
     return this.#packing?.records.size ?? 0;
   }
 
-  /** Bytes taken by records. */
+  /** Bytes of all records. */
   get bytes(): number {
     return this.#packing?.records.bytes ?? 0;
   }
@@ -80,7 +81,10 @@ export class PackedTexts {
   }
 }
 
-/** Behind a short prefix; of a key whose prefix was not learnt, all of it, which is in no text. */
+/**
+ * The name after a short prefix; for a key whose prefix is unknown the full key, which occurs in no
+ * text.
+ */
 function nameIn({ array, start, end }: Bytes): Bytes {
   const isShort = end > start && (array[start] as number) < 0x20;
   return { array, start: isShort ? start + 2 : start, end };

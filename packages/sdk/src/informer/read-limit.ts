@@ -1,4 +1,4 @@
-/** A limit of time that can be moved while something is being read. */
+/** A timeout that can be moved while a stream is being read. */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { onAbort, TransportError } from "../client/index.ts";
 
@@ -8,7 +8,7 @@ export class ReadLimit {
   readonly #controller = new AbortController();
   readonly #stopListening: () => void;
   #timer: Timer | undefined;
-  /** By the clock that never jumps. */
+  /** By the monotonic clock. */
   #endsAtMs = 0;
 
   constructor(clock: Clock, outer: AbortSignal) {
@@ -17,12 +17,12 @@ export class ReadLimit {
     this.#stopListening = onAbort(outer, () => this.#controller.abort(outer.reason));
   }
 
-  /** Aborts with the outer signal, and when a limit is passed. */
+  /** Aborts with the outer signal, and when the limit is exceeded. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Takes the place of the limit before. */
+  /** Replaces the previous limit. */
   set(limitMs: number, complaint: string): void {
     this.#timer?.cancel();
     this.extend(limitMs);
@@ -32,7 +32,10 @@ export class ReadLimit {
     });
   }
 
-  /** The limit that is set counts from now on. It costs no timer, and can be done for every few objects of a hundred thousand. */
+  /**
+   * Restarts the current limit. It needs no timer, and can be called for every few objects of a
+   * hundred thousand.
+   */
   extend(limitMs: number): void {
     this.#endsAtMs = this.#clock.monotonic() + limitMs;
   }

@@ -1,8 +1,10 @@
 /**
- * Room for bytes between two steps of one call. All stores share it, because a program may have hundreds of small ones: what is written here
- * is read or copied before anything else is packed or read.
+ * Scratch memory for bytes between two steps of one synchronous call. All stores share it, because
+ * a program may have hundreds of small ones: bytes that are written here are read or copied before
+ * the next pack or read.
  *
- * It is its own answer: a view for every key and every text would be half a kilobyte of garbage for each object.
+ * Methods return the Scratch itself: a view for every key and every text would be half a kilobyte
+ * of garbage for each object.
  */
 export interface Bytes {
   readonly array: Uint8Array;
@@ -21,8 +23,8 @@ export class Scratch implements Bytes {
   readonly start = 0;
   end = 0;
 
-  /** Room for so many bytes. An array that was longer than most is not kept. */
-  room(length: number): Uint8Array {
+  /** Reserves this number of bytes. An unusually long array is not kept. */
+  reserve(length: number): Uint8Array {
     const wanted = Math.max(length, lengthMin);
     if (wanted > this.array.length || this.array.length > lengthMin) {
       if (wanted !== this.array.length) this.array = new Uint8Array(wanted);
@@ -31,9 +33,9 @@ export class Scratch implements Bytes {
     return this.array;
   }
 
-  /** Most texts are ASCII, and done before a call out of JavaScript would have begun. */
+  /** Most texts are ASCII, and are encoded in a loop faster than by a call out of JavaScript. */
   write(text: string): this {
-    const array = this.room(text.length);
+    const array = this.reserve(text.length);
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
       if (code >= firstNotAscii) return this.#encode(text);
@@ -43,7 +45,7 @@ export class Scratch implements Bytes {
   }
 
   #encode(text: string): this {
-    this.end = encoder.encodeInto(text, this.room(text.length * unitBytesMax)).written;
+    this.end = encoder.encodeInto(text, this.reserve(text.length * unitBytesMax)).written;
     return this;
   }
 }

@@ -1,11 +1,11 @@
 /**
- * JSON strings that are spelt shorter, because no two objects have the same: uids and resourceVersions.
+ * Short forms of JSON strings that differ in all objects: uids and resourceVersions.
  *
  *     0x1c, 16 bytes    a UUID in lower case
- *     0x1d, 4 bytes     a number of four digits or more, without a zero in front
- *     0x1e, 6 bytes     a greater one
+ *     0x1d, 4 bytes     a number of four digits or more, without a leading zero
+ *     0x1e, 6 bytes     a greater number
  *
- * All of it works on bytes in given arrays, and takes nothing of the heap.
+ * All functions work on bytes in given arrays, and allocate nothing.
  */
 
 export const firstShortCode = 0x1c;
@@ -13,7 +13,7 @@ const uuidCode = 0x1c;
 const numberCode = 0x1d;
 const greatNumberCode = 0x1e;
 const uuidBytes = 16;
-/** Quotes included, as everywhere here. */
+/** Lengths include the quotes, as everywhere in this file. */
 const uuidTextBytes = 38;
 const numberBytes = 4;
 const greatNumberBytes = 6;
@@ -131,7 +131,7 @@ function numberAt(short: Uint8Array, at: number): number {
 
 const notHex = -1;
 
-/** Of a digit in lower case. */
+/** The value of a lower-case hex digit. */
 function hexValue(byte: number): number {
   if (byte >= zero && byte <= zero + 9) return byte - zero;
   return byte >= lowerA && byte <= lowerA + 5 ? byte - lowerA + 10 : notHex;

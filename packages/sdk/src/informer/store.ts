@@ -1,9 +1,10 @@
 /**
- * What an informer knows: objects by key, and by whatever the program asked to have indexed.
+ * Store: the cached objects of an informer by key, and by the indexes that the program declares.
  *
- * Objects in it are shared and must not be changed. Of a big store only some are kept as objects, all others packed (object-table.ts): asking twice
- * may give two equal objects. Indexes are per cluster unless declared otherwise, so that a lookup for one
- * tenant cannot return another's objects by forgetting a condition.
+ * Stored objects are shared and must not be changed. Of a large store only some are kept as
+ * JavaScript objects, all others packed (object-table.ts): reading a key twice may return two equal
+ * objects. Indexes are per cluster unless declared otherwise, so that a lookup for one tenant
+ * cannot return another tenant's objects by a forgotten condition.
  */
 import { assert } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -14,7 +15,9 @@ export interface ObjectStore<Cached> {
   readonly size: number;
   get(key: ObjectKey): Cached | undefined;
   has(key: ObjectKey): boolean;
-  /** All objects, or those of one cluster, or of one namespace of it; walks everything. */
+  /**
+   * All objects, or those of one cluster, or of one namespace of it; iterates over the full store.
+   */
   list(filter?: StoreFilter): Cached[];
   entries(): IterableIterator<[ObjectKey, Cached]>;
   byIndex(index: string, lookup: IndexLookup): Cached[];
@@ -27,14 +30,14 @@ export interface StoreFilter {
 }
 
 export interface IndexLookup {
-  /** Left out only for an index that was declared `acrossClusters`. */
+  /** Omitted only for an index that was declared `acrossClusters`. */
   readonly cluster?: ClusterName;
   readonly value: string;
 }
 
 export interface Indexer<Cached> {
   readonly acrossClusters?: boolean;
-  /** The values under which an object is found. Must depend on nothing but the object and its key. */
+  /** The index values of an object. Must depend only on the object and its key. */
   readonly values: (object: Cached, key: ObjectKey) => readonly string[];
 }
 
@@ -42,7 +45,7 @@ export type Indexers<Cached> = Readonly<Record<string, Indexer<Cached>>>;
 
 interface Index<Cached> {
   readonly indexer: Indexer<Cached>;
-  /** Most values have one object: a set for each would cost more than the objects. */
+  /** Most values have one object: a set for each value would cost more than the objects. */
   readonly keys: Map<string, string | Set<string>>;
 }
 
@@ -94,7 +97,10 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
     return this.#lookUp(index, lookup).map(parseKey);
   }
 
-  /** The same indexer may be added by several users of a shared store; another one under its name is a bug. */
+  /**
+   * Several users of a shared store may add the same indexer; another indexer with the same name is
+   * a bug.
+   */
   addIndexers(indexers: Indexers<Cached>): void {
     for (const [name, indexer] of Object.entries(indexers)) {
       const known = this.#indexes.get(name)?.indexer;
@@ -106,12 +112,12 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
     }
   }
 
-  /** By the key's text, which the informer has at hand. */
+  /** Looks up by the key's text, which the informer already has. */
   peek(text: string): Cached | undefined {
     return this.#objects.get(text);
   }
 
-  /** `previous` is what `peek` says is there. */
+  /** `previous` is the result of `peek`. */
   put(text: string, object: Cached, previous: Cached | undefined): void {
     if (previous !== undefined) this.#unindex(text, previous);
     this.#objects.set(text, object);
@@ -124,17 +130,17 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
     return this.#objects.delete(text);
   }
 
-  /** An empty table for the next state, which takes over what has not changed from this one. */
+  /** An empty table for the next state, into which unchanged objects of this one are moved. */
   nextTable(): ObjectTable<Cached> {
     return new ObjectTable(this.#liveMax);
   }
 
-  /** The object at `text` has not changed: the next state has the same. */
+  /** The object at `text` is unchanged: the next state has the identical one. */
   carryOver(text: string, next: ObjectTable<Cached>): void {
     next.adopt(text, this.#objects);
   }
 
-  /** Takes `next` as the whole truth at once, and hands back what it replaces. */
+  /** Replaces the complete state by `next` at once, and returns the previous one. */
   replace(next: ObjectTable<Cached>): ObjectTable<Cached> {
     const previous = this.#objects;
     this.#objects = next;

@@ -28,7 +28,7 @@ function restore(dictionary: TokenDictionary, short: Uint8Array, name = ""): str
 }
 
 describe("a token dictionary", () => {
-  it("gives back every text that it made shorter, at any later time", () => {
+  it("restores every text that it shortened, at any later time", () => {
     const string = fc.oneof(
       fc.string({ unit: "binary", maxLength: 12 }),
       fc.uuid(),
@@ -76,7 +76,7 @@ describe("a token dictionary", () => {
     assert.equal(third.split("web-3").length, 3, "a name that only one text has is not learnt");
   });
 
-  it("spells an object's own name, uids and versions short, and needs not have seen them", () => {
+  it("shortens an object's own name, uids and versions without having seen them", () => {
     const dictionary = new TokenDictionary();
     const name = "web-1";
     const uid = "0b9f6c1e-5d3a-4f0e-9c57-0123456789ab";
@@ -86,7 +86,7 @@ describe("a token dictionary", () => {
     assert.equal(restore(dictionary, short, name), text);
   });
 
-  it("stops learning when it is full, and goes on to work", () => {
+  it("stops learning when it is full, and keeps working", () => {
     const dictionary = new TokenDictionary();
     const text = (i: number) => JSON.stringify({ [`member-${i}`]: i });
     const short = Array.from({ length: tokensMax + 1 }, (_, i) => shorten(dictionary, text(i)));

@@ -1,15 +1,16 @@
 /**
- * TokenDictionary: JSON texts made shorter by what many of them have in common.
+ * TokenDictionary: JSON texts shortened by the tokens that many of them have in common.
  *
- * Member names, namespaces, images, the names of managers: most of an object's text stands in the next object, too. Compact JSON has no bytes
- * below 0x20, so these stand for something else:
+ * Member names, namespaces, images, names of managers: most of an object's text occurs in the next
+ * object, too. Compact JSON has no bytes below 0x20, so these bytes are codes:
  *
  *     0x00                 the object's own name, in quotes: most labels have it, too
- *     0x01 … 0x1b, byte    a token: a name of a member with its colon and what is before it, or a value in quotes
- *     0x1c …               strings that are spelt shorter (short-strings.ts)
+ *     0x01 … 0x1b, byte    a token: a member's name with its colon and prefix, or a value in quotes
+ *     0x1c …               strings with a short form (short-strings.ts)
  *
- * What is in the dictionary stays, so that everything that was packed can be read as long as the dictionary lives; when it is full it learns no
- * more. It works on bytes in arrays that are there, because a string for every token would be ten for each object.
+ * Tokens are never removed, so that every packed text can be read as long as the dictionary lives;
+ * a full dictionary learns no more tokens. It works on bytes in existing arrays, because a string
+ * for every token would be ten strings for each object.
  */
 import { hashBytes } from "./hash-bytes.ts";
 import { type Bytes, Scratch } from "./scratch.ts";
@@ -19,31 +20,37 @@ const ownName = 0x00;
 const tokenCodes = 27;
 export const tokensMax = tokenCodes * 256;
 const firstPlain = 0x20;
-/** Shorter ones are not worth two bytes, longer ones are hardly ever the same. */
+/** Shorter tokens are not worth two bytes, longer ones are rarely equal. */
 const tokenBytesMin = 4;
 const tokenBytesMax = 96;
-/** Twice as many as tokens, at least: a search ends soon. */
+/** At least twice as many slots as tokens, so that a search ends soon. */
 const slots = 1 << 14;
 
 const shortScratch = new Scratch();
 const longScratch = new Scratch();
 
 export class TokenDictionary {
-  /** The bytes of all tokens, one behind the other. */
+  /** The bytes of all tokens, concatenated. */
   #bytes = new Uint8Array(4096);
   #count = 0;
-  /** Where each token starts in them, and where the last one ends. */
+  /** The start of each token in `bytes`, and the end of the last one. */
   readonly #starts = new Uint32Array(tokensMax + 1);
-  /** By hash: a token's number and one more. */
+  /** By hash: the number of a token plus one. */
   readonly #slots = new Uint16Array(slots);
-  /** By hash: of a value that was seen, until another one takes its place, its hash and the text that had it. */
+  /**
+   * By hash: a value that occurred once, until another value replaces it; its hash and the text in
+   * which it occurred.
+   */
   readonly #seen = new Int32Array(slots);
   readonly #seenIn = new Int32Array(slots);
   #texts = 0;
 
-  /** `text` is compact JSON as JSON.stringify writes it. What is returned is good until the next call, of whichever dictionary. */
+  /**
+   * `text` is compact JSON as JSON.stringify writes it. The result is valid until the next call of
+   * any dictionary.
+   */
   shorten({ array: text, start: textStart, end: textEnd }: Bytes, name: Bytes): Bytes {
-    const short = shortScratch.room(textEnd - textStart);
+    const short = shortScratch.reserve(textEnd - textStart);
     this.#texts = (this.#texts + 1) | 0;
     let written = 0;
     let from = textStart;
@@ -68,14 +75,14 @@ export class TokenDictionary {
     return shortScratch;
   }
 
-  /** What is returned is good until the next call, of whichever dictionary. */
+  /** The result is valid until the next call of any dictionary. */
   restore(short: Bytes, name: Bytes): Bytes {
     const length = this.#restored(short, name, undefined);
-    this.#restored(short, name, longScratch.room(length));
+    this.#restored(short, name, longScratch.reserve(length));
     return longScratch;
   }
 
-  /** The length of the text, which is also written if there is room for it. */
+  /** The length of the text, which is also written if there is space for it. */
   #restored(
     { array: short, start: shortStart, end: shortEnd }: Bytes,
     name: Bytes,
@@ -124,7 +131,7 @@ export class TokenDictionary {
     );
   }
 
-  /** Names of members are learnt at once: they always come again. */
+  /** Names of members are learnt at once: they always occur again. */
   #writeToken(
     text: Uint8Array,
     start: number,
@@ -148,7 +155,7 @@ export class TokenDictionary {
     return 2;
   }
 
-  /** Where the token's number stands, or has to. */
+  /** The slot of the token's number, or the free slot for it. */
   #slotOf(hash: number, text: Uint8Array, start: number, end: number): number {
     for (let slot = hash & (slots - 1); ; slot = (slot + 1) & (slots - 1)) {
       const token = (this.#slots[slot] as number) - 1;
@@ -177,7 +184,10 @@ export class TokenDictionary {
     return token;
   }
 
-  /** Whether another text had it: most values never come again, and some stand several times in one text. */
+  /**
+   * Whether the value occurred in another text: most values never occur again, and some occur
+   * several times in one text.
+   */
   #wasSeen(hash: number): boolean {
     const slot = hash & (slots - 1);
     if (this.#seen[slot] === hash) return this.#seenIn[slot] !== this.#texts;
@@ -202,7 +212,7 @@ function writeQuoted({ array, start, end }: Bytes, text: Uint8Array, at: number)
   text[at + 1 + end - start] = quote;
 }
 
-/** A few bytes at a time: a call out of JavaScript costs more than they do. */
+/** Copied in a loop: for a few bytes, a call out of JavaScript costs more. */
 function copy(
   source: Uint8Array,
   start: number,
@@ -213,7 +223,7 @@ function copy(
   for (let i = start; i < end; i++) target[at + i - start] = source[i] as number;
 }
 
-/** The end of the text if there is none. */
+/** The end of the text if there is no match. */
 function quoteBehind(text: Uint8Array, start: number, end: number): number {
   let i = start;
   while (i < end && text[i] !== quote) i++;

@@ -38,12 +38,12 @@ const object = (i: number): KubernetesObject =>
   ) as KubernetesObject;
 
 describe("sharing parts", () => {
-  it("changes nothing that can be read, and keeps equal parts once", () => {
+  it("changes no readable value, and keeps equal parts once", () => {
     const interner = new Interner();
     const shared = [1, 2, 3].map((i) => {
       const one = object(i);
-      interner.share(one);
-      interner.shareManagedFields(one.metadata.managedFields ?? []);
+      interner.intern(one);
+      interner.internManagedFields(one.metadata.managedFields ?? []);
       return one;
     });
     assert.deepEqual(shared, [object(1), object(2), object(3)]);
@@ -57,7 +57,7 @@ describe("sharing parts", () => {
 });
 
 describe("transforms", () => {
-  it("drop managed fields and kubectl's copy, and nothing else", () => {
+  it("remove managed fields and kubectl's last-applied annotation, and nothing else", () => {
     const { managedFields: _, ...metadata } = object(1).metadata;
     const expected = { ...object(1), metadata: { ...metadata, annotations: { kept: "yes" } } };
     assert.deepEqual(withoutManagedFields(object(1)), expected);
@@ -65,7 +65,7 @@ describe("transforms", () => {
     assert.equal(withoutManagedFields(bare), bare);
   });
 
-  it("keep of the metadata what controllers look at", () => {
+  it("keep the metadata that controllers read", () => {
     const { metadata } = metadataOnly(object(1));
     assert.equal(metadata.name, "n1");
     assert.equal(metadata.ownerReferences?.[0]?.name, "o");
@@ -94,8 +94,8 @@ describe("transforms", () => {
         scope: "all-clusters",
         transform: metadataOnly,
       });
-      const keep = ({ size = 0 }: Thing) => size > 1;
-      const some = new Informer({ ...common, scope, transform: metadataOnly, keep });
+      const filter = ({ size = 0 }: Thing) => size > 1;
+      const some = new Informer({ ...common, scope, transform: metadataOnly, filter });
       const rich = {
         labels: { app: "a", quoted: '"é"' },
         finalizers: ["f"],
@@ -108,9 +108,9 @@ describe("transforms", () => {
       const stored = [1, 2, 3].map(put);
       const stop = new AbortController();
       const done = [all, everywhere, some].map((informer) => informer.run(stop.signal));
-      await clock.advanceAndSettle(0);
+      await clock.advanceAndFlush(0);
       stored.push(put(4));
-      await clock.advanceAndSettle(0);
+      await clock.advanceAndFlush(0);
       const expected = stored.map(
         (one) => JSON.parse(JSON.stringify(metadataOnly(one))) as unknown,
       );

@@ -1,4 +1,7 @@
-/** What to keep of an object before it is cached. Managed fields are often half of an object and read by nobody. */
+/**
+ * Transforms of objects before they are cached. Managed fields are often half of an object, and
+ * controllers rarely read them.
+ */
 import {
   clusterAnnotation,
   initialEventsEndAnnotation,
@@ -10,7 +13,10 @@ import {
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Without managed fields and kubectl's copy of the last apply: what most controllers want. */
+/**
+ * Removes managed fields and kubectl's last-applied annotation: the right transform for most
+ * controllers.
+ */
 export function withoutManagedFields<Object extends KubernetesObject>(object: Object): Object {
   const { managedFields, annotations, ...metadata } = object.metadata;
   if (managedFields === undefined && annotations?.[lastAppliedAnnotation] === undefined) {
@@ -23,7 +29,7 @@ export function withoutManagedFields<Object extends KubernetesObject>(object: Ob
   };
 }
 
-/** The metadata that controllers look at, in few bytes: every object has the same shape. */
+/** The metadata that controllers read, in few bytes: every object has the same shape. */
 export interface SlimMetadata {
   readonly metadata: {
     readonly name: string;
@@ -37,7 +43,10 @@ export interface SlimMetadata {
   };
 }
 
-/** Names and versions, labels, owners, finalizers; no annotations, no managed fields, no spec, no status. */
+/**
+ * Keeps names, versions, labels, owners and finalizers; removes annotations, managed fields, spec
+ * and status.
+ */
 export function metadataOnly({ metadata }: KubernetesObject): SlimMetadata {
   const { name, namespace, uid, resourceVersion } = metadata;
   const { labels, ownerReferences, finalizers, deletionTimestamp } = metadata;
@@ -55,14 +64,17 @@ export function metadataOnly({ metadata }: KubernetesObject): SlimMetadata {
   };
 }
 
-/** Whether what a transform makes of an object is known to survive JSON: no transform does, and ours do. */
+/**
+ * Whether the transform's result is known to survive JSON: true without a transform, and for the
+ * transforms of this file.
+ */
 export function isJsonSafe(transform: unknown): boolean {
   return (
     transform === undefined || transform === withoutManagedFields || transform === metadataOnly
   );
 }
 
-/** All that `metadataOnly` and an informer look at. */
+/** All members that `metadataOnly` and an informer read. */
 const slimMembers: MemberTree = {
   metadata: {
     name: true,
@@ -77,7 +89,7 @@ const slimMembers: MemberTree = {
   },
 };
 
-/** The members that a transform looks at; undefined if nobody knows. */
+/** The members that a transform reads; undefined if unknown. */
 export function membersFor(transform: unknown): MemberTree | undefined {
   return transform === metadataOnly ? slimMembers : undefined;
 }

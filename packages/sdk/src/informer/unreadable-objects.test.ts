@@ -1,4 +1,7 @@
-/** Goal: an object that cannot be read is left out and told, and everything around it is followed as if it were not there. */
+/**
+ * Goal: an object that cannot be parsed is left out and reported, and all objects around it are
+ * followed as if it did not exist.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
@@ -9,9 +12,9 @@ import {
   type TransportRequest,
 } from "../client/index.ts";
 import { MetricsRegistry } from "../metrics/index.ts";
-import { StorelessInformer } from "./follower.ts";
 import { Informer } from "./informer.ts";
 import { formatKey } from "./object-key.ts";
+import { StorelessInformer } from "./storeless-informer.ts";
 import { metadataOnly } from "./transforms.ts";
 
 const widgets = defineResource({
@@ -20,7 +23,7 @@ const widgets = defineResource({
 
 const good = (name: string) =>
   `{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"${name}","namespace":"default","uid":"u-${name}","resourceVersion":"3","annotations":{"kcp.io/cluster":"a"}}}`;
-/** Each is an object by its brackets, or a line by its end, and none can be read. */
+/** Each is delimited as an object or a line, and none can be parsed. */
 const bad = [
   '{"kind":"Widget","metadata":{"resourceVersion":"3",}}',
   '{"0":{"metadata":{}},"kind":"Widget"}',
@@ -65,7 +68,7 @@ async function* streamed(lines: readonly string[], signal: AbortSignal | undefin
 describe("objects that cannot be read", () => {
   for (const watchList of [true, false]) {
     const how = watchList ? "a stream" : "pages and a watch";
-    it(`are left out of what a follower is told by ${how}`, async () => {
+    it(`are left out of the events that a handler receives by ${how}`, async () => {
       const told: string[] = [];
       const errors: unknown[] = [];
       const metrics = new MetricsRegistry();
@@ -75,7 +78,7 @@ describe("objects that cannot be read", () => {
         client: new Client({ transport: serverOf(watchList) }),
         onError: (error) => void errors.push(error),
         handler: {
-          told: (_, { key }) => {
+          observed: (_, { key }) => {
             told.push(formatKey(key));
             if (key.name === "three") stop.abort();
           },

@@ -1,6 +1,6 @@
 /**
- * Reads the watches of one resource under limits of time, since a connection may die without a word. It knows neither what the events are for nor
- * what to do when a watch ends.
+ * WatchReader: reads the watches of one resource under timeouts, since a connection may die
+ * silently. It knows neither the meaning of the events nor the reaction to the end of a watch.
  */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import {
@@ -20,18 +20,18 @@ import { ReadLimit } from "./read-limit.ts";
 export interface WatchReaderOptions<Object extends KubernetesObject> {
   readonly resource: ResourceClient<Object>;
   readonly selector?: SelectorOptions | undefined;
-  /** All that anybody looks at; everything if left out. */
+  /** All members that are read; all members of the object if omitted. */
   readonly members?: MemberTree | undefined;
-  /** An object that cannot be read does not end the watch. */
+  /** Called for an object that cannot be parsed, which does not end the watch. */
   readonly onUnreadable: (error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** What becomes of the events of a watch that begins with the whole state. */
+/** The consumer of a watch that begins with the complete state. */
 export interface StateReader<Object extends KubernetesObject> {
   readonly signal: AbortSignal;
-  /** The events of the state, bookmarks left out. */
+  /** The events of the state, without bookmarks. */
   readonly state: (events: readonly StateEvent<Object>[]) => void | Promise<void>;
   /** The state is complete. */
   readonly synced: (resourceVersion: string) => void | Promise<void>;
@@ -45,9 +45,15 @@ export type StateEvent<Object extends KubernetesObject> = Exclude<
 
 /** How long a server may take to accept a watch. */
 const openTimeoutMs = 30_000;
-/** How long the initial events may pause before the server is taken for one that does not know how to end them. */
+/**
+ * How long the initial events may pause before the server counts as one that does not end them with
+ * a bookmark.
+ */
 const initialEventsPauseMs = 60_000;
-/** The server is asked to end a watch after five to ten minutes; one that is still open a little later is dead. */
+/**
+ * The client requests that the server ends a watch after five to ten minutes; a watch that is still
+ * open a little later is dead.
+ */
 const watchSecondsMin = 300;
 const watchGraceMs = 30_000;
 
@@ -93,19 +99,22 @@ export class WatchReader<Object extends KubernetesObject> {
     }
   }
 
-  /** Reads the changes behind a version until the stream ends. */
+  /** Reads the changes after a version until the stream ends. */
   async watch({
     changes,
     ...options
   }: Pick<StateReader<Object>, "signal" | "changes"> & {
     readonly resourceVersion: string;
-    /** The server has accepted it. */
+    /** The server has accepted the watch. */
     readonly onOpen?: () => void;
   }): Promise<void> {
     await this.#read(options, { take: changes, pauseMs: () => undefined });
   }
 
-  /** Three limits: on the opening of a watch, on its whole life, and on pauses as long as `pauseMs` says so. */
+  /**
+   * Three timeouts: for the opening of a watch, for its lifetime, and for pauses while `pauseMs` is
+   * set.
+   */
   async #read(
     options: WatchOptions & { readonly signal: AbortSignal },
     reader: {

@@ -1,4 +1,7 @@
-/** A transport whose requests carry credentials; refused ones are sent once more with new credentials, if there are any. */
+/**
+ * A transport whose requests carry credentials; a request that is rejected with 401 is retried once
+ * with new credentials, if there are any.
+ */
 import type {
   RequestHeaders,
   Transport,
@@ -41,7 +44,7 @@ export function authenticatedTransport(
   };
 }
 
-/** Keys of extra fields may hold anything; in a header's name they are percent-encoded. */
+/** Keys of extra fields may contain any character; in a header's name they are percent-encoded. */
 function impersonationHeaders({ user, uid, groups, extra }: Impersonation): RequestHeaders {
   const headers: Record<string, string | readonly string[]> = { "impersonate-user": user };
   if (uid !== undefined) headers["impersonate-uid"] = uid;

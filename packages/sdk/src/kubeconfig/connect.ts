@@ -1,4 +1,4 @@
-/** From a kubeconfig's context to a client that speaks to its cluster. */
+/** Creates a client for the cluster of a kubeconfig's context. */
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
@@ -26,24 +26,27 @@ import type {
 import { type Environment, proxyFor } from "./proxy.ts";
 
 export interface ConnectOptions {
-  /** The current one if left out. */
+  /** The current context if omitted. */
   readonly context?: string | undefined;
   readonly impersonate?: Impersonation;
   readonly env?: Environment;
   readonly execPool?: ExecPool;
-  /** For a kubeconfig of somebody else's: whether an address that it leads to may be connected to. */
+  /** For an untrusted kubeconfig: whether a connection to an address that it names is permitted. */
   readonly permits?: PermitsAddress | undefined;
   /** Passed on to the client. */
   readonly client?: Omit<ClientOptions, "transport" | "basePath">;
   readonly clock?: Clock;
-  /** A connection that carries requests is pinged this often, and given up when the answer takes too long; as client-go does it if left out. */
+  /**
+   * The interval and timeout of the pings of a connection with requests in flight; client-go's
+   * values if omitted.
+   */
   readonly pings?: { readonly intervalMs: number; readonly timeoutMs: number } | undefined;
 }
 
 export interface Connection {
   readonly client: Client;
   readonly transport: Transport;
-  /** The context's, or `default`. */
+  /** The context's namespace, or `default`. */
   readonly namespace: string;
   close(): Promise<void>;
 }
@@ -119,8 +122,9 @@ function parseServer(text: string): URL {
 }
 
 /**
- * How the server is reached. What the kubeconfig names is looked at: the server, or the proxy in front of it. A proxy of our own environment
- * is not the kubeconfig's idea, and resolves names itself: there only an address can be refused.
+ * The route to the server. The check of addresses applies to what the kubeconfig names: the server,
+ * or the proxy in front of it. A proxy of this process's own environment is trusted, and resolves
+ * names itself: there only a literal address can be rejected.
  */
 function proxyRoute(
   server: URL,
@@ -196,7 +200,7 @@ function certificateOf({ clientCertificate, clientKey }: UserEntry): Certificate
   return async () => ({ cert: await readText(clientCertificate), key: await readText(clientKey) });
 }
 
-/** What a plugin that asks for it gets to know: `ExecCredential.spec.cluster`. */
+/** The cluster information for a plugin that requests it: `ExecCredential.spec.cluster`. */
 function clusterInfo(cluster: ClusterEntry): JsonObject {
   const { certificateAuthority: authority, tlsServerName, proxyUrl, execConfig } = cluster;
   return {

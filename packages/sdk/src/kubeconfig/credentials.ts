@@ -1,16 +1,22 @@
-/** Where the credentials of requests come from, and how they stay fresh. */
+/** The sources of credentials, and their renewal. */
 import { readFile } from "node:fs/promises";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { RequestHeaders } from "../client/index.ts";
 
 export interface Credentials {
-  /** For every request. */
+  /** The headers of every request. */
   headers(): RequestHeaders | Promise<RequestHeaders>;
-  /** For every new connection: PEM texts. */
+  /** The client certificate of every new connection: PEM texts. */
   certificate(): Promise<ClientCertificate | undefined>;
-  /** The server did not take them. True if there may be better ones now, so that another try makes sense. */
+  /**
+   * The server rejected the credentials. True if new ones may be available, so that a retry makes
+   * sense.
+   */
   refresh(): Promise<boolean>;
-  /** Tells when new connections would get another certificate. Returns what ends the listening. */
+  /**
+   * Calls back when new connections would use another certificate. Returns a function that
+   * unsubscribes.
+   */
   onNewCertificate?(listener: () => void): () => void;
 }
 
@@ -23,7 +29,7 @@ export type CertificateSource = () => Promise<ClientCertificate | undefined>;
 
 const noCertificate: CertificateSource = async () => undefined;
 
-/** No header, a token, or a user and password: whatever the kubeconfig says, for ever. */
+/** Static credentials of the kubeconfig: no header, a token, or a user and password. */
 export function staticCredentials(
   headers: RequestHeaders,
   certificate: CertificateSource = noCertificate,
@@ -42,16 +48,18 @@ export function basic(username: string, password: string): RequestHeaders {
 
 export interface TokenFileOptions {
   readonly file: string;
-  /** Used as long as the file could never be read. */
+  /** Used as long as the file could not be read. */
   readonly fallbackToken?: string | undefined;
   readonly certificate?: CertificateSource | undefined;
   readonly clock: Clock;
 }
 
-/** Kubelets rewrite a token long before it runs out; looking once a minute is what client-go does. */
+/**
+ * The kubelet rewrites a token long before it expires; client-go also reads the file once a minute.
+ */
 export const tokenFileRereadMs = 60_000;
 
-/** A token in a file that somebody else renews. The last one that could be read counts. */
+/** A token in a file that another process renews. The last token that could be read is used. */
 export class TokenFileCredentials implements Credentials {
   readonly #options: TokenFileOptions;
   #headers: RequestHeaders | undefined;
@@ -91,7 +99,7 @@ export class TokenFileCredentials implements Credentials {
       if (token === "") throw new Error(`${file} is empty`);
       this.#headers = bearer(token);
     } catch (error) {
-      // A file that is being replaced is gone for a moment; an old token is better than none.
+      // A file that is being replaced is missing for a moment; an old token is better than none.
       if (this.#headers === undefined) {
         if (fallbackToken === undefined) throw error;
         return bearer(fallbackToken);

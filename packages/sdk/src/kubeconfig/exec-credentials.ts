@@ -1,7 +1,9 @@
 /**
- * Credentials from a plugin: a command that prints an ExecCredential (client.authentication.k8s.io v1 and v1beta1).
+ * Credentials from a plugin: a command that prints an ExecCredential (client.authentication.k8s.io
+ * v1 and v1beta1).
  *
- * It is run when credentials are needed, have expired, or were refused, and once for all who wait for it. It never gets a shell.
+ * The plugin runs when credentials are needed, have expired, or were rejected, and once for all
+ * waiting requests. It never runs in a shell.
  */
 import { spawn } from "node:child_process";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
@@ -13,10 +15,10 @@ import { KubeconfigError } from "./fields.ts";
 
 export interface ExecOptions {
   readonly exec: ExecSettings;
-  /** What the plugin may know about the cluster, when it asks for it. */
+  /** The cluster information for a plugin that requests it. */
   readonly cluster: JsonObject;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A plugin may ask its user something through our terminal. */
+  /** Whether a plugin may prompt its user on this process's terminal. */
   readonly hasTerminal: boolean;
   readonly clock?: Clock | undefined;
 }
@@ -29,9 +31,9 @@ interface Issued {
 
 /** An ExecCredential is a few kilobytes. */
 export const execOutputBytesMax = 1 << 20;
-/** For a plugin that has nobody to wait for. */
+/** The timeout of a plugin without an interactive user. */
 const execTimeoutMs = 60_000;
-/** Credentials are renewed a little before they run out, not a request too late. */
+/** Credentials are renewed a little before they expire. */
 const expiryMarginMs = 5000;
 
 export class ExecCredentials implements Credentials {
@@ -55,13 +57,15 @@ export class ExecCredentials implements Credentials {
     return (this.#valid() ?? (await this.#run())).certificate;
   }
 
-  /** Requests that fail together run the plugin once. */
+  /** Concurrent rejected requests run the plugin once. */
   async refresh(): Promise<boolean> {
     await this.#run();
     return true;
   }
 
-  /** A new client certificate is of use only to new connections. Returns what ends the listening. */
+  /**
+   * A new client certificate affects only new connections. Returns a function that unsubscribes.
+   */
   onNewCertificate(listener: () => void): () => void {
     this.#certificateListeners.add(listener);
     return () => this.#certificateListeners.delete(listener);

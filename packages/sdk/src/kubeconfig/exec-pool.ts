@@ -1,10 +1,10 @@
 /**
- * Plugins with the same settings share their credentials: a fleet of a hundred clusters behind one login runs one command, and asks
- * its user once.
+ * Plugins with the same settings share their credentials: a hundred clusters with one login run one
+ * command, and prompt the user once.
  */
 import { ExecCredentials, type ExecOptions } from "./exec-credentials.ts";
 
-/** Used longest ago goes first; going only means that the plugin is run again. */
+/** The least recently used plugin is evicted, and runs again when it is needed. */
 const credentialsMax = 256;
 
 export class ExecPool {
@@ -23,5 +23,5 @@ export class ExecPool {
   }
 }
 
-/** For the whole process, unless a connection brings its own. */
+/** One pool for the process, unless a connection has its own. */
 export const sharedExecPool = new ExecPool();

@@ -1,4 +1,4 @@
-/** The `exec` part of a user: a command that makes credentials. */
+/** The `exec` section of a user: a command that creates credentials. */
 import { type Fields, KubeconfigError } from "./fields.ts";
 
 export interface ExecSettings {

@@ -1,4 +1,7 @@
-/** Reading fields out of YAML that a person, or a stranger, wrote: by type, by own key, with the path in the complaint. */
+/**
+ * Reads fields of YAML from users and from untrusted sources: by type, own keys only, with the path
+ * in the error.
+ */
 import { isJsonObject, type JsonObject, member } from "@kcp-ts/machinery/json";
 
 export class KubeconfigError extends Error {
@@ -15,7 +18,10 @@ export class Fields {
     this.#path = path;
   }
 
-  /** Undefined for what is absent, null or empty: kubeconfigs written by tools are full of empty strings. */
+  /**
+   * Undefined for a field that is absent, null or empty: kubeconfigs written by tools are full of
+   * empty strings.
+   */
   text(name: string): string | undefined {
     const value = this.#get(name);
     if (value === undefined || value === "") return undefined;

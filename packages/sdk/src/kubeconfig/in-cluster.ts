@@ -1,4 +1,4 @@
-/** The kubeconfig that a Pod's service account amounts to. */
+/** The kubeconfig of a Pod's service account. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kubeconfig } from "./kubeconfig.ts";
@@ -11,7 +11,7 @@ export interface InClusterOptions {
 
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Undefined when this is not a Pod. The token's file is read anew as kubelet renews it. */
+/** Undefined outside of a Pod. The token file is read again as the kubelet renews it. */
 export async function inClusterKubeconfig(
   options: InClusterOptions = {},
 ): Promise<Kubeconfig | undefined> {

@@ -1,4 +1,4 @@
-/** Kubeconfigs, credentials and connections, as kubectl has them. For Node. */
+/** Kubeconfigs, credentials and connections, with kubectl's semantics. For Node. */
 export { authenticatedTransport } from "./authenticated-transport.ts";
 export { type Connection, type ConnectOptions, connect } from "./connect.ts";
 export type { ClientCertificate, Credentials } from "./credentials.ts";

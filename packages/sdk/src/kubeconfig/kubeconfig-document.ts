@@ -1,5 +1,6 @@
 /**
- * A kubeconfig as a document that is to be written back: everything in it is kept, also what this program does not know.
+ * A kubeconfig document that is written back: it keeps all content, including fields that this
+ * program does not know.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import * as yaml from "js-yaml";

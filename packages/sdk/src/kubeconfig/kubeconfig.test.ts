@@ -24,7 +24,7 @@ let folder: string;
 let refuse = 0;
 const connections: Connection[] = [];
 
-/** Answers with who the request says it is from. */
+/** Responds with the identity of the request. */
 const whoAmI: Handler = (request, response) => {
   if (refuse > 0) {
     refuse--;
@@ -96,7 +96,7 @@ async function askAgain({ client }: Connection) {
 }
 
 describe("a kubeconfig", () => {
-  it("is merged from the files of KUBECONFIG, the first one's entries first, missing files passed over", async () => {
+  it("is merged from the files of KUBECONFIG, the first one's entries first, missing files skipped", async () => {
     const write = (name: string, text: string) => writeFile(join(folder, name), text);
     await write("one.yaml", "clusters: [{name: a, cluster: {server: 'https://first'}}]\n");
     await write(
@@ -127,14 +127,14 @@ users:
     assert.equal(merged.users.get("v")?.exec?.command, "login");
   });
 
-  it("is looked for at home, and must exist where it is said to", async () => {
+  it("is read from the home directory, and must exist where its path is given", async () => {
     assert.equal((await loadKubeconfig({ env: {}, home: folder })).contexts.size, 0);
     const path = join(folder, "nowhere");
     await assert.rejects(loadKubeconfig({ path }), /nowhere does not exist/);
     await assert.rejects(connectDefault({ env: {}, home: folder }), /this is not a Pod/);
   });
 
-  it("from a stranger may name no files and no commands", () => {
+  it("from an untrusted source may name no files and no commands", () => {
     const read =
       (user: object, cluster: object = {}) =>
       () =>
@@ -150,7 +150,7 @@ users:
     assert.equal(read({ token: "t" })().users.get("u")?.token, "t");
   });
 
-  it("is refused with the place of the mistake", () => {
+  it("is rejected with the path of the invalid field", () => {
     const read = (text: string) => () => parseKubeconfig(text, trusted);
     assert.throws(read("clusters: 5"), /kubeconfig.clusters: must be a list/);
     assert.throws(
@@ -174,7 +174,7 @@ users:
     assert.equal(({} as { a?: number }).a, undefined);
   });
 
-  it("has a limit on its size", () => {
+  it("has a maximum size", () => {
     const filled = (characters: number) => `# ${"x".repeat(characters - 2)}`;
     assert.throws(
       () => parseKubeconfig(filled(kubeconfigCharactersMax + 1), trusted),
@@ -183,7 +183,7 @@ users:
     assert.throws(() => parseKubeconfig(filled(kubeconfigCharactersMax), trusted), /not YAML/);
   });
 
-  it("needs its context, cluster and user to be there", () => {
+  it("requires its context, cluster and user to exist", () => {
     const parsed = parseKubeconfig(
       `{contexts: [{name: c, context: {cluster: k}}, {name: d, context: {cluster: l, user: v}}],
         clusters: [{name: l, cluster: {server: x}}]}`,
@@ -206,7 +206,7 @@ describe("a connection", () => {
     assert.equal(connection.namespace, "team");
   });
 
-  it("shows a certificate, from data or from files, beside a token or without", async () => {
+  it("presents a certificate, from data or from files, with or without a token", async () => {
     const { clientCert, clientKey } = certificates;
     await writeFile(join(folder, "client.crt"), clientCert);
     await writeFile(join(folder, "client.key"), clientKey);
@@ -225,13 +225,13 @@ describe("a connection", () => {
     );
   });
 
-  it("checks the server's certificate against the name it is told", async () => {
+  it("checks the server's certificate against the configured server name", async () => {
     const answer = await ask(config({}, { "tls-server-name": "localhost" }));
     assert.equal(answer["path"], "/clusters/root/me");
     await assert.rejects(ask(config({}, { "tls-server-name": "elsewhere.io" })), /elsewhere\.io/);
   });
 
-  it("lets the server pack its answers unless the cluster's entry forbids it", async () => {
+  it("allows the server to compress responses unless the cluster's entry disables it", async () => {
     assert.equal((await ask(config({})))["encoding"], "gzip");
     const plain = await ask(config({}, { "disable-compression": true }));
     assert.equal(plain["encoding"], undefined);
@@ -242,7 +242,7 @@ describe("a connection", () => {
     assert.equal(answer["authorization"], `Basic ${base64("me:secret")}`);
   });
 
-  it("impersonates", async () => {
+  it("impersonates the configured user", async () => {
     const user = {
       token: "t",
       as: "bob",
@@ -258,7 +258,7 @@ describe("a connection", () => {
     });
   });
 
-  it("trusts no other authority, and no insecure flag beside an authority", async () => {
+  it("trusts no other CA, and rejects the insecure flag beside a CA", async () => {
     const none = { "certificate-authority-data": "" };
     await assert.rejects(ask(config({}, none)), { code: "connect" });
     const insecure = { "insecure-skip-tls-verify": true };
@@ -268,7 +268,7 @@ describe("a connection", () => {
     await ask(config({}, { server: address, "tls-server-name": "kubernetes" }));
   });
 
-  it("reads a token's file again after a minute, and when the token is refused", async () => {
+  it("reads a token file again after a minute, and when the token is rejected", async () => {
     const clock = new FakeClock();
     const file = join(folder, "token");
     await writeFile(file, "first\n");
@@ -296,7 +296,7 @@ describe("a connection", () => {
 });
 
 describe("a credential plugin", () => {
-  /** A plugin that counts its runs in a file and prints what the test says. */
+  /** A plugin that counts its runs in a file and prints the test's text. */
   async function plugin(name: string, print: string) {
     const script = join(folder, `${name}.mjs`);
     await writeFile(
@@ -321,7 +321,7 @@ describe("a credential plugin", () => {
     });
   }
 
-  it("is run once for all who wait, again when its token expires or is refused", async () => {
+  it("runs once for all waiting requests, and again when its token expires or is rejected", async () => {
     const clock = new FakeClock();
     const at = new Date(clock.now() + 60_000).toISOString();
     const user = await plugin(
@@ -348,7 +348,7 @@ describe("a credential plugin", () => {
     assert.equal((await askAgain(first))["authorization"], "Bearer e3");
   });
 
-  it("gets to know the cluster if it asks, and may hand out a certificate", async () => {
+  it("gets the cluster information on request, and may return a certificate", async () => {
     const { clientCert, clientKey } = certificates;
     const user = await plugin(
       "certificates",
@@ -364,7 +364,7 @@ describe("a credential plugin", () => {
     assert.equal(answer["authorization"], `Bearer ${length}Xfalse`);
   });
 
-  it("fails with its hint, and with what is wrong about its answer", async () => {
+  it("fails with its install hint, and with the error of its output", async () => {
     const failing = async (name: string, print: string, extra: object = {}) => {
       const user = await plugin(name, print);
       return ask(config(user({ installHint: "install it", ...extra })));
@@ -391,7 +391,7 @@ describe("a credential plugin", () => {
 });
 
 describe("a Pod", () => {
-  it("finds its service account, and is none without", async () => {
+  it("finds its service account, and returns none outside of a Pod", async () => {
     const pod = await mkdtemp(join(folder, "pod-"));
     const { hostname, port } = server.url;
     const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };

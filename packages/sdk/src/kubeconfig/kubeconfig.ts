@@ -1,8 +1,10 @@
 /**
- * A kubeconfig: clusters, users, and contexts that join them. Text in, data out; files that it names are not opened here.
+ * Kubeconfig: clusters, users, and contexts that join them. It parses text; files that the text
+ * names are not opened here.
  *
- * A kubeconfig from a stranger may name any file of this machine and any command to run on it. So unless the text is from
- * this machine's own disk, it is read as `inline`: everything must be in the text itself, and a reference is an error.
+ * An untrusted kubeconfig could name any file of this machine and any command to run on it. So
+ * unless the text is from this machine's own disk, it is read as `inline`: all data must be in the
+ * text itself, and a reference is an error.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import * as yaml from "js-yaml";
@@ -23,7 +25,7 @@ export interface ClusterEntry {
   readonly certificateAuthority: FileOrData | undefined;
   readonly proxyUrl: string | undefined;
   readonly disableCompression: boolean;
-  /** What the cluster has to tell exec plugins. */
+  /** The cluster's extension for exec plugins. */
   readonly execConfig: JsonValue | undefined;
 }
 
@@ -51,13 +53,13 @@ export interface Impersonation {
   readonly extra?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Data goes before the file, as in kubectl. */
+/** Inline data takes precedence over the file, as in kubectl. */
 export type FileOrData = { readonly data: string } | { readonly file: string };
 
 export interface ParseOptions {
   /**
-   * `inline`: a stranger's text, no files, no commands. `trusted`: this machine's own file; relative paths are turned into absolute ones by
-   * `resolvePath`.
+   * `inline`: an untrusted text, without files and commands. `trusted`: this machine's own file;
+   * `resolvePath` makes relative paths absolute.
    */
   readonly trust: "inline" | { readonly resolvePath: (path: string) => string };
 }
@@ -83,7 +85,10 @@ export function parseKubeconfig(text: string, { trust }: ParseOptions): Kubeconf
   };
 }
 
-/** kubectl's rule: of entries with the same name the first file's counts, whole; nothing inside entries is merged. */
+/**
+ * kubectl's rule: of entries with the same name that of the first file counts; the fields of
+ * entries are not merged.
+ */
 export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
   const merge = <Entry>(pick: (config: Kubeconfig) => ReadonlyMap<string, Entry>) => {
     const merged = new Map<string, Entry>();

@@ -1,6 +1,6 @@
 /**
- * Finding this machine's kubeconfig the way kubectl does: an explicit path, else the files of KUBECONFIG, else `~/.kube/config`,
- * else the service account of the Pod we run in.
+ * Finds this machine's kubeconfig as kubectl does: an explicit path, else the files of KUBECONFIG,
+ * else `~/.kube/config`, else the service account of the Pod in which the process runs.
  */
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -12,13 +12,13 @@ import { type Kubeconfig, mergeKubeconfigs, parseKubeconfig } from "./kubeconfig
 import type { Environment } from "./proxy.ts";
 
 export interface LoadOptions {
-  /** A file that must exist; nothing else is looked at. */
+  /** A file that must exist; no other source is read. */
   readonly path?: string | undefined;
   readonly env?: Environment;
   readonly home?: string;
 }
 
-/** Files of KUBECONFIG that do not exist are passed over, as kubectl does. */
+/** Files of KUBECONFIG that do not exist are skipped, as in kubectl. */
 export async function loadKubeconfig(options: LoadOptions = {}): Promise<Kubeconfig> {
   const env = options.env ?? process.env;
   if (options.path !== undefined) {
@@ -36,7 +36,9 @@ export async function loadKubeconfig(options: LoadOptions = {}): Promise<Kubecon
   return mergeKubeconfigs(configs);
 }
 
-/** A connection to wherever this program is meant to work: its kubeconfig's cluster, or the one that it runs in. */
+/**
+ * Connects to the cluster of the program's kubeconfig, or to the cluster in which the program runs.
+ */
 export async function connectDefault(
   options: LoadOptions & ConnectOptions = {},
 ): Promise<Connection> {

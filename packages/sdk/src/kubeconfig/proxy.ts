@@ -1,4 +1,4 @@
-/** Which proxy a server is reached through: the kubeconfig's, or the environment's under the rules that Go programs follow. */
+/** The proxy of a server: the kubeconfig's, or the environment's by the rules of Go programs. */
 import { BlockList, isIP } from "node:net";
 import { KubeconfigError } from "./fields.ts";
 
@@ -26,7 +26,10 @@ function parseProxy(text: string): URL {
   return url;
 }
 
-/** `*`, names, `.suffixes`, addresses and CIDR ranges, each perhaps with a port. This machine itself is always exempt. */
+/**
+ * `*`, names, `.suffixes`, addresses and CIDR ranges, each with an optional port. Loopback
+ * addresses are always exempt.
+ */
 function isExempt(server: URL, noProxy: string): boolean {
   const host = server.hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   if (host === "localhost" || host === "::1" || host.startsWith("127.")) return true;

@@ -1,5 +1,5 @@
 /**
- * The states of a candidate, and what every event means in every one of them.
+ * The states of a candidate, and the transition of every event in every state.
  *
  *     idle ─▶ campaigning ◀─▶ standby
  *                 │ won          ▲
@@ -9,10 +9,11 @@
  *                 ▼              ▼
  *              releasing ─▶ stopped
  *
- * Pure: it decides, the elector acts. The table is complete by its type.
+ * Pure: the machine decides, the elector acts. The table is complete by its type.
  *
  * Invariants:
- * 1. `leading` and `renewing` are entered only by `won`, and left for good by `lost` and `expired`: doubt ends leadership.
+ * 1. `leading` and `renewing` are entered only by `won`, and left for good by `lost` and `expired`:
+ *    doubt ends leadership.
  * 2. Only a state that holds the lease can lead to `releasing`.
  */
 export type ElectionState =
@@ -28,15 +29,15 @@ export type ElectionEvent =
   | "start"
   /** Stop competing, or step down. */
   | "stop"
-  /** The lease is ours, from now or still. */
+  /** This candidate acquired or renewed the lease. */
   | "won"
-  /** The lease is another's. */
+  /** Another candidate holds the lease. */
   | "lost"
-  /** The server did not say. */
+  /** The request failed, so the holder is unknown. */
   | "failed"
   /** A wait is over. */
   | "elapsed"
-  /** The time for which we could be sure of the lease is over. */
+  /** The renew deadline is over, so the lease is no longer certain. */
   | "expired"
   | "released";
 
@@ -52,7 +53,7 @@ type Row = { readonly [Event in ElectionEvent]: ElectionStep };
 const go = (state: ElectionState, command: ElectionCommand): ElectionStep => ({ state, command });
 const stopped = go("stopped", "nothing");
 
-/** An event that means nothing in a state leaves it as it is, with nothing to do. */
+/** An event without a meaning in a state leaves the state unchanged, with no command. */
 const rest = (state: ElectionState): Row => ({
   start: go(state, "nothing"),
   stop: go(state, "nothing"),

@@ -1,8 +1,9 @@
 /**
- * A transport that lets writes through only while this process leads.
+ * A transport that forwards writes only while this process leads.
  *
- * The look at the clock is the last thing before a request is sent, so a process that was stopped for a minute and goes on in the middle of a
- * reconcile cannot write with a lease that ran out meanwhile.
+ * The check of the clock is the last step before a request is sent, so a process that was suspended
+ * for a minute and resumes in the middle of a reconcile cannot write with a lease that expired
+ * meanwhile.
  */
 import type { Transport, TransportRequest, TransportResponse } from "../client/index.ts";
 import type { Leadership } from "./leader-elector.ts";

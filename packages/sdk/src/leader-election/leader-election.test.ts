@@ -42,19 +42,19 @@ function setUp() {
 }
 
 describe("leader election", () => {
-  it("has one leader; the next one takes over when it gives the lease back", async () => {
+  it("has one leader; the next one leads when it releases the lease", async () => {
     const { clock, candidate, metrics, stored } = setUp();
     const first = candidate("a");
-    await clock.advanceAndSettle(100);
+    await clock.advanceAndFlush(100);
     const second = candidate("bb");
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     assert.deepEqual([first.terms.length, second.terms.length], [1, 0]);
     assert.equal(second.elector.holder, "a");
     assert.match(metrics.text(), /leader_election_master_status\{name="controller"\} 1/);
     first.controller.abort();
     await first.done;
     assert.equal(stored().holderIdentity, "");
-    await clock.advanceAndSettle(3000);
+    await clock.advanceAndFlush(3000);
     assert.equal(second.terms.length, 1);
     assert.ok((second.terms[0]?.fencingToken ?? 0) > (first.terms[0]?.fencingToken ?? 0));
     second.controller.abort();
@@ -62,7 +62,7 @@ describe("leader election", () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it("waits for a silent leader's lease to run out, whatever the clocks on the wall say", async () => {
+  it("waits for the lease of an unresponsive leader to expire, whatever the wall clocks show", async () => {
     const { clock, server, candidate } = setUp();
     server.put(
       { resource, ...lease },
@@ -76,71 +76,71 @@ describe("leader election", () => {
       },
     );
     const one = candidate("a");
-    await clock.advanceAndSettle(14_000);
+    await clock.advanceAndFlush(14_000);
     assert.equal(one.terms.length, 0);
-    await clock.advanceAndSettle(5000);
+    await clock.advanceAndFlush(5000);
     assert.equal(one.terms[0]?.fencingToken, 5);
     one.controller.abort();
     await one.done;
   });
 
-  it("stops leading before its lease runs out when the server is gone, and competes again", async () => {
+  it("stops leading before its lease expires when the server is unreachable, and competes again", async () => {
     const { clock, server, candidate } = setUp();
     const one = candidate("a");
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     server.restart(60_000);
-    await clock.advanceAndSettle(8000);
+    await clock.advanceAndFlush(8000);
     assert.equal(one.terms[0]?.isHeld(), true);
-    await clock.advanceAndSettle(2000);
+    await clock.advanceAndFlush(2000);
     assert.equal(one.terms[0]?.isHeld(), false);
     assert.equal(one.terms[0]?.signal.aborted, true);
-    await clock.advanceAndSettle(60_000);
+    await clock.advanceAndFlush(60_000);
     assert.equal(one.terms.length, 2);
     one.controller.abort();
     await one.done;
   });
 
-  it("stops leading at once when the lease is another's", async () => {
+  it("stops leading at once when another candidate holds the lease", async () => {
     const { clock, server, candidate } = setUp();
     const one = candidate("a");
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     const spec = { holderIdentity: "thief", leaseDurationSeconds: 15, leaseTransitions: 1 };
     server.put({ resource, ...lease }, { spec });
-    await clock.advanceAndSettle(2000);
+    await clock.advanceAndFlush(2000);
     assert.equal(one.terms[0]?.signal.aborted, true);
     one.controller.abort();
     await one.done;
   });
 
-  it("goes on leading when somebody only labels the lease", async () => {
+  it("keeps leading when another client changes only the labels of the Lease", async () => {
     const { clock, server, candidate, stored } = setUp();
     const one = candidate("a");
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     const spec = stored();
     server.put({ resource, ...lease }, { spec, metadata: { name: "x", labels: { a: "b" } } });
-    await clock.advanceAndSettle(20_000);
+    await clock.advanceAndFlush(20_000);
     assert.equal(one.terms.length, 1);
     assert.equal(one.terms[0]?.isHeld(), true);
     one.controller.abort();
     await one.done;
   });
 
-  it("keeps the lease while the work winds down, and gives it back then", async () => {
+  it("keeps the lease while the work ends, and releases it then", async () => {
     const { clock, server, stored } = setUp();
     const client = new Client({ transport: server.transport(), clock });
     const elector = new LeaderElector({ client, lease, identity: "a" });
     const controller = new AbortController();
     const done = elector.run(controller.signal, () => sleep(clock, 40_000));
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     controller.abort();
-    await clock.advanceAndSettle(30_000);
+    await clock.advanceAndFlush(30_000);
     assert.equal(stored().holderIdentity, "a");
-    await clock.advanceAndSettle(10_000);
+    await clock.advanceAndFlush(10_000);
     await done;
     assert.equal(stored().holderIdentity, "");
   });
 
-  it("gives the lease back and rejects when the work fails", async () => {
+  it("releases the lease and rejects when the work fails", async () => {
     const { clock, server, stored } = setUp();
     const client = new Client({ transport: server.transport(), clock });
     const elector = new LeaderElector({ client, lease, identity: "a" });
@@ -152,7 +152,7 @@ describe("leader election", () => {
     assert.equal(elector.state, "stopped");
   });
 
-  it("refuses times that cannot work", () => {
+  it("rejects durations that cannot work", () => {
     const { server, clock } = setUp();
     const client = new Client({ transport: server.transport(), clock });
     const make = (times: object) => new LeaderElector({ client, lease, identity: "a", ...times });
@@ -160,7 +160,7 @@ describe("leader election", () => {
     assert.throws(() => make({ retryPeriodMs: 9000 }), /frequent/);
   });
 
-  it("never has two leaders, for 100 seeds of delays and lost answers", async () => {
+  it("never has two leaders, for 100 seeds of delays and lost responses", async () => {
     for (let seed = 1; seed <= 100; seed++) {
       try {
         await contend(seed);
@@ -171,7 +171,10 @@ describe("leader election", () => {
   });
 });
 
-/** Three candidates behind networks that delay, lose requests, and lose answers of requests that took effect. */
+/**
+ * Three candidates behind networks that delay, lose requests, and lose responses of requests that
+ * took effect.
+ */
 async function contend(seed: number): Promise<void> {
   const random = new SeededRandom(seed);
   const { clock, server, candidate } = setUp();
@@ -193,7 +196,7 @@ async function contend(seed: number): Promise<void> {
   });
   let led = 0;
   for (let tick = 0; tick < 240; tick++) {
-    await clock.advanceAndSettle(250);
+    await clock.advanceAndFlush(250);
     if (random.chance(0.01)) server.restart(random.integer(20_000));
     const leaders = candidates.filter(({ terms }) => terms.some((term) => term.isHeld()));
     assert.ok(leaders.length <= 1, `${leaders.length} leaders at ${clock.monotonic()}`);
@@ -202,13 +205,13 @@ async function contend(seed: number): Promise<void> {
   assert.ok(led > 0, "nobody ever led");
   const tokens = candidates.flatMap(({ terms }) => terms.map((term) => term.fencingToken));
   for (const { controller } of candidates) controller.abort();
-  await clock.advanceAndSettle(60_000);
+  await clock.advanceAndFlush(60_000);
   await Promise.all(candidates.map(({ done }) => done));
   assert.ok(tokens.length > 0);
   assert.equal(clock.pendingTimers, 0);
 }
 
-describe("the election's machine", () => {
+describe("the election's state machine", () => {
   const states: ElectionState[] = [
     "idle",
     "campaigning",
@@ -236,7 +239,7 @@ describe("the election's machine", () => {
     }
   });
 
-  it("enters leadership only by winning, and leaves it whenever in doubt", () => {
+  it("enters leadership only by acquiring the lease, and leaves it on any doubt", () => {
     for (const state of states) {
       for (const event of all) {
         const next = electionTransitions[state][event].state;
@@ -251,23 +254,23 @@ describe("the election's machine", () => {
 });
 
 describe("a fenced transport", () => {
-  it("lets writes through only while the lease is held, and reads always", async () => {
+  it("forwards writes only while the lease is held, and reads always", async () => {
     const { clock, server, candidate } = setUp();
     const one = candidate("a");
-    await clock.advanceAndSettle(1000);
+    await clock.advanceAndFlush(1000);
     const [leadership] = one.terms;
     assert.ok(leadership !== undefined);
     const transport = fencedTransport(server.transport(), leadership);
     const client = new Client({ transport, clock }).resource(leases);
     const other = { metadata: { namespace: "x", name: "other" } };
     await client.create(other);
-    // The process is stopped: time goes on, no timer of ours fires.
+    // The process is suspended: time passes, and no timer fires.
     const later = { ...leadership, isHeld: () => clock.monotonic() + 3_600_000 < 0 };
     const stuck = new Client({ transport: fencedTransport(server.transport(), later), clock });
     await assert.rejects(stuck.resource(leases).update(other), NotLeaderError);
     await stuck.resource(leases).get({ namespace: "x", name: "other" });
     server.restart(30_000);
-    await clock.advanceAndSettle(31_000);
+    await clock.advanceAndFlush(31_000);
     await flushEventLoop();
     await assert.rejects(client.update(other), NotLeaderError);
     one.controller.abort();

@@ -1,8 +1,10 @@
 /**
- * LeaderElector: of all processes that compete for a Lease, at most one leads, and it knows when it can no longer be sure.
+ * LeaderElector: of all processes that compete for a Lease, at most one leads, and the leader knows
+ * when its lease is no longer certain.
  *
- * Leadership ends on our own clock before the lease can run out for others, whatever the network does. Requests that were sent before and arrive
- * later are what fencing is for: see `fencedTransport` and `Leadership.fencingToken`.
+ * Leadership ends on the leader's own clock before the lease can expire for others, whatever the
+ * network does. Fencing protects against requests that were sent before and arrive later: see
+ * `fencedTransport` and `Leadership.fencingToken`.
  */
 import { assert, type Clock, type Random } from "@kcp-ts/machinery/base";
 import { type Client, type ObjectName, pause, startDeadline } from "../client/index.ts";
@@ -20,13 +22,13 @@ import { LeaseLock } from "./lease-lock.ts";
 export interface LeaderElectorOptions {
   readonly client: Client;
   readonly lease: ObjectName;
-  /** Unique among all candidates: a host's name and something random. */
+  /** Unique among all candidates: the host's name and a random suffix. */
   readonly identity: string;
-  /** How long others wait for a leader that is silent. */
+  /** How long other candidates wait for a leader that does not renew (leaseDuration). */
   readonly leaseDurationMs?: number;
-  /** How long a leader that cannot renew goes on; must be shorter. */
+  /** How long a leader that cannot renew keeps leading (renewDeadline); must be shorter. */
   readonly renewDeadlineMs?: number;
-  /** Between attempts. */
+  /** Between attempts (retryPeriod). */
   readonly retryPeriodMs?: number;
   readonly metrics?: MetricsRegistry;
   readonly onError?: (error: unknown) => void;
@@ -37,15 +39,21 @@ export interface LeaderElectorOptions {
 export interface Leadership {
   /** Aborts when leadership is lost. */
   readonly signal: AbortSignal;
-  /** Greater than that of every leader before: for systems that can refuse what an old leader sends. */
+  /**
+   * Greater than that of every previous leader: for systems that can reject requests of an old
+   * leader.
+   */
   readonly fencingToken: number;
-  /** Looks at the clock: false as soon as another could lead, also when the event loop was stuck and no timer came. */
+  /**
+   * Reads the clock: false as soon as another candidate could lead, also when the event loop was
+   * blocked and no timer fired.
+   */
   isHeld(): boolean;
 }
 
 interface Term {
   readonly done: Promise<void>;
-  /** Aborts when the work has ended by itself. */
+  /** Aborts when `lead` has ended by itself. */
   readonly over: AbortSignal;
   end(reason: Error): void;
 }
@@ -76,15 +84,16 @@ export class LeaderElector {
     return this.#step.state;
   }
 
-  /** Who leads, as far as this candidate knows. */
+  /** The current leader, as far as this candidate knows. */
   get holder(): string {
     return this.#lock.holder;
   }
 
   /**
-   * Competes until the signal aborts, and calls `lead` each time it wins. When leadership is lost, `lead` must end soon after its signal
-   * aborts; competing goes on behind it. When `lead` ends by itself, the lease is given back and this resolves, or rejects as `lead`
-   * did. While `lead` winds down after an abort of `signal`, the lease is kept.
+   * Competes until the signal aborts, and calls `lead` each time it acquires the lease. When
+   * leadership is lost, `lead` must end soon after its signal aborts; competing continues after it.
+   * When `lead` ends by itself, the lease is released and this promise resolves, or rejects as
+   * `lead` did. While `lead` ends after an abort of `signal`, the lease is kept.
    */
   async run(signal: AbortSignal, lead: (leadership: Leadership) => Promise<void>): Promise<void> {
     let term: Term | undefined;
@@ -125,7 +134,7 @@ export class LeaderElector {
         over.abort();
       }
     })();
-    // Whoever waits for `done` hears of it; until then it must not count as unheard.
+    // The awaiting caller of `done` gets the rejection; until then it must not count as unhandled.
     done.catch(() => {});
     return { done, over: over.signal, end: (reason) => lost.abort(reason) };
   }
@@ -141,7 +150,7 @@ export class LeaderElector {
           return await this.#wait(stop, isLeader);
         case "try":
         case "renew":
-          return await this.#ask(command, stop);
+          return await this.#callLock(command, stop);
         case "release":
           await this.#limited(this.#retryPeriodMs, undefined, (signal) =>
             this.#lock.release({ signal }),
@@ -165,8 +174,11 @@ export class LeaderElector {
     return isLeader && this.#clock.monotonic() >= this.#heldUntilMs ? "expired" : "elapsed";
   }
 
-  /** The lease counts from when we asked, not from when the answer came: others may have seen it just then. */
-  async #ask(command: "try" | "renew", stop: AbortSignal): Promise<ElectionEvent> {
+  /**
+   * The lease counts from the time of the request, not of the response: other candidates may have
+   * seen it that early.
+   */
+  async #callLock(command: "try" | "renew", stop: AbortSignal): Promise<ElectionEvent> {
     const askedAtMs = this.#clock.monotonic();
     const limitMs = command === "try" ? this.#renewDeadlineMs : this.#heldUntilMs - askedAtMs;
     const outcome = await this.#limited(limitMs, stop, (signal) =>
@@ -197,7 +209,7 @@ export class LeaderElector {
     this.#metric()?.set(value);
   }
 
-  /** Looked up also where nothing has changed: a candidate that never led says 0, not nothing. */
+  /** Set also where the value is unchanged: a candidate that never led reports 0, not nothing. */
   #metric(): Gauge | undefined {
     return this.#options.metrics
       ?.gauge({
@@ -209,5 +221,5 @@ export class LeaderElector {
   }
 }
 
-/** What client-go uses: candidates do not all ask in the same moment. */
+/** client-go's jitter: candidates do not all send requests in the same moment. */
 const jitterFactor = 1.2;

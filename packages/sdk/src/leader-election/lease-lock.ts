@@ -1,8 +1,10 @@
 /**
- * One candidate's dealings with the Lease: look, take, renew, give back. Every write is a compare-and-swap on what was seen.
+ * One candidate's access to the Lease: read, acquire, renew, release. Every write is a
+ * compare-and-swap on the version that was read.
  *
- * Whether another's lease has run out is judged by how long *we* have seen it unchanged, on our own monotonic clock: clocks of
- * different machines are never compared.
+ * Whether another candidate's lease has expired is decided by how long *this* candidate has
+ * observed it unchanged, on its own monotonic clock: clocks of different machines are never
+ * compared.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -28,17 +30,20 @@ export class LeaseLock {
     this.#resource = options.client.resource(leases);
   }
 
-  /** The lease's holder as last seen, for logs. */
+  /** The last observed holder of the lease, for logs. */
   get holder(): string {
     return this.#seen?.lease.spec?.holderIdentity ?? "";
   }
 
-  /** How often the lease has changed hands. Grows with each new leader, so whoever compares can tell an old one. */
+  /**
+   * The number of lease transitions. Grows with each new leader, so it distinguishes an old leader
+   * from a new one.
+   */
   get transitions(): number {
     return this.#seen?.lease.spec?.leaseTransitions ?? 0;
   }
 
-  /** Takes the lease if it is free, ours, or has run out. */
+  /** Acquires the lease if it is free, held by this candidate, or expired. */
   async acquire({ signal }: CallOptions): Promise<"won" | "lost"> {
     const { lease, identity, clock } = this.#options;
     const current = await this.#resource.find(lease, { signal });
@@ -62,7 +67,8 @@ export class LeaseLock {
     const spec = { ...lease.spec, renewTime: microTime(this.#options.clock.now()) };
     const outcome = await this.#write(() => this.#resource.update({ ...lease, spec }, { signal }));
     if (outcome === "won") return "won";
-    // Somebody else wrote: perhaps only a label. If the holder is still us, what counts is unchanged.
+    // Another client wrote the Lease, perhaps only a label. If this candidate is still the holder,
+    // the lease is unchanged.
     const current = await this.#resource.find(this.#options.lease, { signal });
     if (current?.spec?.holderIdentity !== this.#options.identity) return "lost";
     if (current.spec.leaseTransitions !== lease.spec.leaseTransitions) return "lost";
@@ -70,7 +76,7 @@ export class LeaseLock {
     return this.#write(() => this.#resource.update({ ...current, spec }, { signal }));
   }
 
-  /** Gives the lease back, so that the next candidate need not wait for it to run out. */
+  /** Releases the lease, so that the next candidate need not wait for its expiry. */
   async release({ signal }: CallOptions): Promise<void> {
     const { lease } = this.#seen ?? {};
     if (lease?.spec?.holderIdentity !== this.#options.identity) return;
@@ -78,7 +84,7 @@ export class LeaseLock {
     await this.#write(() => this.#resource.update({ ...lease, spec }, { signal }));
   }
 
-  /** A write that lost the race means that another candidate was faster. */
+  /** A write with a conflict means that another candidate was faster. */
   async #write(write: () => Promise<Lease>): Promise<"won" | "lost"> {
     try {
       this.#see(await write());

@@ -1,4 +1,4 @@
-/** The Lease that candidates compete for, and how time is written in it. */
+/** The Lease that candidates compete for, and its time format. */
 import { defineResource, type KubernetesObject } from "../client/index.ts";
 
 export interface Lease extends KubernetesObject {
@@ -22,7 +22,7 @@ export const leases = defineResource<Lease>({
   namespaced: true,
 });
 
-/** Exactly six digits behind the second, as metav1.MicroTime has them. */
+/** Exactly six fractional digits, as in metav1.MicroTime. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }

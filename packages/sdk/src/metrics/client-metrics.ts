@@ -1,8 +1,11 @@
-/** The client's metrics under the names of client-go: hand the result to `new Client({ onResponse })`. */
+/**
+ * The client's metrics under the names of client-go: pass the result to `new Client({ onResponse
+ * })`.
+ */
 import type { RequestSummary, ResponseSummary } from "../client/index.ts";
 import type { MetricsRegistry } from "./registry.ts";
 
-/** client-go's word for a request without an answer. */
+/** client-go's label value for a request without a response. */
 const noAnswer = "<error>";
 
 export function clientMetrics(

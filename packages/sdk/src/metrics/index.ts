@@ -1,4 +1,4 @@
-/** Metrics without a dependency. Names are those that Kubernetes dashboards know. */
+/** Metrics without a dependency. Names are those of Kubernetes dashboards. */
 export { clientMetrics } from "./client-metrics.ts";
 export {
   type ReflectorMetrics,

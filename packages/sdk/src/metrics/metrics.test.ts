@@ -4,7 +4,7 @@ import { clientMetrics } from "./client-metrics.ts";
 import { MetricsRegistry, seriesPerMetricMax } from "./registry.ts";
 
 describe("metrics", () => {
-  it("come out in Prometheus' text format", () => {
+  it("are written in Prometheus' text format", () => {
     const registry = new MetricsRegistry();
     registry.counter({ name: "adds_total", help: 'a "b"\nc' }).with({}).increment(3);
     registry
@@ -34,7 +34,7 @@ seconds_count{name="q"} 3
     );
   });
 
-  it("are shared by name, and refuse to be two things", () => {
+  it("are shared by name, and reject a second definition", () => {
     const registry = new MetricsRegistry();
     const first = registry.counter({ name: "n", help: "h", labels: ["a"] });
     assert.equal(registry.counter({ name: "n", help: "h", labels: ["a"] }), first);
@@ -42,7 +42,7 @@ seconds_count{name="q"} 3
     assert.throws(() => registry.counter({ name: "n", help: "h", labels: ["b"] }), /other labels/);
   });
 
-  it("fold what goes beyond the limit on series into one", () => {
+  it("count series beyond the limit in one", () => {
     const registry = new MetricsRegistry();
     const family = registry.counter({ name: "n", help: "h", labels: ["cluster"] });
     for (let i = 0; i < seriesPerMetricMax; i++) family.with({ cluster: `c${i}` }).increment();

@@ -1,4 +1,7 @@
-/** What informers and followers do, under the names that client-go's reflectors have. One series for each resource, however many clusters are read. */
+/**
+ * The metrics of informers, under the names of client-go's reflectors. One series for each
+ * resource, for any number of clusters.
+ */
 import { formatResource, type Resource } from "../client/index.ts";
 import type { Counter, Gauge, Histogram, MetricsRegistry } from "./registry.ts";
 
@@ -17,7 +20,7 @@ export interface ReflectorMetrics {
 const secondsBuckets = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 180, 300, 600];
 const itemsBuckets = [1, 10, 100, 1000, 10_000, 100_000];
 
-/** Nothing is counted where nobody reads it. */
+/** Counts nothing, where no registry is given. */
 export function reflectorMetrics(
   registry: MetricsRegistry | undefined,
   resource: Resource,
@@ -70,7 +73,7 @@ export function reflectorMetrics(
   };
 }
 
-/** Reports objects that could not be read, and counts them where somebody reads the count. */
+/** Reports objects that could not be parsed, and counts them where a registry is given. */
 export function unreadableCounter(
   metrics: ReflectorMetrics | undefined,
   report: (error: unknown) => void,

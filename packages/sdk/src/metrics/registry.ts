@@ -1,8 +1,8 @@
 /**
  * A small registry of metrics with Prometheus' text output.
  *
- * Series are bounded: a label whose values come from tenants would otherwise be a leak. What goes beyond the limit is counted
- * together under the label values `overflow`.
+ * Series are bounded: a label whose values come from tenants would otherwise be a leak. Series
+ * beyond the limit are counted together under the label value `overflow`.
  */
 import { assert } from "@kcp-ts/machinery/base";
 import { formatSeries, type SeriesText } from "./text-format.ts";
@@ -20,7 +20,7 @@ export interface HistogramOptions<Label extends string> extends MetricOptions<La
 
 export type LabelValues<Label extends string> = Readonly<Record<Label, string>>;
 
-/** Different label values per metric. */
+/** The maximum number of series per metric. */
 export const seriesPerMetricMax = 1000;
 
 export class MetricsRegistry {
@@ -47,7 +47,10 @@ export class MetricsRegistry {
     return text;
   }
 
-  /** Asking twice for the same metric gives the same one, so that two controllers share `workqueue_depth`. */
+  /**
+   * Requesting the same metric twice returns the identical one, so that two controllers share
+   * `workqueue_depth`.
+   */
   #family<Series extends SeriesText, Label extends string>(
     type: string,
     options: MetricOptions<Label>,
@@ -90,7 +93,7 @@ export class Family<Series extends SeriesText, Label extends string> implements 
     this.#make = make;
   }
 
-  /** The series with these label values. Look it up once and keep it where it counts. */
+  /** The series with these label values. Callers on hot paths keep it. */
   with(labels: LabelValues<Label>): Series {
     const values = this.labels.map((label) => labels[label]);
     return this.#find(values) ?? this.#add(values);
@@ -160,7 +163,7 @@ export class Gauge implements SeriesText {
     this.#value += by;
   }
 
-  /** Asked when the metrics are read, for values that change by themselves, such as ages. */
+  /** Called when the metrics are read, for values that change by themselves, such as ages. */
   readBy(read: () => number): void {
     this.#read = read;
   }

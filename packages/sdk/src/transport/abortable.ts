@@ -1,6 +1,6 @@
 import { onAbort } from "../client/index.ts";
 
-/** Waits for something that others wait for too: an abort ends this wait, not the thing waited for. */
+/** Waits for a shared promise: an abort ends this wait, not the shared work. */
 export function abortable<Value>(
   promise: Promise<Value>,
   signal: AbortSignal | undefined,

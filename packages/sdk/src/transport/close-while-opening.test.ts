@@ -26,7 +26,7 @@ describe("a transport that is closed while a session begins", () => {
       const [socket] = await connected;
       socket.on("error", () => undefined);
       const ended = once(socket, "close");
-      // The client has said what it wants to: it waits for the server's settings.
+      // The client has sent its preface, and waits for the server's settings.
       await once(socket, "data");
       await transport.close();
       socket.write(settingsFrame);

@@ -1,8 +1,8 @@
 /**
- * The body of a response as its reader wants it: unpacked, if the server has packed it.
+ * The decompressed body of a response.
  *
- * Servers pack long lists and never watches. The bytes are unpacked as they come, and a stream that ends before its end is an error as any
- * body that was cut off.
+ * Servers compress long lists and never watches. The bytes are decompressed as they arrive, and a
+ * truncated stream is an error, like any body that was cut off.
  */
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -18,7 +18,7 @@ export interface DecodedBodyOptions {
 }
 
 export interface DecodedBody extends ResponseBody {
-  /** To be called when the stream has failed or is closed. */
+  /** Called when the stream has failed or is closed. */
   closed(cause?: unknown): void;
 }
 
@@ -44,7 +44,7 @@ export function decodedBody(options: DecodedBodyOptions): DecodedBody {
     text: (bytesMax) => body.text(bytesMax),
     [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),
     closed(cause) {
-      // All bytes are here: what is still being unpacked comes to its own end.
+      // All bytes have arrived: the remaining decompression ends by itself.
       if (cause === undefined && isComplete()) return;
       body.closed(cause);
       gunzip.destroy();

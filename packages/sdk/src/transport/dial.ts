@@ -1,5 +1,6 @@
 /**
- * Making a connection: TCP, through an HTTP or SOCKS5 proxy if there is one, and TLS on top if the server's URL says so.
+ * Opens a connection: TCP, through an HTTP or SOCKS5 proxy if there is one, and TLS on top if the
+ * server's URL requires it.
  */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -10,14 +11,14 @@ import { onAbort, startDeadline, TransportError } from "../client/index.ts";
 import { type PermitsAddress, permittedOnly } from "./permitted-addresses.ts";
 import { socksTunnel } from "./socks-tunnel.ts";
 
-/** PEM texts. Files and plugins are the business of `kubeconfig/`. */
+/** PEM texts. Files and plugins belong to `kubeconfig/`. */
 export interface TlsSettings {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** The name to send and to check, when it is not the host of the URL. */
+  /** The name for SNI and for the check of the certificate, when it is not the host of the URL. */
   readonly serverName?: string;
-  /** Takes any certificate: whoever answers is believed. */
+  /** Accepts any certificate: the server is not authenticated. */
   readonly insecureSkipVerify?: boolean;
 }
 
@@ -26,14 +27,17 @@ export interface DialOptions {
   readonly proxy?: URL | undefined;
   readonly tls?: TlsSettings | undefined;
   readonly alpn: readonly string[];
-  /** Asked of every address that is connected to: the proxy's, if there is one. All are permitted if left out. */
+  /**
+   * Called for every address that is connected to: the proxy's, if there is one. All addresses are
+   * permitted if omitted.
+   */
   readonly permits?: PermitsAddress | undefined;
   readonly connectTimeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
 export const connectTimeoutMsDefault = 30_000;
-/** A peer that vanished without a word is found out by the kernel; HTTP/2 pings find it sooner. */
+/** The kernel detects a peer that vanished silently; HTTP/2 pings detect it sooner. */
 const tcpKeepAliveMs = 30_000;
 
 export async function dial(options: DialOptions): Promise<Socket> {

@@ -38,7 +38,7 @@ async function serve(encoded: string): Promise<void> {
     response.end(body);
   });
   process.send?.(server.port);
-  // Nobody is left to ask.
+  // The parent process has ended.
   process.on("disconnect", () => process.exit(0));
 }
 

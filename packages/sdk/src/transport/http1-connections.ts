@@ -1,4 +1,6 @@
-/** HTTP/1.1 to one server: for proxies and old servers that do not speak HTTP/2. Each watch takes a connection. */
+/**
+ * HTTP/1.1 to one server: for proxies and old servers without HTTP/2. Each watch uses a connection.
+ */
 import {
   type Agent,
   Agent as HttpAgent,
@@ -74,7 +76,7 @@ export class Http1Connections {
     });
   }
 
-  /** Idle connections end now, busy ones with their request. */
+  /** Closes idle connections now, busy ones after their request. */
   retire(): void {
     const old = this.#agent;
     this.#agent = new DialingAgent(this.#options.connect);
@@ -96,7 +98,7 @@ class DialingAgent extends HttpAgent {
     this.#connect = connect;
   }
 
-  /** Declared by Node's documentation, not by its types. */
+  /** Part of Node's documentation, but not of its types. */
   createConnection(
     _options: RequestOptions,
     callback: (error: Error | null, socket: Duplex) => void,

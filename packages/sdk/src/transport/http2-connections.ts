@@ -1,8 +1,9 @@
 /**
- * HTTP/2 to one server: streams over as few sessions as the server's limit on streams allows.
+ * HTTP/2 to one server: streams over as few sessions as the server's limit of streams allows.
  *
- * A session that carries streams is pinged, and ended when it does not answer: this is how a watch over a connection that died without a
- * word (half-open) comes to an end instead of waiting for ever. A session that the server wants to leave (GOAWAY) takes no new streams.
+ * A session that carries streams is pinged, and destroyed when it does not respond: this ends a
+ * watch over a half-open connection, which would otherwise wait for ever. A session that the server
+ * is closing (GOAWAY) takes no new streams.
  */
 import {
   type ClientHttp2Session,
@@ -26,7 +27,7 @@ import { connectionLostError } from "./stream-body.ts";
 
 export interface Http2Options {
   readonly authority: string;
-  /** A connection on which the server has agreed to speak HTTP/2. */
+  /** A connection on which the server has negotiated HTTP/2. */
   readonly connect: () => Promise<Socket>;
   readonly clock: Clock;
   readonly compression: boolean;
@@ -40,14 +41,16 @@ interface Session {
   readonly http2: ClientHttp2Session;
   streams: number;
   usable: boolean;
-  /** A ping is out and not yet answered. */
+  /** A ping is in flight. */
   isProbed: boolean;
   timer: Timer | undefined;
 }
 
 const streamsPerSessionMax = 1000;
 const windowBytes = 4 << 20;
-/** Node's ten would end a session that carries a few big lists at a time. */
+/**
+ * Node's default of ten megabytes would destroy a session that carries a few large lists at a time.
+ */
 const sessionMemoryMegabytesMax = 256;
 
 export class Http2Connections {
@@ -66,7 +69,9 @@ export class Http2Connections {
     return abortable(this.#open(), request.signal).then((one) => this.#exchange(one, request));
   }
 
-  /** Leaves the open sessions to the streams that they carry; new requests get new ones, with new credentials. */
+  /**
+   * Leaves the open sessions to their streams; new requests get new sessions, with new credentials.
+   */
   retire(): void {
     for (const session of this.#sessions) {
       session.usable = false;
@@ -87,7 +92,10 @@ export class Http2Connections {
     return undefined;
   }
 
-  /** Requests that come while a session is being opened share it: a burst opens one connection, not a hundred. */
+  /**
+   * Requests that arrive while a session is being opened share it: a burst opens one connection,
+   * not a hundred.
+   */
   async #open(): Promise<Session> {
     this.#opening ??= this.#connect().finally(() => {
       this.#opening = undefined;
@@ -125,8 +133,9 @@ export class Http2Connections {
   }
 
   /**
-   * The server's settings say how many streams it takes; before they are here there is nothing to hold on to. Every request that wants a session
-   * waits for them, so a connection that dies right here must come to an end by itself.
+   * The server's settings contain its limit of streams; before they arrive the session has no
+   * streams that keep it alive. Every request that needs a session waits for them, so a connection
+   * that dies here must end by itself.
    */
   async #settings(http2: ClientHttp2Session): Promise<void> {
     const { clock, settingsTimeoutMs } = this.#options;
@@ -161,18 +170,21 @@ export class Http2Connections {
       session.usable = false;
     });
     this.#sessions.add(session);
-    // A connection without streams must not keep a program alive that is done.
+    // A connection without streams must not keep an otherwise idle program alive.
     http2.unref();
   }
 
-  /** Pings as long as the session carries streams: an idle one is found out by the next request. */
+  /**
+   * Pings as long as the session carries streams: a dead idle session is detected by the next
+   * request.
+   */
   #keepAlive(session: Session): void {
     session.timer = this.#options.clock.schedule(this.#options.pingIntervalMs, () =>
       this.#probe(session),
     );
   }
 
-  /** Pings once; a session that does not answer in time is ended. */
+  /** Pings once; a session that does not respond in time is destroyed. */
   #probe(session: Session): void {
     const { http2 } = session;
     if (session.isProbed || http2.destroyed || http2.closed) return;
@@ -197,8 +209,9 @@ export class Http2Connections {
   }
 
   /**
-   * A request that was given up without an answer makes its session suspect: with patience shorter than the pings', one request after the other
-   * would be sent into a dead connection, and each would take its own watch over it along when it ends.
+   * A request that timed out without a response makes its session suspect: with a timeout shorter
+   * than that of the pings, one request after the other would be sent into a dead connection, and
+   * each would stop its own check of the connection when it ends.
    */
   #ended(session: Session, wasAnswered: boolean): void {
     if (--session.streams === 0) {
@@ -218,7 +231,7 @@ export class Http2Connections {
           streamOptionsOf(request),
         );
       } catch (error) {
-        // The session went away between our look and our call: nothing was sent.
+        // The session closed between the check and the call: nothing was sent.
         session.usable = false;
         reject(new TransportError("refused", "the session no longer takes requests", error));
         return;
@@ -256,13 +269,13 @@ export class Http2Connections {
 
 function headersOf(request: TransportRequest, compression: boolean): OutgoingHttpHeaders {
   const { method, path } = request;
-  // In this order: members that are added behind a copy cost V8 ten times as much.
+  // In this order: members that are added after a copy cost V8 ten times as much.
   const headers = { ":method": method, ":path": path, ...request.headers } as OutgoingHttpHeaders;
   if (compression && request.mayBeLong === true) headers["accept-encoding"] = acceptedEncoding;
   return headers;
 }
 
-/** Node ends the stream of a GET by itself; being told so costs it a microsecond. */
+/** Node ends the stream of a GET by itself; ending it explicitly costs a microsecond. */
 function streamOptionsOf({
   method,
   body,

@@ -78,7 +78,7 @@ for (const [name, start, version] of [
   ["HTTP/1.1", startHttp1Server, "1.1"],
 ] as const) {
   describe(`NodeTransport over ${name}`, () => {
-    it("sends method, path, headers and body, and speaks what the server offers", async () => {
+    it("sends method, path, headers and body, over the protocol that the server offers", async () => {
       const server = await serve(start, echo);
       const headers = { authorization: "Bearer t", "impersonate-group": ["a", "b"] };
       const answer = await ask(transportTo(server.url), {
@@ -95,7 +95,7 @@ for (const [name, start, version] of [
       assert.equal(answer["body"], '{"ä":1}');
     });
 
-    it("answers many requests at a time", async () => {
+    it("serves many concurrent requests", async () => {
       const server = await serve(start, echo);
       const transport = transportTo(server.url);
       const answers = await Promise.all(
@@ -122,7 +122,7 @@ for (const [name, start, version] of [
       await gone;
     });
 
-    it("aborts before and behind the head with the signal's reason", async () => {
+    it("aborts before and after the head with the signal's reason", async () => {
       const server = await serve(start, (request, response) => {
         if (request.url === "/silent") return;
         response.writeHead(200);
@@ -146,7 +146,7 @@ for (const [name, start, version] of [
       await assert.rejects(transport.send({ ...get, signal: aborted }), /never sent/);
     });
 
-    it("reports a body that was cut off, never a short one", async () => {
+    it("reports a truncated body as an error", async () => {
       const server = await serve(start, (request, response) => {
         response.writeHead(200);
         response.write("half", () => {
@@ -168,7 +168,7 @@ for (const [name, start, version] of [
       );
     });
 
-    it("unpacks what the server has packed, and reports what was cut off or broken in it", async () => {
+    it("decompresses a body, and reports a truncated or corrupt one", async () => {
       const text = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => `item-ä-${i}`));
       const packed = gzipSync(text);
       const server = await serve(start, (request, response) => {
@@ -194,7 +194,7 @@ for (const [name, start, version] of [
       assert.equal(await read("/whole"), text, "the connection is still good");
     });
 
-    it("leaves a packed body in the middle, with its reader or with the signal", async () => {
+    it("cancels a compressed body in the middle, by its reader or by the signal", async () => {
       const packed = gzipSync("x".repeat(1000), { level: 0 });
       const closed: Promise<unknown>[] = [];
       const server = await serve(start, (_, response) => {
@@ -215,7 +215,7 @@ for (const [name, start, version] of [
       await Promise.all(closed);
     });
 
-    it("connects again when the server comes back", async () => {
+    it("reconnects when the server comes back", async () => {
       const first = await start(certificates, echo);
       const transport = transportTo(first.url);
       await ask(transport);
@@ -227,7 +227,7 @@ for (const [name, start, version] of [
       await ask(transport);
     });
 
-    it("holds back a server that sends faster than the reader reads", async () => {
+    it("applies back-pressure to a server that sends faster than the reader reads", async () => {
       const total = bodyBufferedBytesMax * 24;
       let written = 0;
       const server = await serve(start, (_, response) => {
@@ -253,7 +253,7 @@ for (const [name, start, version] of [
       assert.equal(read, total);
     });
 
-    it("refuses a certificate of another name unless told the name, or told not to look", async () => {
+    it("rejects a certificate for another name unless serverName or insecureSkipVerify is set", async () => {
       const server = await serve(start, echo);
       const byAddress = new URL(`https://127.0.0.1:${server.port}`);
       const { ca } = certificates;
@@ -263,7 +263,7 @@ for (const [name, start, version] of [
       await ask(transportTo(byAddress, { tls: () => ({ insecureSkipVerify: true }) }));
     });
 
-    it("fails requests after close, and is told so", async () => {
+    it("fails requests after close with the code closed", async () => {
       const server = await serve(start, echo);
       const transport = transportTo(server.url);
       await ask(transport);
@@ -288,7 +288,7 @@ describe("NodeTransport", () => {
     assert.equal((await ask(transport))["user"], "alice");
   });
 
-  it("ends the streams of a connection that does not answer pings", async () => {
+  it("ends the streams of a connection that does not respond to pings", async () => {
     const server = await serve(startHttp2Server, (_, response) =>
       response.writeHead(200).write("x"),
     );
@@ -310,7 +310,7 @@ describe("NodeTransport", () => {
     await raw.close();
   });
 
-  it("does not take its own absence for that of the server", async () => {
+  it("does not treat its own suspension as that of the server", async () => {
     const answers: { write(text: string): unknown }[] = [];
     const server = await serve(startHttp2Server, (_, response) => {
       response.writeHead(200).write("x");
@@ -323,7 +323,7 @@ describe("NodeTransport", () => {
     await iterator.next();
     for (let turn = 0; turn < 3; turn++) {
       const pending = iterator.next();
-      // A process that did not get to run: timers are due, and what has come was not looked at.
+      // A suspended process: timers are due, and received bytes are not read yet.
       clock.advance(30_000 + 15_000);
       const other = await transport.send(get);
       answers[0]?.write("y");
@@ -334,7 +334,7 @@ describe("NodeTransport", () => {
     await iterator.return?.();
   });
 
-  it("counts only time in which it got to run", async () => {
+  it("counts only the time in which the process ran", async () => {
     const server = await serve(startHttp2Server, (_, response) =>
       response.writeHead(200).write("x"),
     );
@@ -362,7 +362,7 @@ describe("NodeTransport", () => {
     await raw.close();
   });
 
-  it("finds out a dead connection although every request is given up before the next ping", async () => {
+  it("detects a dead connection although every request times out before the next ping", async () => {
     const server = await serve(startHttp2Server, echo);
     let frozen = false;
     const raw = await rawRelay(server.port, () => frozen);
@@ -384,12 +384,13 @@ describe("NodeTransport", () => {
     await raw.close();
   });
 
-  it("gives up a connection on which the server never begins to speak, and makes another", async () => {
+  it("destroys a connection on which the server never begins the session, and opens another", async () => {
     let isMute = true;
     const { cert, key } = certificates;
     const server = await serve(startHttp2Server, echo);
     const sockets: Socket[] = [];
-    // It agrees to HTTP/2 and says no more: what a connection looks like that dies right behind the handshake.
+    // The server negotiates HTTP/2 and sends nothing: like a connection that dies right after the
+    // handshake.
     const mute = createTlsServer({ cert, key, ALPNProtocols: ["h2"] }, (socket) => {
       sockets.push(socket);
       socket.on("error", () => socket.destroy());
@@ -418,7 +419,7 @@ describe("NodeTransport", () => {
     front.close();
   });
 
-  it("asks anew what a server speaks when it no longer speaks HTTP/2", async () => {
+  it("negotiates again when a server no longer speaks HTTP/2", async () => {
     const [port = 0] = await freePorts(1);
     const first = await startHttp2Server(certificates, echo, port);
     const transport = transportTo(first.url);
@@ -430,7 +431,7 @@ describe("NodeTransport", () => {
     assert.equal((await ask(transport))["version"], "1.1");
   });
 
-  it("opens another session when the server's limit on streams is reached", async () => {
+  it("opens another session when the server's limit of streams is reached", async () => {
     let sessions = 0;
     const server = await startHttp2Server(
       certificates,
@@ -453,7 +454,7 @@ describe("NodeTransport", () => {
     await transport.close();
   });
 
-  it("goes through an HTTP proxy with the password of its URL", async () => {
+  it("connects through an HTTP proxy with the password of its URL", async () => {
     const server = await serve(startHttp2Server, echo);
     const asked: string[] = [];
     const proxy = createHttpServer();

@@ -1,8 +1,8 @@
 /**
  * The transport of Node programs: HTTP/2 where the server offers it, HTTP/1.1 where it does not.
  *
- * Which of the two is learnt from the first TLS handshake (ALPN). Connections are made when they are needed, and made anew when
- * they break; waiting between attempts is the business of whoever sends requests.
+ * The first TLS handshake (ALPN) selects one of the two. Connections are opened when they are
+ * needed, and again when they break; the sender of requests waits between attempts.
  */
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -25,25 +25,28 @@ export interface NodeTransportOptions {
   /** Scheme, host and port; a path in it is ignored (it is the client's base path). */
   readonly url: URL;
   readonly proxy?: URL | undefined;
-  /** Asked at every new connection, so that rotated certificates are picked up. */
+  /** Called for every new connection, so that rotated certificates are used. */
   readonly tls?: (() => TlsSettings | Promise<TlsSettings>) | undefined;
-  /** Asked of every address that is connected to, the proxy's if there is one; all are permitted if left out. */
+  /**
+   * Called for every address that is connected to, the proxy's if there is one; all addresses are
+   * permitted if omitted.
+   */
   readonly permits?: PermitsAddress | undefined;
-  /** `http1` keeps to HTTP/1.1 even if the server offers more. */
+  /** `http1` uses HTTP/1.1 even if the server offers HTTP/2. */
   readonly protocol?: "negotiate" | "http1";
-  /** Whether the server may pack long answers (gzip); true if left out. */
+  /** Whether the server may compress long responses (gzip); true by default. */
   readonly compression?: boolean;
   readonly connectTimeoutMs?: number;
-  /** A connection that carries requests is pinged this often… */
+  /** The interval of pings on a connection that carries requests. */
   readonly pingIntervalMs?: number;
-  /** …and given up when the answer takes longer than this. */
+  /** The timeout of a ping, after which the connection is destroyed. */
   readonly pingTimeoutMs?: number;
   readonly clock?: Clock;
 }
 
 type Connections = Http1Connections | Http2Connections;
 
-/** What client-go uses: a dead peer is found out in 45 seconds at most. */
+/** client-go's values: a dead peer is detected in 45 seconds at most. */
 const pingIntervalMsDefault = 30_000;
 const pingTimeoutMsDefault = 15_000;
 
@@ -51,10 +54,10 @@ export class NodeTransport implements Transport {
   readonly #options: NodeTransportOptions;
   #connections: Connections | undefined;
   #choosing: Promise<Connections> | undefined;
-  /** The connection on which the protocol was agreed; the first request takes it over. */
+  /** The connection on which the protocol was negotiated; the first request uses it. */
   #first: Socket | undefined;
   #closed = false;
-  /** Connections that became somebody's own. */
+  /** Connections that were handed to callers by an upgrade. */
   readonly #handedOver = new Set<Socket>();
 
   constructor(options: NodeTransportOptions) {
@@ -81,7 +84,10 @@ export class NodeTransport implements Transport {
     return await upgradeOn(socket, url.host, request);
   }
 
-  /** New requests get new connections: after a change of credentials. Requests under way are left alone. */
+  /**
+   * New requests get new connections: after a change of credentials. Requests in flight are not
+   * affected.
+   */
   retire(): void {
     this.#connections?.retire();
   }
@@ -93,7 +99,7 @@ export class NodeTransport implements Transport {
     for (const socket of this.#handedOver) socket.destroy();
   }
 
-  /** The request may be given up while others still wait for the same handshake. */
+  /** A request may be aborted while other requests still wait for the same handshake. */
   async #choose(signal: AbortSignal | undefined): Promise<Connections> {
     this.#choosing ??= this.#negotiate().finally(() => {
       this.#choosing = undefined;
@@ -123,7 +129,7 @@ export class NodeTransport implements Transport {
       if (this.#first === socket) this.#first = undefined;
     });
     socket.on("error", () => {
-      // Whoever uses the connection has listeners of its own; until then, its `close` says enough.
+      // The user of the connection has listeners of its own; until then, `close` is enough.
     });
     this.#connections =
       socket.alpnProtocol === "h2"
@@ -140,7 +146,10 @@ export class NodeTransport implements Transport {
     return this.#connections;
   }
 
-  /** A server that no longer speaks HTTP/2, after a restart or behind another proxy, is asked anew what it speaks. */
+  /**
+   * With a server that no longer speaks HTTP/2, after a restart or behind another proxy, the
+   * protocol is negotiated again.
+   */
   async #connectHttp2(): Promise<Socket> {
     const socket = (await this.#connect(["h2", "http/1.1"])) as TLSSocket;
     if (socket.alpnProtocol === "h2") return socket;

@@ -41,7 +41,7 @@ describe("a transport that permits some addresses only", () => {
     }
   }
 
-  it("connects to those that are permitted", async (t) => {
+  it("connects to permitted addresses", async (t) => {
     const { seen, port } = await listening(t);
     const asked: string[] = [];
     const transport = new NodeTransport({
@@ -55,7 +55,7 @@ describe("a transport that permits some addresses only", () => {
   });
 });
 
-describe("a name that changes its answer", () => {
+describe("a name whose resolution changes", () => {
   const answering = (...answers: readonly string[][]): LookupFunction => {
     let asked = 0;
     return (_name, _options, callback) => {
@@ -73,7 +73,7 @@ describe("a name that changes its answer", () => {
     return socket.remoteAddress;
   };
 
-  it("is looked at by each connection: the second answer is refused, too", async (t) => {
+  it("is checked by each connection: the second resolution is rejected, too", async (t) => {
     const { seen, port } = await listening(t);
     const permits: PermitsAddress = (address) => address === "127.0.0.1";
     const resolve = answering(["127.0.0.1"], ["127.0.0.2"]);
@@ -83,7 +83,7 @@ describe("a name that changes its answer", () => {
     assert.equal(seen.connections, 1);
   });
 
-  it("is used for those of its addresses that are permitted, and no other", async (t) => {
+  it("is used with its permitted addresses, and with no others", async (t) => {
     const { port } = await listening(t);
     const permits: PermitsAddress = (address) => address === "127.0.0.1";
     const resolve = answering(["127.0.0.2", "127.0.0.1", "127.0.0.3"]);
@@ -92,7 +92,7 @@ describe("a name that changes its answer", () => {
   });
 });
 
-describe("a kubeconfig of somebody else's", () => {
+describe("a kubeconfig from an untrusted source", () => {
   const kubeconfigTo = (server: string, proxy?: string) =>
     parseKubeconfig(
       JSON.stringify({
@@ -106,7 +106,7 @@ describe("a kubeconfig of somebody else's", () => {
       { trust: "inline" },
     );
 
-  it("is not followed by way of a proxy that it names", async (t) => {
+  it("is not connected to through a proxy that it names", async (t) => {
     const { seen, port } = await listening(t);
     for (const host of ["127.0.0.1", "localhost"]) {
       const kubeconfig = kubeconfigTo("https://cluster.example", `http://${host}:${port}`);
@@ -117,7 +117,7 @@ describe("a kubeconfig of somebody else's", () => {
     assert.equal(seen.connections, 0);
   });
 
-  it("does not lead the proxy of our own environment to an address", () => {
+  it("does not lead the proxy of the environment to a literal address", () => {
     const env = { HTTPS_PROXY: "http://127.0.0.1:3128" };
     const permits: PermitsAddress = (address) => address !== "169.254.169.254";
     assert.throws(
@@ -126,7 +126,7 @@ describe("a kubeconfig of somebody else's", () => {
     );
   });
 
-  it("has no redirect followed", async (t) => {
+  it("does not follow redirects", async (t) => {
     const { seen, port } = await listening(t);
     const redirecting = createServer((socket) =>
       socket.end(

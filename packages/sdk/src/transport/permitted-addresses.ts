@@ -1,8 +1,8 @@
 /**
- * Connections to permitted addresses only, for those who connect where somebody else tells them to.
+ * Connections to permitted addresses only, for URLs from untrusted sources.
  *
- * A name is resolved by the connection itself, and what it resolves to is looked at there: a name that changes its answer between a check and
- * the connection gains nothing.
+ * The connection itself resolves a name, and the resolved addresses are checked there: a name that
+ * resolves differently between a check and the connection gains nothing.
  */
 import { lookup as lookUp } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
@@ -10,14 +10,17 @@ import { isIP, type LookupFunction } from "node:net";
 /** Whether a connection to the address may be made. */
 export type PermitsAddress = (address: string) => boolean;
 
-/** For a socket: its resolver, with what is not permitted taken out of the answers. Throws for a host that is such an address itself. */
+/**
+ * The resolver of a socket, without addresses that are not permitted. Throws for a host that is
+ * such an address itself.
+ */
 export function permittedOnly(
   host: string,
   permits: PermitsAddress | undefined,
   resolve: LookupFunction = lookUp as LookupFunction,
 ): { readonly lookup?: LookupFunction } {
   if (permits === undefined) return {};
-  // Never looked up, so it is asked for here.
+  // A literal address is never looked up, so it is checked here.
   if (isIP(host) !== 0 && !permits(host)) throw notPermitted(host);
   return { lookup: permittedLookup(permits, resolve) };
 }

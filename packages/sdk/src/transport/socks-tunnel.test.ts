@@ -77,7 +77,7 @@ const granted = [5, 0, 0, 1, 127, 0, 0, 1, 0, 1];
 describe("a SOCKS5 proxy", () => {
   const port = () => [target.port >> 8, target.port & 0xff];
 
-  it("is gone through without authentication, names left to it", async () => {
+  it("connects without authentication, and resolves names itself", async () => {
     const heard: number[][] = [];
     const proxy = await startProxy(
       [
@@ -93,7 +93,7 @@ describe("a SOCKS5 proxy", () => {
     ]);
   });
 
-  it("gets the user and password of its URL, and may answer with a name", async () => {
+  it("gets the user and password of its URL, and may respond with a name", async () => {
     const heard: number[][] = [];
     const proxy = await startProxy(
       [
@@ -128,13 +128,13 @@ describe("a SOCKS5 proxy", () => {
     });
   }
 
-  it("gets no user and no password that are longer than they may be", async () => {
+  it("gets no user and no password beyond their maximum length", async () => {
     const proxy = await startProxy([]);
     const long = `socks5://${"u".repeat(256)}:p@127.0.0.1:${proxy}`;
     await assert.rejects(ask(long), /at most 255 bytes/);
   });
 
-  it("is an address that must be permitted, as any other", async () => {
+  it("must have a permitted address", async () => {
     const proxy = new URL(`socks5://127.0.0.1:${await startProxy([])}`);
     const url = new URL("https://example.io");
     const transport = new NodeTransport({ url, proxy, permits: () => false });
@@ -143,7 +143,7 @@ describe("a SOCKS5 proxy", () => {
     await transport.close();
   });
 
-  it("gets addresses as addresses", async () => {
+  it("gets literal addresses as addresses", async () => {
     const heard: number[][] = [];
     const addresses: readonly (readonly [string, readonly number[]])[] = [
       ["10.1.2.3", [1, 10, 1, 2, 3]],

@@ -26,7 +26,7 @@ const refusals: readonly string[] = [
   "address type not supported",
 ];
 
-/** `socket` is connected to the proxy; when this resolves, it leads to the target. */
+/** `socket` is connected to the proxy; when this resolves, it is connected to the target. */
 export async function socksTunnel(socket: Socket, proxy: URL, target: SocksTarget): Promise<void> {
   const user = Buffer.from(decodeURIComponent(proxy.username));
   const password = Buffer.from(decodeURIComponent(proxy.password));
@@ -50,7 +50,7 @@ export async function socksTunnel(socket: Socket, proxy: URL, target: SocksTarge
   if (reply !== 0) {
     throw new Error(`proxy ${proxy.host}: ${refusals[reply] ?? `refused with ${reply}`}`);
   }
-  // The address that it connected from is of no interest, but stands before what the target says.
+  // The bound address is unused, but precedes the target's bytes.
   const length = type === addressV4 ? 4 : type === addressV6 ? 16 : (await read(socket, 1))[0];
   await read(socket, (length ?? 0) + 2);
 }
@@ -75,7 +75,7 @@ function bytesOfIPv6(host: string): readonly number[] {
   });
 }
 
-/** Exactly so many bytes; what comes behind them stays in the socket. */
+/** Reads exactly this number of bytes; later bytes stay in the socket. */
 function read(socket: Socket, length: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const tryToRead = () => {

@@ -19,8 +19,8 @@ function setUp(textBytesMax: number) {
   return { stream, body, send, cancelled: () => cancelled };
 }
 
-describe("a body that is read whole", () => {
-  it("is put together from its chunks, also where a character was cut in two", async () => {
+describe("a body that is read in full", () => {
+  it("is concatenated from its chunks, also where a character is split", async () => {
     const { stream, body, send } = setUp(100);
     send("a");
     const text = body.text();
@@ -40,7 +40,7 @@ describe("a body that is read whole", () => {
     assert.equal(cancelled(), 0);
   });
 
-  it("is refused and given up one byte beyond it", async () => {
+  it("is rejected and cancelled one byte beyond the limit", async () => {
     const { stream, body, send, cancelled } = setUp(6);
     const text = assert.rejects(body.text(), /longer than 6 bytes/);
     send("abc", "defg", "and more");
@@ -49,7 +49,7 @@ describe("a body that is read whole", () => {
     assert.equal(cancelled(), 1);
   });
 
-  it("knows no such limit when it is read in chunks", async () => {
+  it("has no such limit when it is read in chunks", async () => {
     const { stream, body, send } = setUp(6);
     send("abc", "defg", "and more");
     stream.emit("end");

@@ -1,8 +1,8 @@
 /**
- * The body of a response that comes in on a Node stream, HTTP/1.1 or HTTP/2.
+ * The body of a response from a Node stream, HTTP/1.1 or HTTP/2.
  *
- * Node's own async iterator costs several times what the read itself does, so this one is made of two listeners. A body that was cut off
- * is an error, never a short body.
+ * Node's own async iterator costs several times what the read itself does, so this one uses two
+ * listeners. A truncated body is an error, never a short body.
  */
 import { Buffer } from "node:buffer";
 import { StringDecoder } from "node:string_decoder";
@@ -17,22 +17,28 @@ export interface ByteStream {
 
 export interface StreamBodyOptions {
   readonly stream: ByteStream;
-  /** Whether an `end` means that all of the body came. */
+  /** Whether an `end` event means that the body is complete. */
   readonly isComplete: () => boolean;
-  /** Gives up on the rest of the body. */
+  /** Cancels the rest of the body. */
   readonly cancel: () => void;
-  /** Why the stream broke; the signal's reason if it was aborted. Asked only when it is needed: making an error is dear. */
+  /**
+   * The error of the broken stream; the signal's reason if it was aborted. Called only when it is
+   * needed: creating an error is expensive.
+   */
   readonly failure: (cause: unknown) => unknown;
-  /** Of a body that is read whole. */
+  /** The limit of a body that is read in full. */
   readonly textBytesMax?: number;
 }
 
-/** Beyond this the stream is paused, and the server's window fills up instead of our memory. */
+/**
+ * Beyond this number of bytes the stream is paused, and the server's window fills up instead of
+ * this process's memory.
+ */
 export const bodyBufferedBytesMax = 1 << 20;
 
 /**
- * A body that is read whole ends here: nobody sends that much for good, packed it may be a thousandth on the wire, and V8 has no longer strings
- * than twice this.
+ * The limit of a body that is read in full: no honest server sends that much, compressed it may be
+ * a thousandth on the wire, and V8's longest string is twice this.
  */
 export const bodyTextBytesMax = 256 << 20;
 
@@ -47,10 +53,13 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
   #isText = false;
   #textBytesMax = bodyTextBytesMax;
   #takenBytes = 0;
-  /** From the second chunk on: most bodies have one. */
+  /** Set from the second chunk on: most bodies have one. */
   #text: GrowingText | undefined;
 
-  /** Reads from the start, up to the limit: a body that is there when it is asked for costs no further turn of the event loop. */
+  /**
+   * Reads from the start, up to the limit: a body that has already arrived needs no further turn of
+   * the event loop.
+   */
   constructor(options: StreamBodyOptions) {
     this.#options = options;
     const { stream, isComplete } = options;
@@ -58,12 +67,18 @@ export class StreamBody implements ResponseBody, AsyncIterator<Uint8Array> {
     stream.on("end", () => (isComplete() ? this.#finish({}) : this.closed()));
   }
 
-  /** Called by the owner of the stream when it fails or is closed. Behind a complete body this means nothing. */
+  /**
+   * Called by the owner of the stream when it fails or is closed. After a complete body it has no
+   * effect.
+   */
   closed(cause?: unknown): void {
     if (this.#outcome === undefined) this.#finish({ error: this.#options.failure(cause) });
   }
 
-  /** Chunks become text as they come: the buffers of a long body are gone before it is whole. */
+  /**
+   * Chunks are decoded as they arrive: the buffers of a long body are released before it is
+   * complete.
+   */
   text(bytesMax?: number): Promise<string> {
     const { textBytesMax = bodyTextBytesMax } = this.#options;
     this.#textBytesMax = Math.min(bytesMax ?? textBytesMax, textBytesMax);
@@ -159,7 +174,7 @@ class GrowingText {
   readonly #decoder = new StringDecoder("utf8");
   #text = "";
 
-  /** Takes the chunks over; an empty one stays in the list, as a sign that there were some. */
+  /** Takes the chunks; an empty one stays in the list, as a marker that there were some. */
   constructor(chunks: Uint8Array[]) {
     for (const chunk of chunks) this.add(chunk);
     chunks.splice(0, chunks.length, nothing);

@@ -1,4 +1,4 @@
-/** One request for a connection itself, on a connection that nothing else has used or will use. */
+/** One upgrade request, on a connection that no other request has used or will use. */
 import { request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 import { onAbort, type TransportRequest, type UpgradeResponse } from "../client/index.ts";

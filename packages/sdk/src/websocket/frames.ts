@@ -5,7 +5,8 @@
  *     │ FIN, opcode 1 │ MASK, length  1 │ 0, 2, 8  │ 0, 4 │ payload │
  *     └───────────────┴─────────────────┴──────────┴──────┴─────────┘
  *
- * What a client sends is masked with a key of its own for each frame; what a server sends is not. Extensions are never agreed upon.
+ * Frames of a client are masked with a key of their own; frames of a server are not. Extensions are
+ * never negotiated.
  */
 export const opcode = {
   continuation: 0,
@@ -19,11 +20,11 @@ export const opcode = {
 export interface Frame {
   readonly opcode: number;
   readonly isFinal: boolean;
-  /** Unmasked; the reader's own. */
+  /** Unmasked; a copy that belongs to the reader. */
   readonly payload: Buffer;
 }
 
-/** What the other side may not send. */
+/** A violation of the protocol by the peer. */
 export class WebSocketError extends Error {
   override readonly name = "WebSocketError";
   /** The status with which the connection is closed. */
@@ -40,7 +41,7 @@ const finalBit = 0x80;
 const reservedBits = 0x70;
 const controlBytesMax = 125;
 
-/** One whole message in one frame. `maskKey` of four bytes for a client. */
+/** One complete message in one frame. `maskKey` of four bytes for a client. */
 export function encodeFrame(
   code: number,
   parts: readonly Uint8Array[],
@@ -67,7 +68,10 @@ export function encodeFrame(
   return frame;
 }
 
-/** In place; twice is not at all. Words at a time where they are aligned: most of what a tunnel carries is masked twice. */
+/**
+ * Masks in place; masking twice restores the bytes. Works on aligned words where possible: most
+ * bytes of a tunnel are masked twice.
+ */
 function mask(bytes: Buffer, key: Uint8Array): void {
   const { length } = bytes;
   const start = Math.min(length, (4 - (bytes.byteOffset % 4)) % 4);
@@ -89,7 +93,10 @@ export interface FrameReaderOptions {
   readonly payloadBytesMax: number;
 }
 
-/** Takes bytes as they come and gives frames as soon as they are whole. Throws a WebSocketError at what may not be sent. */
+/**
+ * Takes bytes as they arrive and returns frames as soon as they are complete. Throws a
+ * WebSocketError on a violation of the protocol.
+ */
 export class FrameReader {
   readonly #options: FrameReaderOptions;
   #parts: Buffer[] = [];
@@ -131,7 +138,7 @@ export class FrameReader {
     return { opcode: code, isFinal, payload };
   }
 
-  /** The first bytes, in one piece; they stay. */
+  /** The first bytes, concatenated; they stay in the buffer. */
   #look(count: number): Buffer {
     const [first] = this.#parts;
     if (first !== undefined && first.length >= count) return first;

@@ -1,4 +1,4 @@
-/** The upgrade that makes a WebSocket of a connection (RFC 6455, section 4). */
+/** The handshake that upgrades a connection to a WebSocket (RFC 6455, section 4). */
 import { createHash, randomBytes } from "node:crypto";
 import type { RequestHeaders } from "../client/index.ts";
 
@@ -10,7 +10,7 @@ export function acceptKey(key: string): string {
     .digest("base64");
 }
 
-/** What a client sends. `protocols` in the order in which it likes them. */
+/** The client's headers. `protocols` are in the order of preference. */
 export function clientHandshake(protocols: readonly string[]): {
   readonly headers: RequestHeaders;
   readonly accept: string;
@@ -28,11 +28,13 @@ export function clientHandshake(protocols: readonly string[]): {
 
 export interface ServerHandshake {
   readonly headers: Record<string, string>;
-  /** The first that the client offers and `supported` has. */
+  /** The first protocol of the client that `supported` contains. */
   readonly protocol: string;
 }
 
-/** Undefined when it is no WebSocket that is asked for, or one that speaks nothing we know. */
+/**
+ * Undefined for a request that is no WebSocket upgrade, or that offers only unsupported protocols.
+ */
 export function serverHandshake(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   supported: readonly string[],

@@ -1,4 +1,4 @@
-/** WebSockets on connections that were handed over: for tunnels, and for servers that pretend to have containers. */
+/** WebSockets on upgraded connections: for tunnels, and for servers that simulate containers. */
 export { WebSocketError } from "./frames.ts";
 export {
   acceptKey,

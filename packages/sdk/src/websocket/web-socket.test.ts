@@ -1,4 +1,7 @@
-/** Goal: messages arrive whole and in order however the bytes are cut, and what the rules do not allow ends the connection. */
+/**
+ * Goal: messages arrive complete and in order for any split of the bytes, and a violation of the
+ * protocol ends the connection.
+ */
 import assert from "node:assert/strict";
 import { Duplex } from "node:stream";
 import { describe, it } from "node:test";
@@ -84,7 +87,7 @@ describe("WebSocket", () => {
     assert.deepEqual(await talk([4096], messages, "client"), messages);
   });
 
-  it("masks what clients send, and takes nothing else from them", () => {
+  it("masks frames of clients, and accepts no unmasked ones from them", () => {
     const payload = Buffer.from("attack at dawn");
     const masked = encodeFrame(opcode.binary, [payload], Buffer.from([1, 2, 3, 4]));
     assert.equal(masked.includes(payload), false);
@@ -93,7 +96,7 @@ describe("WebSocket", () => {
     assert.throws(() => reader.next(), WebSocketError);
   });
 
-  it("takes a message at the limit and none beyond it", () => {
+  it("accepts a message at the limit and none beyond it", () => {
     const reader = new FrameReader({ expectsMask: false, payloadBytesMax: 100 });
     reader.push(encodeFrame(opcode.binary, [Buffer.alloc(100)], undefined));
     assert.equal(reader.next()?.payload.length, 100);
@@ -101,7 +104,7 @@ describe("WebSocket", () => {
     assert.throws(() => reader.next(), { code: 1009 });
   });
 
-  it("refuses reserved bits, long control frames and frames that mean nothing", async () => {
+  it("rejects reserved bits, long control frames and unknown frames", async () => {
     for (const bytes of [
       [0xc2, 0x00],
       [0x89, 0x7e, 0x00, 0xff],

@@ -1,7 +1,9 @@
 /**
- * A WebSocket on a connection whose upgrade is done: messages out with back-pressure, messages in as fast as the owner takes them.
+ * A WebSocket on an upgraded connection: messages out with back-pressure, messages in as fast as
+ * the owner reads them.
  *
- * It answers pings and closes by itself, and ends the connection when the other side breaks the rules.
+ * It responds to pings and closes by itself, and destroys the connection when the peer violates the
+ * protocol.
  */
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
@@ -11,18 +13,18 @@ export interface WebSocketOptions {
   readonly stream: Duplex;
   readonly role: "client" | "server";
   readonly messageBytesMax: number;
-  /** A whole message; the bytes are the receiver's own. */
+  /** A complete message; the bytes belong to the receiver. */
   readonly onMessage: (message: Buffer, isText: boolean) => void;
-  /** Anything came, if only a pong: the other side lives. */
+  /** Any frame arrived, if only a pong: the peer is alive. */
   readonly onAlive?: (() => void) | undefined;
-  /** What was held back has gone: `send` may go on. */
+  /** The send buffer has drained: `send` may continue. */
   readonly onDrain?: (() => void) | undefined;
-  /** Once, with the error if that was the reason. */
+  /** Called once, with the error if there was one. */
   readonly onClose: (error: Error | undefined) => void;
 }
 
 const closeNormal = 1000;
-/** A key for each frame is asked of the system in batches. */
+/** Mask keys are drawn from the system's random source in batches. */
 const maskKeysAtOnce = 1024;
 
 export class WebSocketConnection {
@@ -56,17 +58,17 @@ export class WebSocketConnection {
     return !this.#isClosed && !this.#hasSentClose;
   }
 
-  /** One of the two sides has said that it is over: what ends after that was not broken off. */
-  get isSaidToEnd(): boolean {
+  /** One of the two sides has sent a close frame: an end after that is not an error. */
+  get isClosing(): boolean {
     return this.#hasSentClose;
   }
 
-  /** Bytes that wait for the other side. */
+  /** Bytes in the send buffer. */
   get queuedBytes(): number {
     return this.#options.stream.writableLength;
   }
 
-  /** One binary message of these parts. False: wait for `onDrain` with what can wait. */
+  /** Sends one binary message of these parts. False: wait for `onDrain` before sending more. */
   send(...parts: readonly Uint8Array[]): boolean {
     return this.#write(opcode.binary, parts);
   }
@@ -75,7 +77,7 @@ export class WebSocketConnection {
     this.#write(opcode.ping, []);
   }
 
-  /** Says why, and ends the connection when that is on its way. */
+  /** Sends a close frame with the reason, and ends the connection after it. */
   close(code = closeNormal, reason = ""): void {
     if (!this.isOpen) return;
     const payload = Buffer.alloc(2 + Buffer.byteLength(reason));

@@ -1,4 +1,6 @@
-/** Items that wait for their time, under one timer. An item asked for twice comes at the earlier time, once. */
+/**
+ * Delayed items under one timer. An item that is added twice becomes due once, at the earlier time.
+ */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
 interface Waiting<Item> {

@@ -1,4 +1,4 @@
-/** First in, first out, in constant time: an array whose front is given back in halves. */
+/** A FIFO queue with constant-time operations: an array whose front is released in halves. */
 export class Fifo<Item> {
   #items: Item[] = [];
   #head = 0;

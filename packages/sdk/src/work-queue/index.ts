@@ -1,4 +1,6 @@
-/** Keys that need work: deduplicated, prioritised, fair between flows, patient after failures. */
+/**
+ * Work queues of keys: deduplicated, prioritised, fair between flows, with backoff after failures.
+ */
 export {
   BucketRateLimiter,
   defaultRateLimiter,

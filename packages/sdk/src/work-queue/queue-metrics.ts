@@ -1,4 +1,4 @@
-/** A queue's metrics, under the names that Kubernetes' own controllers have. */
+/** A queue's metrics, under the names of Kubernetes' own controllers. */
 import type { Counter, Gauge, Histogram, MetricsRegistry } from "../metrics/index.ts";
 
 export interface QueueMetrics {

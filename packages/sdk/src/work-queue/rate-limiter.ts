@@ -1,10 +1,10 @@
-/** How long a key that failed waits before it is tried again. */
+/** Rate limiters: how long a failed key waits before its retry. */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 
 export interface RateLimiter {
-  /** The delay for this try; asking is trying. */
+  /** The delay of this retry; each call counts as a retry. */
   delayMs(key: string): number;
-  /** The key is fine again. */
+  /** Resets the failures of the key. */
   forget(key: string): void;
   retries(key: string): number;
 }
@@ -35,7 +35,7 @@ export class ExponentialFailureRateLimiter implements RateLimiter {
   }
 }
 
-/** So many retries a second for all keys together, with a burst. */
+/** A token bucket for all keys together: a number of retries per second, with a burst. */
 export class BucketRateLimiter implements RateLimiter {
   readonly #perSecond: number;
   readonly #burst: number;
@@ -57,7 +57,7 @@ export class BucketRateLimiter implements RateLimiter {
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#perSecond) * 1000;
   }
 
-  /** Takes a token if there is one now; nothing is owed if there is none. */
+  /** Takes a token if there is one now; without one, nothing is reserved. */
   tryTake(): boolean {
     this.#fill();
     if (this.#tokens < 1) return false;
@@ -100,7 +100,10 @@ export class MaxOfRateLimiter implements RateLimiter {
   }
 }
 
-/** What client-go's controllers use, but for the longest delay: 16 minutes is longer than anybody waits. */
+/**
+ * The limiter of client-go's controllers with a shorter maximum delay: client-go's 16 minutes are
+ * too long.
+ */
 export function defaultRateLimiter(clock: Clock): RateLimiter {
   return new MaxOfRateLimiter([
     new ExponentialFailureRateLimiter({ firstMs: 5, mostMs: 300_000 }),

@@ -1,15 +1,19 @@
 /**
- * What is ready to be worked on: highest priority first; within a priority, flows take turns; within a flow, first come first
- * served.
+ * ReadyList: the items that are ready to be processed, highest priority first; within a priority,
+ * flows take turns; within a flow, first come first served.
  *
  *     priority 0     turns: [tenant-b, tenant-a]     tenant-a: [x, y, z, …]   tenant-b: [p]
  *     priority -100  turns: [tenant-a]               tenant-a: [q]
  *
- * Turns are what keeps a tenant that changes ten thousand objects from holding up one that changes a single one.
+ * By taking turns, a tenant that changes ten thousand objects does not delay a tenant that changes
+ * a single one.
  */
 import { Fifo } from "./fifo.ts";
 
-/** A place in the list. Emptied instead of searched for when its item moves to another priority. */
+/**
+ * An entry of the list. It is emptied instead of searched for when its item moves to another
+ * priority.
+ */
 export interface Slot<Item> {
   item: Item | undefined;
 }

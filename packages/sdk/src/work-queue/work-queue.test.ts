@@ -26,7 +26,7 @@ function setUp(flowOf?: (item: string) => string) {
   const drain = async () => {
     const items: string[] = [];
     while (queue.depth > 0) {
-      const item = (await queue.take()) ?? "";
+      const item = (await queue.get()) ?? "";
       items.push(item);
       queue.done(item);
     }
@@ -36,16 +36,16 @@ function setUp(flowOf?: (item: string) => string) {
 }
 
 describe("a work queue", () => {
-  it("holds a key once, in the order of coming", async () => {
+  it("holds a key once, in the order of arrival", async () => {
     const { queue, drain } = setUp();
     for (const item of "abacb") queue.add(item);
     assert.equal(await drain(), "abc");
   });
 
-  it("never gives out a key that is being worked on, and gives it out once more if it was added then", async () => {
+  it("never returns a key that is being processed, and returns it once more if it was added meanwhile", async () => {
     const { queue, drain } = setUp();
     queue.add("a");
-    assert.equal(await queue.take(), "a");
+    assert.equal(await queue.get(), "a");
     queue.add("a");
     queue.add("a");
     assert.equal(queue.depth, 0);
@@ -54,7 +54,7 @@ describe("a work queue", () => {
     assert.throws(() => queue.done("a"), /not being worked on/);
   });
 
-  it("gives higher priorities first, also when a key is raised while it waits", async () => {
+  it("returns higher priorities first, also when a waiting key is raised", async () => {
     const { queue, drain } = setUp();
     queue.add("a", { priority: -100 });
     queue.add("b", { priority: -100 });
@@ -72,9 +72,9 @@ describe("a work queue", () => {
     assert.equal(await drain(), "apbqcd");
   });
 
-  it("hands an item to whoever waits, in the order of waiting", async () => {
+  it("hands an item to the waiting worker that has waited longest", async () => {
     const { queue } = setUp();
-    const waiting = [queue.take(), queue.take(), queue.take()];
+    const waiting = [queue.get(), queue.get(), queue.get()];
     queue.add("a");
     queue.add("b");
     assert.deepEqual(await Promise.all(waiting.slice(0, 2)), ["a", "b"]);
@@ -82,9 +82,9 @@ describe("a work queue", () => {
     assert.equal(await waiting[2], undefined);
   });
 
-  it("gives the most urgent of the keys added in one turn to the one who waits", async () => {
+  it("hands the most urgent of the keys added in one turn to the waiting worker", async () => {
     const { queue } = setUp();
-    const waiting = queue.take();
+    const waiting = queue.get();
     queue.add("a", { priority: -100 });
     queue.add("b");
     queue.add("b");
@@ -92,7 +92,7 @@ describe("a work queue", () => {
     assert.equal(queue.depth, 1);
   });
 
-  it("delays a key, once and to the earliest of the times asked for", async () => {
+  it("delays a key, once and to the earliest of the requested times", async () => {
     const { queue, drain, clock } = setUp();
     queue.addAfter("a", 100);
     queue.addAfter("a", 50);
@@ -111,7 +111,7 @@ describe("a work queue", () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it("waits longer after each failure until the key is forgotten", async () => {
+  it("waits longer after each failure until the failures are reset", async () => {
     const { queue, drain, clock } = setUp();
     for (const delayMs of [10, 20, 40]) {
       queue.addRateLimited("a");
@@ -127,33 +127,33 @@ describe("a work queue", () => {
     assert.equal(await drain(), "a");
   });
 
-  it("takes nothing in and gives nothing out after its end, but waits for what is being worked on", async () => {
+  it("accepts and returns no items after its shutdown, but waits for items that are being processed", async () => {
     const { queue, clock } = setUp();
     queue.add("a");
     queue.add("b");
     queue.addAfter("c", 10);
-    await queue.take();
+    await queue.get();
     queue.shutDown();
     queue.add("d");
-    assert.equal(await queue.take(), undefined);
+    assert.equal(await queue.get(), undefined);
     let isIdle = false;
     const idle = queue.idle().then(() => {
       isIdle = true;
     });
-    await clock.advanceAndSettle(100);
+    await clock.advanceAndFlush(100);
     assert.equal(isIdle, false);
     queue.done("a");
     await idle;
     assert.equal(clock.pendingTimers, 0);
   });
 
-  it("counts under the names of Kubernetes", async () => {
+  it("counts under the metric names of Kubernetes", async () => {
     const { queue, metrics, clock } = setUp();
     queue.add("a");
     queue.add("b");
     queue.addRateLimited("c");
     clock.advance(2000);
-    await queue.take();
+    await queue.get();
     clock.advance(3000);
     const text = metrics.text();
     for (const line of [
@@ -170,7 +170,7 @@ describe("a work queue", () => {
     assert.match(metrics.text(), /workqueue_work_duration_seconds_sum\{name="q"\} 3\n/);
   });
 
-  it("loses nothing and doubles nothing, whatever is asked of it in whatever order", async () => {
+  it("neither loses nor duplicates an item, for any sequence of operations", async () => {
     const command = fc.record({
       do: fc.constantFrom("add", "addAfter", "take", "done", "advance"),
       item: fc.constantFrom("a", "b", "c", "d"),
@@ -184,7 +184,7 @@ describe("a work queue", () => {
         const owed = new Set<string>();
         const dueAt = new Map<string, number>();
         const take = async () => {
-          const taken = (await queue.take()) ?? "";
+          const taken = (await queue.get()) ?? "";
           assert.ok(!working.has(taken), `${taken} was given out twice`);
           assert.ok(owed.delete(taken), `${taken} was given out for nothing`);
           working.add(taken);
@@ -222,7 +222,7 @@ describe("a work queue", () => {
 });
 
 describe("rate limiters", () => {
-  it("stop doubling at the longest delay", () => {
+  it("stop doubling at the maximum delay", () => {
     const limiter = new ExponentialFailureRateLimiter({ firstMs: 1, mostMs: 5 });
     assert.deepEqual(
       Array.from({ length: 5 }, () => limiter.delayMs("a")),
@@ -231,7 +231,7 @@ describe("rate limiters", () => {
     assert.equal(limiter.delayMs("b"), 1);
   });
 
-  it("let a burst through and then so many a second", () => {
+  it("allow a burst and then a number of retries per second", () => {
     const clock = new FakeClock();
     const bucket = new BucketRateLimiter({ perSecond: 10, burst: 2, clock });
     assert.deepEqual(
@@ -242,7 +242,7 @@ describe("rate limiters", () => {
     assert.equal(bucket.delayMs(), 0);
   });
 
-  it("take the slowest of several", () => {
+  it("use the longest delay of several", () => {
     const clock = new FakeClock();
     const limiter = new MaxOfRateLimiter([
       new ExponentialFailureRateLimiter({ firstMs: 150, mostMs: 1000 }),

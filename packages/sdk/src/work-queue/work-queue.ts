@@ -1,8 +1,9 @@
 /**
- * WorkQueue: keys that need work, each at most once, none worked on twice at a time.
+ * WorkQueue: keys that need work, each queued at most once, none processed concurrently with
+ * itself.
  *
- * A key added while it is being worked on comes again afterwards, once, however often it was added. Keys have priorities, and flows that take
- * turns. Delays and retries are part of it.
+ * A key that is added while it is being processed is queued once more afterwards, however often it
+ * was added. Keys have priorities, and flows that take turns. Delays and retries are part of it.
  */
 import { assert, type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { MetricsRegistry } from "../metrics/index.ts";
@@ -12,7 +13,7 @@ import { defaultRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 import { ReadyList, type Slot } from "./ready-list.ts";
 
 export interface WorkQueueOptions<Item> {
-  /** For the metrics. */
+  /** The queue's name in metrics. */
   readonly name: string;
   /** Items with the same key are the same work. */
   readonly keyOf: (item: Item) => string;
@@ -24,7 +25,7 @@ export interface WorkQueueOptions<Item> {
 }
 
 export interface AddOptions {
-  /** Higher comes first; 0 is normal. */
+  /** Higher priorities come first; 0 is normal. */
   readonly priority?: number | undefined;
 }
 
@@ -34,9 +35,9 @@ interface Entry<Item> {
   priority: number;
   addedAtMs: number;
   startedAtMs: number;
-  /** Set while the entry is ready and nobody has taken it. */
+  /** Set while the entry is ready and not taken. */
   slot: Slot<Entry<Item>> | undefined;
-  /** Added again while it is being worked on. */
+  /** Added again while it is being processed. */
   again: boolean;
 }
 
@@ -49,11 +50,11 @@ export class WorkQueue<Item> {
   readonly #ready = new ReadyList<Entry<Item>>();
   readonly #delayed: DelayedItems<Item>;
   readonly #processing = new Set<Entry<Item>>();
-  #takers: ((item: Item | undefined) => void)[] = [];
+  #getters: ((item: Item | undefined) => void)[] = [];
   #idleWaiters: (() => void)[] = [];
   #depth = 0;
   #isShutDown = false;
-  #isHandingOut = false;
+  #isDispatching = false;
 
   constructor(options: WorkQueueOptions<Item>) {
     this.#options = options;
@@ -74,7 +75,7 @@ export class WorkQueue<Item> {
     return this.#processing.size;
   }
 
-  /** Waiting for their time. */
+  /** The number of delayed items. */
   get delayed(): number {
     return this.#delayed.size;
   }
@@ -105,21 +106,24 @@ export class WorkQueue<Item> {
     }
   }
 
-  /** Not before the delay is over. A key that is added in the meantime is worked on then, and once more at its time. */
+  /**
+   * Adds the item after the delay. A key that is added in the meantime is processed then, and once
+   * more at its time.
+   */
   addAfter(item: Item, delayMs: number, { priority = 0 }: AddOptions = {}): void {
     if (this.#isShutDown) return;
     if (delayMs <= 0) this.add(item, { priority });
     else this.#delayed.add(this.#options.keyOf(item), item, { delayMs, priority });
   }
 
-  /** After a failure: as late as the limiter says. */
+  /** Adds the item after a failure, with the limiter's delay. */
   addRateLimited(item: Item, options: AddOptions = {}): void {
     if (this.#isShutDown) return;
     this.#metrics.retries.increment();
     this.addAfter(item, this.#limiter.delayMs(this.#options.keyOf(item)), options);
   }
 
-  /** Forgets the failures of a key. */
+  /** Resets the failures of a key. */
   forget(item: Item): void {
     this.#limiter.forget(this.#options.keyOf(item));
   }
@@ -128,13 +132,16 @@ export class WorkQueue<Item> {
     return this.#limiter.retries(this.#options.keyOf(item));
   }
 
-  /** The next item, when there is one; undefined when the queue is shut down. Every item taken must be given to `done`. */
-  take(): Promise<Item | undefined> {
+  /**
+   * The next item, when there is one; undefined when the queue is shut down. Every item taken must
+   * be passed to `done`.
+   */
+  get(): Promise<Item | undefined> {
     if (this.#isShutDown) return Promise.resolve(undefined);
     const entry = this.#ready.shift();
     if (entry !== undefined) return Promise.resolve(this.#start(entry));
     return new Promise((resolve) => {
-      this.#takers.push(resolve);
+      this.#getters.push(resolve);
     });
   }
 
@@ -154,16 +161,16 @@ export class WorkQueue<Item> {
     for (const wake of this.#idleWaiters.splice(0)) wake();
   }
 
-  /** Nothing is taken in or given out any more; what waits is dropped. */
+  /** Shuts the queue down: it accepts and returns no more items; waiting items are dropped. */
   shutDown(): void {
     this.#isShutDown = true;
     this.#delayed.clear();
     this.#depth = 0;
     this.#metrics.depth.set(0);
-    for (const resolve of this.#takers.splice(0)) resolve(undefined);
+    for (const resolve of this.#getters.splice(0)) resolve(undefined);
   }
 
-  /** Resolves when nothing is being worked on. */
+  /** Resolves when no item is being processed. */
   async idle(): Promise<void> {
     if (this.#processing.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -177,18 +184,21 @@ export class WorkQueue<Item> {
     this.#metrics.depth.set(this.#depth);
     const { priority } = entry;
     entry.slot = this.#ready.push(entry, { priority, flow: this.#flowOf(entry.item) });
-    if (this.#takers.length === 0 || this.#isHandingOut) return;
-    this.#isHandingOut = true;
-    queueMicrotask(() => this.#handOut());
+    if (this.#getters.length === 0 || this.#isDispatching) return;
+    this.#isDispatching = true;
+    queueMicrotask(() => this.#dispatch());
   }
 
-  /** Behind the turn that added: a batch of changes to one key is then one piece of work, and the most urgent key is first. */
-  #handOut(): void {
-    this.#isHandingOut = false;
-    while (this.#takers.length > 0) {
+  /**
+   * Runs after the current turn of the event loop: a batch of changes to one key is then one item,
+   * and the most urgent key is first.
+   */
+  #dispatch(): void {
+    this.#isDispatching = false;
+    while (this.#getters.length > 0) {
       const entry = this.#isShutDown ? undefined : this.#ready.shift();
       if (entry === undefined) return;
-      this.#takers.shift()?.(this.#start(entry));
+      this.#getters.shift()?.(this.#start(entry));
     }
   }
 

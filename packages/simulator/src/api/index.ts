@@ -1,4 +1,3 @@
-export { durationMs, quantityOf } from "./amounts.ts";
 export type {
   ControllerRevision,
   CronJob,
@@ -41,7 +40,8 @@ export {
   isReady,
   isTerminating,
   ownedBy,
-} from "./pod-facts.ts";
+} from "./pod-queries.ts";
+export { durationMs, quantityOf } from "./quantities.ts";
 export {
   controllerRevisions,
   cronJobs,

@@ -1,4 +1,7 @@
-/** The kinds beyond Pods, Nodes and Deployments, as far as their controllers read and write them. */
+/**
+ * The kinds other than Pods, Nodes and Deployments: the fields that their controllers read and
+ * write.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { KubernetesObject, StringMap } from "@kcp-ts/sdk";
 import type { Condition, LabelSelector, PodTemplate } from "./objects.ts";

@@ -1,4 +1,6 @@
-/** What the controllers know of the kinds they work on: the members they read and write. The shapes in `shapes/` have all of them. */
+/**
+ * The fields of the kinds that controllers read and write. The shapes in `shapes/` have all fields.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import type { KubernetesObject, StringMap } from "@kcp-ts/sdk";

@@ -1,4 +1,4 @@
-/** Where the kinds are found that controllers work on. */
+/** The resources that controllers use. */
 import { defineResource } from "@kcp-ts/sdk";
 import type {
   ControllerRevision,

@@ -1,6 +1,6 @@
 /**
- * Writes whose answer nobody needs to read: controllers see what became of them through their caches. A large part of what a write costs in the same
- * process is reading its answer.
+ * Writes whose response is not parsed: controllers observe the result through their caches. Parsing
+ * the response is a large part of the cost of a write in the same process.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import {
@@ -12,7 +12,7 @@ import {
   resourcePath,
 } from "@kcp-ts/sdk";
 
-/** Refused when the object is no longer the one that was read. */
+/** Rejected when the object has changed since it was read. */
 export async function writeStatus<Object extends KubernetesObject & { readonly status?: unknown }>(
   client: Client,
   resource: Resource<Object>,
@@ -21,7 +21,8 @@ export async function writeStatus<Object extends KubernetesObject & { readonly s
 ): Promise<void> {
   const { name, namespace } = metadata;
   const path = resourcePath(resource, { name, namespace, subresource: "status" });
-  // Real servers take labels and annotations from here for some kinds: what is left out would be removed.
+  // Real servers accept labels and annotations in status writes of some kinds: omitted ones would
+  // be removed.
   const { managedFields: _, ...kept } = metadata;
   const body = {
     apiVersion: apiVersionOf(resource),

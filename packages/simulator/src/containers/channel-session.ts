@@ -1,13 +1,13 @@
 /**
- * A session of `exec` or `attach` over a WebSocket: the first byte of a message names its channel.
+ * A session of `exec` or `attach` over a WebSocket: the first byte of a message is its channel.
  *
- *     0 stdin   1 stdout   2 stderr   3 the Status at the end   4 the terminal's size   255 a channel is closed (v5)
+ *     0 stdin   1 stdout   2 stderr   3 the final Status   4 the terminal's size   255 close (v5)
  */
 import type { Duplex } from "node:stream";
 import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
-import { type CommandResult, statusOf } from "./pretend-command.ts";
+import { type CommandResult, statusOf } from "./simulated-command.ts";
 
-/** In the order in which we like them. The older one cannot say that stdin has ended. */
+/** In order of preference. The older protocol cannot signal the end of stdin. */
 export const channelProtocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
 
 const channel = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as const;
@@ -16,9 +16,9 @@ const messageBytesMax = 1 << 20;
 export interface ChannelSessionOptions {
   readonly stream: Duplex;
   readonly result: CommandResult;
-  /** Whether the client sends anything. */
+  /** Whether the client sends stdin. */
   readonly hasStdin: boolean;
-  /** One stream for all output. */
+  /** A terminal has one stream for all output. */
   readonly isTerminal: boolean;
 }
 
@@ -40,9 +40,9 @@ export function runChannelSession(options: ChannelSessionOptions): void {
       if (from === channel.close && which === channel.stdin) finish();
       if (from !== channel.stdin || !result.echoes) return;
       const typed = message.subarray(1);
-      // Whoever cannot read as fast as they write is not read from.
+      // Backpressure: a client that does not read is not read from.
       if (typed.length > 0 && !say(channel.stdout, typed)) socket.pause();
-      // A terminal has no end of its input but this sign.
+      // The end of a terminal's input is this control character (Ctrl-D).
       if (isTerminal && typed.includes(4)) finish();
     },
     onDrain: () => socket.resume(),

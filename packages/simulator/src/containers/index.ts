@@ -1,4 +1,4 @@
-/** What can be done with containers that do not run: commands, terminals and ports that pretend. */
+/** Simulated containers: commands, terminals and ports. */
 export {
   type ChannelSessionOptions,
   channelProtocols,
@@ -10,5 +10,5 @@ export {
   type Container,
   type ContainerEnvironment,
   simulatedCommand,
-} from "./pretend-command.ts";
+} from "./simulated-command.ts";
 export { runSpdyCommand, spdyCommandProtocols } from "./spdy-command-session.ts";

@@ -1,12 +1,12 @@
 /**
- * Ports of a container that does not run. What asks for a page gets one that says which Pod and port it was; everything else gets back what
- * it sent.
+ * Ports of a simulated container. An HTTP request gets a page with the name of the Pod and the
+ * port; all other bytes are echoed.
  */
 import { Duplex } from "node:stream";
 import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
 import { runSpdySession, type SpdyStream } from "./spdy-session.ts";
 
-/** SPDY in a WebSocket, which is what kubectl asks for first. */
+/** SPDY in a WebSocket, which kubectl requests first. */
 export const tunnelledSpdy = "SPDY/3.1+portforward.k8s.io";
 
 const messageBytesMax = 1 << 20;

@@ -1,12 +1,12 @@
 /**
- * A session of `exec` or `attach` over SPDY/3.1, as API servers open one to a kubelet: a stream for each of stdin, stdout and stderr, one that
- * takes the Status at the end, and one for the terminal's size.
+ * A session of `exec` or `attach` over SPDY/3.1, as API servers open it to a kubelet: a stream for
+ * each of stdin, stdout and stderr, one for the final Status, and one for the terminal's size.
  */
 import type { Duplex } from "node:stream";
-import { type CommandResult, statusOf } from "./pretend-command.ts";
+import { type CommandResult, statusOf } from "./simulated-command.ts";
 import { runSpdySession, type SpdyStream } from "./spdy-session.ts";
 
-/** In the order in which we like them: only these can say how a command ended. */
+/** In order of preference: only these protocols can transfer the exit status of a command. */
 export const spdyCommandProtocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
 
 export interface SpdyCommandOptions {
@@ -20,7 +20,7 @@ export interface SpdyCommandOptions {
 export async function runSpdyCommand(options: SpdyCommandOptions): Promise<void> {
   const { stream, result, opens, isTerminal } = options;
   const opened = new Map<string, SpdyStream>();
-  // A stream that came after the end would never be ended.
+  // A stream that the client opened after the end would never be closed.
   const awaited = ["error", ...opens];
   let isBegun = false;
   const finish = () => {
@@ -36,7 +36,7 @@ export async function runSpdyCommand(options: SpdyCommandOptions): Promise<void>
     input.onEnd = finish;
     input.onData = (bytes) => {
       output?.write(bytes);
-      // A terminal has no end of its input but this sign.
+      // The end of a terminal's input is this control character (Ctrl-D).
       if (isTerminal && bytes.includes(4)) finish();
     };
   };
@@ -44,7 +44,7 @@ export async function runSpdyCommand(options: SpdyCommandOptions): Promise<void>
     stream,
     onStream: (one) => {
       opened.set(one.headers.get("streamtype") ?? "", one);
-      // What is typed before the last stream is there is kept by nobody: the other side waits for every answer.
+      // Input before the last stream is open is not buffered: the client waits for every reply.
       if (isBegun || awaited.some((name) => !opened.has(name))) return;
       isBegun = true;
       begin();

@@ -1,7 +1,10 @@
-/** Header blocks of SPDY/3: pairs of texts with lengths, compressed as one stream for each direction, with a dictionary that both sides know. */
+/**
+ * Header blocks of SPDY/3: length-prefixed pairs of strings, compressed as one stream for each
+ * direction, with a dictionary that both sides know.
+ */
 import { constants, createDeflate, createInflate, type Deflate, type Inflate } from "node:zlib";
 
-/** Of the protocol: words with their lengths in front, and texts without. */
+/** The dictionary of the protocol: length-prefixed words, and plain texts. */
 const dictionary = Buffer.concat([
   ...(
     "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization " +

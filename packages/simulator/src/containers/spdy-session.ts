@@ -1,5 +1,6 @@
 /**
- * The server's side of SPDY/3.1, as far as port-forwarding uses it: clients open streams, bytes go both ways, streams end.
+ * The server side of SPDY/3.1, as far as port-forwarding uses it: clients open streams, bytes flow
+ * both ways, streams end.
  *
  *     control:  1 version  type │ flags length │ …        data:  0 stream │ flags length │ bytes
  */
@@ -25,7 +26,10 @@ export interface SpdySessionOptions {
   readonly onStream: (stream: SpdyStream) => void;
 }
 
-/** Works until the connection ends or the other side breaks the rules, and ends it then. */
+/**
+ * Runs until the connection ends or the other side violates the protocol, and closes the connection
+ * then.
+ */
 export async function runSpdySession({ stream, onStream }: SpdySessionOptions): Promise<void> {
   const streams = new Map<number, SpdyStream>();
   const reader = new HeaderReader();

@@ -1,5 +1,4 @@
 /** Deployments and ReplicaSets. */
-
 import {
   ageCell,
   ageColumn,
@@ -45,7 +44,7 @@ export function templateCells(spec: JsonObject): JsonValue[] {
   ];
 }
 
-/** What all kinds with a template of Pods have in common. */
+/** The validation that all kinds with a Pod template share. */
 export function templateErrors(object: JsonObject): FieldError[] {
   const spec = objectIn(object, "spec");
   const template = objectIn(objectIn(spec, "template"), "spec");

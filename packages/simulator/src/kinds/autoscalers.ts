@@ -1,5 +1,4 @@
-/** HorizontalPodAutoscalers: v2 is stored, v1 shows the same objects in fewer words. */
-
+/** HorizontalPodAutoscalers: v2 is the storage version, and v1 is converted. */
 import {
   ageCell,
   ageColumn,
@@ -86,7 +85,7 @@ export function autoscalersKinds(generation: Generation): readonly ResourceDefin
       ...v1,
       storageVersion: "v2",
       storedAs: { group: "autoscaling", resource: "horizontalpodautoscalers", identity: "" },
-      form: conversionCodec({ name: "autoscaling/v1", toServed: toV1, toStored: toV2 }),
+      codec: conversionCodec({ name: "autoscaling/v1", toServed: toV1, toStored: toV2 }),
     },
   ];
 }

@@ -1,5 +1,4 @@
 /** Jobs and CronJobs. */
-
 import {
   ageCell,
   ageColumn,
@@ -78,7 +77,7 @@ export function setJobSpecDefaults(spec: Draft): void {
   setTemplateDefaults(spec);
 }
 
-/** A Job selects its Pods by its own uid, unless somebody insists on another way. */
+/** A Job selects its Pods by its own uid, unless manualSelector is set. */
 function claimPods(draft: Draft): void {
   const spec = draft["spec"] as Draft;
   if (spec["manualSelector"] === true) return;

@@ -1,5 +1,4 @@
 /** PodDisruptionBudgets. */
-
 import {
   ageCell,
   ageColumn,

@@ -1,4 +1,4 @@
-/** What workload kinds have in common to read. */
+/** Accessors that workload kinds share. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 
 export function replicasIn(object: JsonObject): number {

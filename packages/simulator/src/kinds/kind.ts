@@ -1,5 +1,7 @@
-/** A workload kind in a few lines: a spec that people write, a status that controllers write, and what is its own. */
-
+/**
+ * The definition of a workload kind in a few lines: a spec that users write, a status that
+ * controllers write, and the particulars of the kind.
+ */
 import {
   baseStrategy,
   builtIn,
@@ -26,16 +28,19 @@ export interface KindOptions {
   readonly categories?: readonly string[];
   readonly isNamespaced?: boolean;
   readonly shape: MessageShape;
-  /** False for kinds that have no `/status`. */
+  /** False for kinds without a status subresource. */
   readonly hasStatus?: boolean;
-  /** Kinds whose desired state is not counted. */
+  /** False for kinds without metadata.generation. */
   readonly hasGeneration?: boolean;
   readonly nameErrors?: NameErrors;
-  /** Members that are left out; must leave alone what is there. Runs on every write of the main endpoint. */
+  /**
+   * Sets defaults for omitted fields; must not change existing fields. Runs on every write of the
+   * main resource.
+   */
   readonly setDefaults?: (draft: Draft) => void;
-  /** What a new object has besides; behind the defaults. */
+  /** Sets further fields of a new object; runs after the defaults. */
   readonly prepareNew?: (draft: Draft) => void;
-  /** Members of a status that are told even when they are empty, as Go tells them. */
+  /** Sets fields of a status that are served even when they are empty, as Go serializes them. */
   readonly completeStatus?: (status: Draft) => void;
   readonly validate?: (object: JsonObject) => FieldError[];
   readonly validateUpdate?: (updated: JsonObject, old: JsonObject) => FieldError[];
@@ -88,7 +93,7 @@ export function defineKind(options: KindOptions): ResourceDefinition {
   });
 }
 
-/** Changes the status and nothing else: the rest of what is sent, metadata included, need not even be there. */
+/** Changes only the status: all other fields of the request, metadata included, may be omitted. */
 function statusEndpoint(complete: KindOptions["completeStatus"]): SubresourceStrategy {
   return {
     verbs: ["get", "patch", "update"],

@@ -1,5 +1,4 @@
 /** Nodes. */
-
 import {
   ageCell,
   ageColumn,

@@ -1,5 +1,6 @@
-/** What a cluster adds to Pods, besides what Kubernetes fills in, and the class that their resources make. */
-
+/**
+ * The fields that a cluster sets on Pods, in addition to Kubernetes' defaults, and the QoS class.
+ */
 import {
   type Draft,
   mutableMember,
@@ -10,18 +11,21 @@ import {
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 
-/** The templates of workload kinds: without what only Pods get. */
+/** The defaults of Pod templates: without the fields that only Pods get. */
 export function setTemplateDefaults(spec: Draft, member = "template"): void {
   const template = mutableMember(spec, member);
   const metadata = mutableMemberIfPresent(template, "metadata");
-  // Protobuf clients send it, and it means nothing here.
+  // Protobuf clients send a generation of 0, which means nothing here.
   if (metadata?.["generation"] === 0) delete metadata["generation"];
   setPodSpecDefaults(mutableMember(template, "spec"));
 }
 
 const waitForNodeSeconds = 300;
 
-/** What admission adds to new Pods in a real cluster: an account, a priority, patience with nodes that are not ready. */
+/**
+ * The fields that admission sets on new Pods in a real cluster: a ServiceAccount, a priority,
+ * tolerations for nodes that are not ready.
+ */
 export function setAdmittedDefaults(draft: Draft): void {
   const spec = mutableMember(draft, "spec");
   setPodDefaults(spec);

@@ -1,4 +1,7 @@
-/** The endpoints of Pods that do something: binding, eviction, logs, and sessions with containers. */
+/**
+ * The subresources of Pods with side effects: binding, eviction, logs, and sessions with
+ * containers.
+ */
 import type { Duplex } from "node:stream";
 import { type ApiResponse, requestedUpgrade } from "@kcp-ts/apiserver";
 import {
@@ -32,11 +35,11 @@ import { bindToNode } from "./pods.ts";
 
 export interface PodEndpointsOptions {
   readonly clock: Clock;
-  /** Deletes the Pod if budgets allow it; throws the 429 if not. */
+  /** Deletes the Pod if disruption budgets permit; throws a 429 if not. */
   readonly evict: (pod: JsonObject, deleteOptions: JsonObject) => Promise<void>;
   readonly logs: (pod: JsonObject, query: LogRequest) => AsyncIterable<Uint8Array> | Uint8Array;
-  /** What is in a container of this name. */
-  readonly inside: (pod: JsonObject, container: string) => Promise<ContainerEnvironment>;
+  /** The environment of the container of this name. */
+  readonly environmentOf: (pod: JsonObject, container: string) => Promise<ContainerEnvironment>;
 }
 
 export interface LogRequest {
@@ -73,11 +76,15 @@ const evictionKind: SubresourceKind = {
 };
 
 function posted(kind: SubresourceKind): SubresourceStrategy {
-  return { ...unchanged, verbs: ["create"], admitted: { operation: "CREATE", kind } };
+  return { ...unchanged, verbs: ["create"], admissionTarget: { operation: "CREATE", kind } };
 }
 
 function session(kind: SubresourceKind): SubresourceStrategy {
-  return { ...unchanged, verbs: ["create", "get"], admitted: { operation: "CONNECT", kind } };
+  return {
+    ...unchanged,
+    verbs: ["create", "get"],
+    admissionTarget: { operation: "CONNECT", kind },
+  };
 }
 
 const podResource = { group: "", resource: "pods" } as const;
@@ -145,14 +152,14 @@ function showLog(
 
 async function openExec(
   call: ConnectRequest,
-  { inside }: PodEndpointsOptions,
+  { environmentOf }: PodEndpointsOptions,
 ): Promise<ApiResponse> {
   const container = runningContainer(call);
-  const found = { ...container, ...(await inside(call.object, container.name)) };
+  const found = { ...container, ...(await environmentOf(call.object, container.name)) };
   return openChannels(call, simulatedCommand(call.query.getAll("command"), found));
 }
 
-/** What the container prints from here on is nothing; what it is told comes back. */
+/** A container prints nothing to an attached client; its input is echoed. */
 function openAttach(call: ConnectRequest): ApiResponse {
   const { pod, name } = runningContainer(call);
   const stdout = `attached to simulated container ${name} of Pod ${pod}\n`;
@@ -175,18 +182,18 @@ function openChannels({ query, headers }: ConnectRequest, result: CommandResult)
     status: 101,
     headers: handshake.headers,
     body: undefined,
-    takeOver: (stream) => runChannelSession({ stream, result, hasStdin, isTerminal }),
+    onUpgrade: (stream) => runChannelSession({ stream, result, hasStdin, isTerminal }),
   };
 }
 
-/** SPDY in a WebSocket, or by itself. */
+/** SPDY in a WebSocket, or plain. */
 function openPorts(call: ConnectRequest): ApiResponse {
   const { pod } = runningContainer(call, anyContainer);
   const run = (stream: Duplex) => runPortSession(stream, pod);
   const handshake = serverHandshake(call.headers, [tunnelledSpdy]);
   if (handshake !== undefined) {
-    const takeOver = (stream: Duplex) => toTheEnd(webSocketBytes(stream), run);
-    return { status: 101, headers: handshake.headers, body: undefined, takeOver };
+    const onUpgrade = (stream: Duplex) => toTheEnd(webSocketBytes(stream), run);
+    return { status: 101, headers: handshake.headers, body: undefined, onUpgrade };
   }
   if (requestedUpgrade(call.headers) !== spdy) throw notUpgradable([tunnelledSpdy]);
   return speakSpdy("portforward.k8s.io", run);
@@ -200,10 +207,10 @@ function speakSpdy(protocol: string, run: (stream: Duplex) => Promise<void>): Ap
     upgrade: "SPDY/3.1",
     "x-stream-protocol-version": protocol,
   };
-  return { status: 101, headers, body: undefined, takeOver: (stream) => toTheEnd(stream, run) };
+  return { status: 101, headers, body: undefined, onUpgrade: (stream) => toTheEnd(stream, run) };
 }
 
-/** Who goes away in the middle has said all there is to say. */
+/** A client that disconnects ends the session without an error. */
 function toTheEnd(stream: Duplex, run: (stream: Duplex) => Promise<void>): void {
   run(stream).catch(() => stream.destroy());
 }
@@ -285,7 +292,7 @@ function success(status: number): ApiResponse {
   };
 }
 
-/** What clients of evictions wait and try again on. */
+/** The error that clients of evictions retry on. */
 export function disruptionRefused(budget: string, message: string): StatusError {
   return new StatusError({
     code: 429,

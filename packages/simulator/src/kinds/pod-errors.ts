@@ -1,5 +1,7 @@
-/** What is wrong with a Pod, or with a template of one, in the words of Kubernetes. The rules that people run into, not all of them. */
-
+/**
+ * Validation of Pods and Pod templates, in the words of Kubernetes. It contains the rules that
+ * users encounter, not all of them.
+ */
 import { itemErrors, listIn, objectIn, textIn } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
@@ -14,7 +16,7 @@ const portNameMax = 15;
 export const negative = "must be greater than or equal to 0";
 const portRange = "must be between 1 and 65535, inclusive";
 
-/** `claimed` are volumes that come from elsewhere: the claims of a StatefulSet. */
+/** `claimed` are volumes from elsewhere: the claims of a StatefulSet. */
 export function podSpecErrors(
   spec: JsonObject,
   field: string,

@@ -1,5 +1,7 @@
-/** How Pods are printed: what kubectl shows as READY, STATUS and RESTARTS follows from the states of their containers. */
-
+/**
+ * The table columns of Pods: READY, STATUS and RESTARTS are computed from the states of their
+ * containers.
+ */
 import {
   ageCell,
   ageColumn,
@@ -48,7 +50,10 @@ export function podCells(pod: JsonObject, nowMs: number): JsonValue[] {
   ];
 }
 
-/** As upstream's printer: the last container that has something to say, unless the Pod is initializing or on its way out. */
+/**
+ * As in Kubernetes' printer: the state of the last container that has a reason, unless the Pod is
+ * initializing or terminating.
+ */
 export function podStatusText(pod: JsonObject): string {
   const status = objectIn(pod, "status");
   let text = textIn(status, "reason") || textIn(status, "phase");

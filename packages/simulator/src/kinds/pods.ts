@@ -1,5 +1,7 @@
-/** Pods: defaults, what may be changed of a running one, deletion that takes its time, and the endpoints that do something. */
-
+/**
+ * Pods: defaults, the mutable fields of a running Pod, graceful deletion, and the subresources with
+ * side effects.
+ */
 import {
   type Draft,
   listIn,
@@ -19,7 +21,10 @@ import { addDefaultTolerations, qosClassOf, setAdmittedDefaults } from "./pod-de
 import { podSpecErrors } from "./pod-errors.ts";
 import { podCells, podColumns } from "./pod-table.ts";
 
-/** The cluster's own controllers, by their user agent: three writes for each Pod, of which nobody asks who made them. */
+/**
+ * The user agent of the cluster's own controllers: they make three writes for each Pod, whose
+ * managed fields are not needed.
+ */
 export const clusterControllerUserAgent = "simulator";
 
 export function podsKind(
@@ -33,7 +38,7 @@ export function podsKind(
     shortNames: ["po"],
     categories: ["all"],
     shape: inGeneration(pod, generation),
-    // Pods count their generation since 1.33.
+    // Pods have a generation since 1.33.
     hasGeneration: generation !== "1.28",
     setDefaults: setAdmittedDefaults,
     prepareNew(draft) {
@@ -48,7 +53,7 @@ export function podsKind(
     subresources: [["ephemeralcontainers", ephemeralContainers], ...subresources],
     strategy: {
       returnsDeletedObject: true,
-      recordsOwner: (manager) => manager !== clusterControllerUserAgent,
+      recordsFieldManager: (manager) => manager !== clusterControllerUserAgent,
       gracePeriodSeconds,
       selectableFields: new Map(
         [
@@ -66,12 +71,12 @@ export function podsKind(
   });
 }
 
-/** A Pod's conditions have the time of a probe that nobody makes: null. */
+/** A Pod's conditions have a lastProbeTime of null. */
 function addProbeTimes(status: Draft): void {
   for (const condition of mutableItems(status, "conditions")) condition["lastProbeTime"] ??= null;
 }
 
-/** Adds containers to a running Pod, and changes nothing else of it. */
+/** Adds containers to a running Pod, and changes nothing else. */
 const ephemeralContainers: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   prepareForUpdate(draft, old) {
@@ -123,7 +128,10 @@ function textAt(object: JsonObject, path: string): string {
 
 const graceSecondsDefault = 30;
 
-/** A Pod that no kubelet has seen goes at once; others get the time that they, or the client, ask for. */
+/**
+ * A Pod that no kubelet has observed is deleted immediately; other Pods get the grace period that
+ * they, or the client, request.
+ */
 function gracePeriodSeconds(object: JsonObject, asked: number | undefined): number {
   const [metadata, spec] = [objectIn(object, "metadata"), objectIn(object, "spec")];
   if (textIn(spec, "nodeName") === "") return 0;
@@ -143,7 +151,7 @@ function updateErrors(updated: JsonObject, old: JsonObject): FieldError[] {
   return [fieldError.forbidden("spec", updateForbidden)];
 }
 
-/** The spec without what may be changed. */
+/** The immutable fields of the spec. */
 function fixedPart(object: JsonObject): JsonObject {
   const {
     activeDeadlineSeconds: _a,
@@ -162,7 +170,7 @@ function fixedPart(object: JsonObject): JsonObject {
   };
 }
 
-/** The scheduler's word: where the Pod is to run. */
+/** The scheduler's decision: the node of the Pod. */
 export function bindToNode(present: JsonObject, nodeName: string, now: string): Draft {
   const draft: Draft = { ...present };
   mutableMember(draft, "spec")["nodeName"] = nodeName;

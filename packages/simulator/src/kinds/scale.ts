@@ -1,5 +1,6 @@
-/** The scale endpoint: how many there are and should be, in a form that is the same for all kinds. */
-
+/**
+ * The scale subresource: current and desired replicas, in a form that is the same for all kinds.
+ */
 import { objectIn, type SubresourceStrategy, type SubresourceView } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { scale } from "@kcp-ts/machinery/shape";

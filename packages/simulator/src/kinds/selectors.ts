@@ -1,5 +1,4 @@
-/** Selectors of workload kinds: what is wrong with them, and how they are printed. */
-
+/** Selectors of workload kinds: their validation, and their text in tables. */
 import { labelSelectorErrors, listIn, objectIn, textIn } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import {
@@ -11,7 +10,7 @@ import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 
 const noMatch = "`selector` does not match template `labels`";
 
-/** A selector must be there, select something, and select what the template makes. */
+/** A selector must exist, not be empty, and match the labels of the template. */
 export function templateSelectorErrors(spec: JsonObject): FieldError[] {
   const selector = spec["selector"];
   if (!isJsonObject(selector)) return [fieldError.required("spec.selector")];
@@ -46,7 +45,7 @@ export function immutableErrors(
   return [fieldError.invalid(field, now ?? null, "field is immutable")];
 }
 
-/** `app=web,tier in (a,b)`; `<none>` for no selector at all. */
+/** `app=web,tier in (a,b)`; `<none>` without a selector. */
 export function selectorText(selector: unknown): string {
   if (!isJsonObject(selector as JsonObject)) return "<none>";
   const { matchLabels = {}, matchExpressions = [] } = selector as {

@@ -1,5 +1,4 @@
 /** Services, Endpoints and EndpointSlices. */
-
 import {
   ageCell,
   ageColumn,
@@ -114,7 +113,7 @@ function setServiceDefaults(draft: Draft): void {
   if (spec["clusterIPs"] === undefined) spec["clusterIPs"] = [spec["clusterIP"] as string];
 }
 
-/** Addresses and ports that follow from the uid: nobody has to keep a list of those that are taken. */
+/** Addresses and ports are derived from the uid: no allocation table is needed. */
 function hash(draft: Draft, salt: string): number {
   const text = `${String((draft["metadata"] as JsonObject)["uid"])}${salt}`;
   let value = 0x811c9dc5;

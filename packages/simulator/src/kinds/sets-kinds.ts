@@ -1,5 +1,4 @@
-/** StatefulSets, DaemonSets and the ControllerRevisions that remember their templates. */
-
+/** StatefulSets, DaemonSets and the ControllerRevisions that store their templates. */
 import {
   ageCell,
   ageColumn,

@@ -1,5 +1,6 @@
-/** PersistentVolumeClaims and PersistentVolumes, as far as a cluster without disks has them. */
-
+/**
+ * PersistentVolumeClaims and PersistentVolumes, as far as a cluster without disks supports them.
+ */
 import {
   ageCell,
   ageColumn,

@@ -1,5 +1,4 @@
-/** Ingresses, NetworkPolicies and, in newer clusters, the kinds that addresses are kept in. */
-
+/** Ingresses, NetworkPolicies and, in newer clusters, ServiceCIDRs and IPAddresses. */
 import {
   ageCell,
   ageColumn,

@@ -1,4 +1,6 @@
-/** Every kind that a simulated cluster serves besides the built-in ones, in discovery order. */
+/**
+ * All kinds that a simulated cluster serves in addition to the built-in ones, in discovery order.
+ */
 import type { ResourceDefinition } from "@kcp-ts/apiserver/kinds";
 import type { Generation } from "../shapes/index.ts";
 import { deploymentsKind, replicaSetsKind } from "./apps-kinds.ts";

@@ -1,15 +1,15 @@
 /**
- * How a Pod behaves that nobody really runs: read from its annotations, or what a well-behaved one does.
+ * The behaviour of a simulated Pod: read from its annotations, or that of a healthy Pod.
  *
  *     sim.kcp.io/start-delay: 2s        until its containers run
- *     sim.kcp.io/ready-delay: 5s        from then until it is ready; the readiness probe's initial delay counts too
+ *     sim.kcp.io/ready-delay: 5s        from then until it is ready, plus its probe's initial delay
  *     sim.kcp.io/ready: "false"         never ready
- *     sim.kcp.io/fail: image-pull       its image cannot be pulled (or: create, its container cannot be made)
+ *     sim.kcp.io/fail: image-pull       its image cannot be pulled (or: create, no container)
  *     sim.kcp.io/crash-after: 3s        ends with exit code 1, again and again
- *     sim.kcp.io/exit-after: 3s         ends by itself, with sim.kcp.io/exit-code, 0 if left out
- *     sim.kcp.io/log: text              what it prints when it starts
- *     sim.kcp.io/log-every: 1s          a line at a time, from then on
- *     sim.kcp.io/log-bytes: "1000000"   has printed so much, in lines of 100 characters, and nothing else
+ *     sim.kcp.io/exit-after: 3s         ends by itself, with sim.kcp.io/exit-code, 0 if omitted
+ *     sim.kcp.io/log: text              prints the text when it starts
+ *     sim.kcp.io/log-every: 1s          prints a line at this interval from then on
+ *     sim.kcp.io/log-bytes: "1000000"   has printed this many bytes, in lines of 100 characters
  */
 import { durationMs, type Pod } from "../api/index.ts";
 
@@ -20,14 +20,14 @@ export interface Behaviour {
   readonly readyDelayMs: number;
   readonly isEverReady: boolean;
   readonly failure: "image-pull" | "create" | undefined;
-  /** How long a container runs; undefined for as long as it is let. */
+  /** How long a container runs; undefined if it runs until it is stopped. */
   readonly runMs: number | undefined;
   readonly exitCode: number;
 }
 
 export interface BehaviourDefaults {
   readonly startDelayMs: number;
-  /** Of Pods that are meant to end: those of Jobs. */
+  /** For Pods that run to completion: those of Jobs. */
   readonly runMs: number;
 }
 

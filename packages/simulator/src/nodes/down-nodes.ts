@@ -1,4 +1,4 @@
-/** Which nodes have lost their kubelet: nobody there reports, starts or ends anything. */
+/** The nodes whose kubelet is down: it reports, starts and stops nothing. */
 export class DownNodes {
   readonly #names = new Set<string>();
   readonly #listeners: ((name: string) => void)[] = [];

@@ -1,4 +1,7 @@
-/** Signs of life: every kubelet that is up renews its node's Lease, as real ones do, every ten seconds. */
+/**
+ * Node heartbeats: every kubelet that is up renews its node's Lease every ten seconds, as real
+ * kubelets do.
+ */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
@@ -17,7 +20,7 @@ export interface HeartbeatOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Until the signal aborts. */
+/** Runs until the signal aborts. */
 export async function runHeartbeats(options: HeartbeatOptions, signal: AbortSignal): Promise<void> {
   const { clock, names, down, onError } = options;
   const beats = new Set<Promise<void>>();
@@ -32,7 +35,7 @@ export async function runHeartbeats(options: HeartbeatOptions, signal: AbortSign
     for (const name of names()) if (!down.has(name)) beat(name);
     await Promise.all(beats);
     await sleep(clock, renewMs, signal).catch(() => {
-      // Only the signal ends it early, which the loop sees.
+      // Only the signal ends the sleep early, which the loop checks.
     });
   }
   await Promise.all(beats);

@@ -1,4 +1,7 @@
-/** The pretend kubelets of all nodes: what is bound to a node starts, reports, and ends, as its behaviour says. Nothing is run. */
+/**
+ * The simulated kubelets of all nodes: Pods that are bound to a node start, report and end as their
+ * behaviour says. No container runs.
+ */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -22,14 +25,14 @@ export interface KubeletOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly down: DownNodes;
-  /** Each Pod takes a time in between. */
+  /** The range of start delays; each Pod has one in between. */
   readonly startDelayMs: { readonly min: number; readonly max: number };
-  /** Of Pods that are meant to end. */
+  /** The run time of Pods that run to completion. */
   readonly runMs: number;
-  /** Between the wish to delete a Pod and its end; never longer than its grace period. */
+  /** The time from the deletion of a Pod to its end; never longer than its grace period. */
   readonly stopDelayMs: number;
   readonly hasSandboxCondition: boolean;
-  readonly tell: (object: KubernetesObject, happening: EventInput) => void;
+  readonly recordEvent: (object: KubernetesObject, eventInput: EventInput) => void;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
 
@@ -53,7 +56,7 @@ export function kubeletController(options: KubeletOptions): Controller {
     onError: options.onError,
     reconcile: (key, { client }) => kubelet.reconcile(key, client),
   }).watch(pods, { predicate: concernsKubelet });
-  // What stood still while a node was down goes on when it is back.
+  // Pods of a node that is up again continue.
   options.down.onUp((name) => {
     for (const [key, pod] of kubelet.found.store.entries())
       if (pod.spec.nodeName === name) controller.enqueue(key);
@@ -61,7 +64,7 @@ export function kubeletController(options: KubeletOptions): Controller {
   return controller;
 }
 
-/** What a kubelet reports comes back to it as a change, and is none to it; what it does next, it knows by the time. */
+/** The watch event of a kubelet's own report needs no reconcile; timers trigger the next step. */
 function concernsKubelet(change: Change<Pod>): boolean {
   const { object } = change;
   if ((object.spec.nodeName ?? "") === "") return false;
@@ -104,7 +107,7 @@ class Kubelet {
   }
 
   async #report(pod: Pod, run: Run, client: Client): Promise<ReconcileResult> {
-    const { clock, tell, runMs } = this.#options;
+    const { clock, recordEvent, runMs } = this.#options;
     const behaviour = behaviourOf(pod, { startDelayMs: run.startDelayMs, runMs });
     const nowMs = clock.now();
     const { status, nextAtMs } = reportAt(pod, behaviour, run.place, nowMs);
@@ -112,25 +115,29 @@ class Kubelet {
       await writeStatus(client, pods, pod, status);
     if (status.phase === "Running" && !run.isTold) {
       run.isTold = true;
-      for (const happening of startEvents(pod)) tell(pod, happening);
+      for (const happening of startEvents(pod)) recordEvent(pod, happening);
     }
     const waiting = status.containerStatuses?.[0]?.state?.waiting;
     if (waiting?.reason === "CrashLoopBackOff")
-      tell(pod, { type: "Warning", reason: "BackOff", message: waiting.message ?? "" });
+      recordEvent(pod, { type: "Warning", reason: "BackOff", message: waiting.message ?? "" });
     return nextAtMs === undefined ? undefined : { requeueAfterMs: Math.max(1, nextAtMs - nowMs) };
   }
 
   async #stop(pod: Pod, run: Run, client: Client): Promise<ReconcileResult> {
-    const { clock, stopDelayMs, tell } = this.#options;
+    const { clock, stopDelayMs, recordEvent } = this.#options;
     const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
     const nowMs = clock.now();
     if (run.stopAtMs === undefined) {
       run.stopAtMs = nowMs + Math.min(graceMs, stopDelayMs);
       const names = pod.spec.containers.map(({ name }) => name).join(", ");
-      tell(pod, { type: "Normal", reason: "Killing", message: `Stopping container ${names}` });
+      recordEvent(pod, {
+        type: "Normal",
+        reason: "Killing",
+        message: `Stopping container ${names}`,
+      });
     }
     if (nowMs < run.stopAtMs) return { requeueAfterMs: run.stopAtMs - nowMs };
-    // What finalizers hold back is not ours to remove.
+    // A Pod with finalizers is not removed by the kubelet.
     if (graceMs === 0 && (pod.metadata.finalizers ?? []).length > 0) return undefined;
     const { name, namespace = "", uid = "" } = pod.metadata;
     try {
@@ -156,7 +163,7 @@ class Kubelet {
       place: {
         podIP: pod.spec.hostNetwork === true ? hostIP : this.#nextAddress(),
         hostIP,
-        seenAtMs: clock.now(),
+        firstSeenAtMs: clock.now(),
         hasSandboxCondition,
       },
       startDelayMs: Math.round(
@@ -169,7 +176,7 @@ class Kubelet {
     return run;
   }
 
-  /** 10.244.0.0/14: a quarter of a million Pods before one gets the address of a former one. */
+  /** 10.244.0.0/14: a quarter of a million Pods before an address is reused. */
   #nextAddress(): string {
     const number = (this.#addresses++ % (2 ** 18 - 2)) + 1;
     return `10.${244 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;

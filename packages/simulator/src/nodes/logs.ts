@@ -1,19 +1,21 @@
-/** What a container that does not run has printed: made up from its Pod when somebody asks, so that nothing is kept. */
+/**
+ * The log of a simulated container: computed from its Pod on request, so that nothing is stored.
+ */
 import { durationMs, type Pod } from "../api/index.ts";
 import { annotationPrefix } from "./behaviour.ts";
 
 export interface LogQuery {
   readonly container: string;
-  /** Of the run before this one. */
+  /** The log of the previous run. */
   readonly isPrevious: boolean;
   readonly hasTimestamps: boolean;
   readonly tailLines?: number | undefined;
   readonly sinceMs?: number | undefined;
-  /** Only lines that are younger than this; for those who follow. */
+  /** Only lines that are newer than this; for following clients. */
   readonly afterMs?: number | undefined;
 }
 
-/** A Pod that has printed for long is not told of from the beginning. */
+/** The log of a long-running Pod is limited to its last lines. */
 const linesMax = 10_000;
 
 export function logsOf(pod: Pod, query: LogQuery, nowMs: number): string[] {
@@ -52,7 +54,7 @@ export function logsOf(pod: Pod, query: LogQuery, nowMs: number): string[] {
 const lineBytes = 100;
 const chunkLines = 640;
 
-/** A log of a certain size, where somebody wants one: made as it is read. */
+/** A log of a given size, generated while it is read. */
 export function bulkLog(pod: Pod): Iterable<Uint8Array> | undefined {
   const wanted = pod.metadata.annotations?.[`${annotationPrefix}log-bytes`] ?? "";
   return /^\d{1,12}$/.test(wanted) ? bulk(Number(wanted)) : undefined;

@@ -34,8 +34,8 @@ function affinity(key: string, operator: string, values: readonly string[]) {
   };
 }
 
-describe("a Pod and a node", () => {
-  it("fit up to the last millicore, byte and place", () => {
+describe("fit of a Pod and a node", () => {
+  it("a Pod fits up to the last millicore, byte and Pod of the node's capacity", () => {
     assert.equal(why(pod({}, "4", "8Gi")), undefined);
     assert.equal(why(pod({}, "4001m")), "Insufficient cpu");
     assert.equal(why(pod({}, "1", "8193Mi")), "Insufficient memory");
@@ -43,7 +43,7 @@ describe("a Pod and a node", () => {
     assert.equal(why(pod(), node, { cpu: 0, memory: 0, pods: 2 }), "Too many pods");
   });
 
-  it("need labels, affinity and tolerations to agree", () => {
+  it("labels, affinity and tolerations must match", () => {
     const unmatched = "node(s) didn't match Pod's node affinity/selector";
     assert.equal(why(pod({ nodeSelector: { zone: "b" } })), unmatched);
     assert.equal(why(pod({ nodeSelector: { zone: "a" } })), undefined);
@@ -56,7 +56,7 @@ describe("a Pod and a node", () => {
     assert.equal(why(pod(), cordoned), "node(s) were unschedulable");
   });
 
-  it("are refused in the scheduler's words", () => {
+  it("the reasons are in kube-scheduler's words", () => {
     const reasons = ["Too many pods", "Insufficient cpu", "Too many pods"];
     const text = "0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.";
     assert.equal(unschedulableMessage(reasons), text);

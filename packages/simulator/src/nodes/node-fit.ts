@@ -1,4 +1,4 @@
-/** Whether a Pod may be put on a node, and if not, why not, in the scheduler's words. Pure. */
+/** Whether a Pod fits a node, and if not, the reason in kube-scheduler's words. Pure. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { StringMap } from "@kcp-ts/sdk";
 import { type Node, type Pod, quantityOf, type Taint, type Toleration } from "../api/index.ts";
@@ -24,7 +24,10 @@ export function capacityOf({ status }: Node): Capacity {
   };
 }
 
-/** What the containers ask for together; init containers run before the others and count only where they ask for more. */
+/**
+ * The sum of the containers' requests; init containers run before the others and count only where
+ * they request more.
+ */
 export function requestsOf({ spec }: Pod): Load {
   const demand: Load = { cpu: 0, memory: 0, pods: 1 };
   for (const name of ["cpu", "memory"] as const) {
@@ -36,7 +39,7 @@ export function requestsOf({ spec }: Pod): Load {
   return demand;
 }
 
-/** Undefined when the Pod fits. A sliver of rounding is no reason to refuse. */
+/** Undefined when the Pod fits. A rounding error is no reason. */
 export function unfitReason(
   pod: Pod,
   demand: Load,

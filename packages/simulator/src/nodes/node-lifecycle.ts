@@ -1,4 +1,7 @@
-/** Nodes that fall silent: they count as lost, nothing new is put on them, and what they run is given up when its patience ends. */
+/**
+ * The node lifecycle controller: silent nodes become NotReady and tainted, and their Pods are
+ * evicted when their tolerations expire.
+ */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -23,7 +26,7 @@ import {
 } from "../api/index.ts";
 import { leaseNamespace } from "./heartbeats.ts";
 import { isTolerated } from "./node-fit.ts";
-import { nodeConditions } from "./pretend-nodes.ts";
+import { nodeConditions } from "./node-objects.ts";
 
 export interface LifecycleOptions {
   readonly clusters: Clusters;
@@ -31,7 +34,7 @@ export interface LifecycleOptions {
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
 
-/** Silence that is still no loss. */
+/** How long a node may be silent before it is NotReady. */
 export const nodeMonitorGracePeriodMs = 40_000;
 const unreachable = "node.kubernetes.io/unreachable";
 
@@ -121,7 +124,10 @@ async function markReachable(node: Node, client: Client, nowMs: number): Promise
   await client.resource(nodes).update({ ...node, spec: { ...node.spec, taints: kept } });
 }
 
-/** Pods go when the time is over that they tolerate the loss. Nobody is there to end them: they stay terminating until the node is back. */
+/**
+ * Evicts Pods whose toleration has expired. No kubelet stops them: they stay Terminating until the
+ * node is up again.
+ */
 async function evictPods(
   node: Node,
   bound: readonly Pod[],

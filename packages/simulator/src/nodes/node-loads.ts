@@ -1,4 +1,7 @@
-/** What is on every node, kept as Pods come and go. A binding counts from the moment it is decided, not when the cache shows it. */
+/**
+ * The load of every node, updated as Pods change. A binding counts from the scheduler's decision
+ * on, not from its watch event.
+ */
 import type { Pod } from "../api/index.ts";
 import { type Load, requestsOf } from "./node-fit.ts";
 
@@ -15,7 +18,7 @@ export class NodeLoads {
     return this.#loads.get(node) ?? nothing;
   }
 
-  /** From what is known of a Pod now; finished ones take no room. */
+  /** Updates the load from a Pod; completed Pods use no capacity. */
   note(pod: Pod): void {
     const uid = pod.metadata.uid ?? "";
     const { nodeName = "" } = pod.spec;

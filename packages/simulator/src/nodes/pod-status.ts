@@ -1,4 +1,7 @@
-/** What a kubelet would report of a Pod at a given time. Pure: the same Pod, start and time give the same status. */
+/**
+ * The status that a kubelet would report of a Pod at a given time. Pure: the same Pod, start and
+ * time give the same status.
+ */
 import { timestamp } from "@kcp-ts/sdk";
 import type {
   Condition,
@@ -9,20 +12,20 @@ import type {
   PodStatus,
 } from "../api/index.ts";
 import type { Behaviour } from "./behaviour.ts";
-import { type ContainerLifecycle, lifecycleAt } from "./container-life.ts";
+import { type ContainerLifecycle, lifecycleAt } from "./container-lifecycle.ts";
 
 export interface PodReport {
   readonly status: PodStatus;
-  /** When it changes by itself. */
+  /** When the status changes by itself. */
   readonly nextAtMs: number | undefined;
 }
 
 export interface PodNetworkInfo {
   readonly podIP: string;
   readonly hostIP: string;
-  /** When the kubelet took it on. */
-  readonly seenAtMs: number;
-  /** Reported since 1.29. */
+  /** When the kubelet first observed the Pod. */
+  readonly firstSeenAtMs: number;
+  /** The condition is reported since 1.29. */
   readonly hasSandboxCondition: boolean;
 }
 
@@ -32,9 +35,9 @@ export function reportAt(
   place: PodNetworkInfo,
   nowMs: number,
 ): PodReport {
-  const startAtMs = place.seenAtMs + behaviour.startDelayMs;
+  const startAtMs = place.firstSeenAtMs + behaviour.startDelayMs;
   const restartPolicy = pod.spec.restartPolicy ?? "Always";
-  const deadlineAtMs = deadlineOf(pod, place.seenAtMs);
+  const deadlineAtMs = deadlineOf(pod, place.firstSeenAtMs);
   if (deadlineAtMs !== undefined && nowMs >= deadlineAtMs) return expired(pod, place, deadlineAtMs);
   const life = lifecycleAt(behaviour, restartPolicy, startAtMs, nowMs);
   const { phase } = life;
@@ -53,7 +56,7 @@ export function reportAt(
         : "Pending",
     hostIP: place.hostIP,
     hostIPs: [{ ip: place.hostIP }],
-    startTime: timestamp(place.seenAtMs),
+    startTime: timestamp(place.firstSeenAtMs),
     ...(isStarted ? { podIP: place.podIP, podIPs: [{ ip: place.podIP }] } : {}),
     conditions: conditionsOf(pod, { isStarted, isReady, isOver, nowMs, place }),
     ...initStatuses(pod, startAtMs, nowMs),
@@ -139,7 +142,7 @@ function terminated(
   };
 }
 
-/** They have done what they had to do by the time that the others start. */
+/** Init containers have completed when the other containers start. */
 function initStatuses(pod: Pod, startAtMs: number, nowMs: number): Partial<PodStatus> {
   const { initContainers = [] } = pod.spec;
   if (initContainers.length === 0) return {};
@@ -163,7 +166,7 @@ function initStatuses(pod: Pod, startAtMs: number, nowMs: number): Partial<PodSt
   };
 }
 
-/** They run from the moment that somebody adds them, until the Pod ends. */
+/** Ephemeral containers run from their addition until the Pod ends. */
 function ephemeralStatuses(pod: Pod, nowMs: number): Partial<PodStatus> {
   const { ephemeralContainers = [] } = pod.spec;
   if (ephemeralContainers.length === 0) return {};
@@ -208,14 +211,14 @@ function conditionsOf(pod: Pod, facts: ConditionFacts): Condition[] {
   ];
 }
 
-/** The time of the transition stays while the status does. */
+/** lastTransitionTime stays while the status does. */
 function kept(pod: Pod, condition: Condition, nowMs: number): Condition {
   const known = pod.status?.conditions?.find(({ type }) => type === condition.type);
   const since = known?.status === condition.status ? known.lastTransitionTime : undefined;
   return { ...condition, lastProbeTime: null, lastTransitionTime: since ?? timestamp(nowMs) };
 }
 
-/** Something that looks like a SHA-256 and is the same for the same text. */
+/** A text that looks like a SHA-256 and is equal for equal texts. */
 function digest(text: string): string {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++)

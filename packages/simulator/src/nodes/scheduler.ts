@@ -1,4 +1,7 @@
-/** The scheduler: every Pod without a node gets the emptiest one that takes it. No preemption, no preferences. */
+/**
+ * The scheduler: binds every Pod to the least loaded node that it fits. No preemption, no
+ * preferences.
+ */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -20,13 +23,13 @@ export interface SchedulerOptions {
   readonly clusters: Clusters;
   readonly clock: Clock;
   readonly random: Random;
-  readonly tell: (object: KubernetesObject, happening: EventInput) => void;
+  readonly recordEvent: (object: KubernetesObject, eventInput: EventInput) => void;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }
 
 export const schedulerName = "default-scheduler";
 const concurrency = 32;
-/** Pods that fit nowhere are looked at again when something changes, and in any case after this. */
+/** Unschedulable Pods are retried when the cluster changes, and after this time at the latest. */
 const retryMs = 60_000;
 
 export function schedulerController(options: SchedulerOptions): Controller {
@@ -119,7 +122,7 @@ class Scheduler {
       if (isStatusError(error, "NotFound") || isStatusError(error, "Conflict")) return undefined;
       throw error;
     }
-    this.#options.tell(pod, {
+    this.#options.recordEvent(pod, {
       type: "Normal",
       reason: "Scheduled",
       message: `Successfully assigned ${namespace}/${name} to ${choice}`,
@@ -127,7 +130,7 @@ class Scheduler {
     return undefined;
   }
 
-  /** The node with the smallest share taken; among equals by chance. Or why there is none. */
+  /** The least loaded node; a random one among equals. Or the reasons why there is none. */
   #choose(pod: Pod, demand: Load): string | readonly string[] {
     this.#candidates ??= this.#nodes.store
       .list()
@@ -161,7 +164,7 @@ class Scheduler {
   ): Promise<ReconcileResult> {
     this.#waiting.set(`${key.namespace}/${key.name}`, key);
     const message = unschedulableMessage(reasons);
-    this.#options.tell(pod, { type: "Warning", reason: "FailedScheduling", message });
+    this.#options.recordEvent(pod, { type: "Warning", reason: "FailedScheduling", message });
     await this.#condition(pod, "Unschedulable", message, client);
     return { requeueAfterMs: retryMs };
   }

@@ -1,5 +1,5 @@
 /**
- * What Pods use that nobody really runs: what they ask for, or what an annotation says of each of their containers.
+ * The usage of simulated Pods: their requests, or an annotation for each of their containers.
  *
  *     sim.kcp.io/usage: cpu=250m,memory=64Mi
  */
@@ -12,7 +12,7 @@ export interface Usage {
   readonly memory: string;
 }
 
-/** Of a container that asks for nothing. */
+/** The usage of a container without requests. */
 const idle: Usage = { cpu: "1m", memory: "8Mi" };
 const window = "30s";
 
@@ -35,7 +35,7 @@ export function podMetricsOf(pod: Pod, timestamp: string): JsonObject | undefine
   };
 }
 
-/** All of its Pods together, in nanocores and Ki as metrics-server says them. */
+/** The sum over its Pods, in nanocores and Ki as metrics-server reports them. */
 export function nodeMetricsOf(
   node: string,
   pods: readonly JsonObject[],

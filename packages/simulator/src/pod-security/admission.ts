@@ -1,5 +1,4 @@
-/** Pod Security admission, as every cluster has it: the labels of a namespace say what its Pods may do. */
-
+/** Pod Security admission, as every cluster has it: the labels of a namespace restrict its Pods. */
 import { type AdmissionPlugin, denied } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
@@ -20,18 +19,18 @@ const namespaces = defineResource<KubernetesObject>({
 export function podSecurityAdmission(client: () => Client): AdmissionPlugin {
   return {
     name: "PodSecurity",
-    concerns: ({ group, resource, subresource, operation }) =>
+    handles: ({ group, resource, subresource, operation }) =>
       group === "" &&
       resource === "pods" &&
       (subresource === "" ? operation === "CREATE" : subresource === "ephemeralcontainers"),
     async validate(request, object) {
       const { spec } = object as { spec?: JsonObject };
-      // What is clean by the strictest level is so by all.
+      // A Pod without violations of the strictest level has none of any level.
       if (spec === undefined || !isJsonObject(spec)) return;
       if (violationsOf(spec, "restricted").length === 0) return;
       const found = await client().resource(namespaces).find({ name: request.namespace });
       const label = found?.metadata.labels?.[enforceLabel] ?? "privileged";
-      // As upstream: one that cannot be read is the strictest.
+      // As in Kubernetes: an invalid level counts as the strictest one.
       const level = levels.has(label) ? (label as Level) : "restricted";
       const violations = violationsOf(spec, level);
       if (violations.length > 0) throw denied(request, violationText(violations, level));

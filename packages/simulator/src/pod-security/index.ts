@@ -1,2 +1,2 @@
-/** What namespaces let their Pods do. */
+/** The Pod Security Standards of namespaces. */
 export { podSecurityAdmission } from "./admission.ts";

@@ -12,8 +12,8 @@ const with_ = (securityContext: JsonObject, list = "containers") => ({
   [list]: [{ ...plain, securityContext }],
 });
 
-describe("the baseline of Pod security", () => {
-  it("lets an ordinary Pod be, and one that only drops or adds what containers have anyway", () => {
+describe("Pod Security Standard baseline", () => {
+  it("permits an ordinary Pod, and a Pod that drops capabilities or adds default ones", () => {
     assert.deepEqual(told({}), []);
     const capabilities = { drop: ["ALL"], add: ["NET_BIND_SERVICE"] };
     assert.deepEqual(told(with_({ capabilities, privileged: false })), []);
@@ -26,7 +26,7 @@ describe("the baseline of Pod security", () => {
     assert.deepEqual(told({ securityContext: { sysctls } }), []);
   });
 
-  it("refuses each way out of a container, in Kubernetes' words", () => {
+  it("rejects each container escape in Kubernetes' own words", () => {
     const table: readonly (readonly [JsonObject, string])[] = [
       [{ hostNetwork: true, hostPID: true }, "host namespaces (hostNetwork=true, hostPID=true)"],
       [{ hostIPC: true }, "host namespaces (hostIPC=true)"],
@@ -59,7 +59,7 @@ describe("the baseline of Pod security", () => {
     for (const [spec, wanted] of table) assert.deepEqual(told(spec), [wanted]);
   });
 
-  it("looks at containers of every kind, and names those together that do the same", () => {
+  it("checks init and ephemeral containers too, and lists containers with the same violation together", () => {
     for (const list of ["initContainers", "ephemeralContainers"])
       assert.equal(told(with_({ privileged: true }, list)).length, 1, list);
     const two = ["a", "b"].map((name) => ({ name, securityContext: { privileged: true } }));
@@ -68,7 +68,7 @@ describe("the baseline of Pod security", () => {
     ]);
   });
 
-  it("is what restricted begins with", () => {
+  it("restricted includes baseline", () => {
     assert.equal(told({}, "restricted").length, 4);
     const securityContext = {
       ...{ allowPrivilegeEscalation: false, runAsNonRoot: true },
@@ -78,7 +78,7 @@ describe("the baseline of Pod security", () => {
     assert.equal(told({ ...with_(securityContext), hostPID: true }, "restricted").length, 1);
   });
 
-  it("is told in one sentence", () => {
+  it("all violations are reported in one sentence", () => {
     const violations = violationsOf({ containers: [plain], hostPID: true }, "baseline");
     assert.equal(
       violationText(violations, "baseline"),

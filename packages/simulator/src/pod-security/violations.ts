@@ -1,6 +1,7 @@
 /**
- * What a Pod does that the Pod Security Standards do not let it, in the words of Kubernetes' own admission (k8s.io/pod-security-admission/policy). Of the baseline all that a
- * container could leave its node's walls by; of what `restricted` adds, what containers must say.
+ * The violations of the Pod Security Standards by a Pod, in the words of Kubernetes' own admission
+ * (k8s.io/pod-security-admission/policy). Of baseline, all rules against container escapes; of
+ * restricted, the fields that containers must set.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
@@ -15,7 +16,7 @@ type Check = (pod: PodParts) => Violation | undefined;
 
 interface PodParts {
   readonly spec: JsonObject;
-  /** Of the Pod; empty if there is none. */
+  /** The securityContext of the Pod; empty if there is none. */
   readonly context: JsonObject;
   readonly containers: readonly Container[];
 }
@@ -145,7 +146,7 @@ function found(reason: string, detail: string): Violation | undefined {
   return detail === "" ? undefined : { reason, detail };
 }
 
-/** Containers that do the same are named together. */
+/** Containers with the same violation are listed together. */
 function each(reason: string, wrongOf: (container: Container) => string | undefined): Check {
   return ({ containers }) => {
     const names = new Map<string, string[]>();

@@ -16,7 +16,7 @@ function at(shape: MessageShape, path: string): Shape | undefined {
 describe("generations of Kubernetes", () => {
   const older = inGeneration(deployment, "1.28");
 
-  it("differ in the fields that came in between, at every depth", () => {
+  it("generations differ in the fields that were added in between, at every depth", () => {
     for (const path of [
       "status.terminatingReplicas",
       "spec.template.spec.hostnameOverride",
@@ -28,7 +28,7 @@ describe("generations of Kubernetes", () => {
     }
   });
 
-  it("have everything else in common, numbers included", () => {
+  it("generations share all other fields, field numbers included", () => {
     for (const path of ["spec.template.spec.volumes.configMap.name", "spec.strategy.type"])
       assert.deepEqual(at(older, path), at(deployment, path), path);
     const spec = older.fields.get("spec");
@@ -36,7 +36,7 @@ describe("generations of Kubernetes", () => {
     assert.equal(older.name, deployment.name);
   });
 
-  it("are made once", () => {
+  it("the shape of a generation is created once", () => {
     assert.equal(inGeneration(deployment, "1.28"), older);
     assert.equal(inGeneration(pod, "1.36"), pod);
   });

@@ -1,8 +1,10 @@
 /**
- * Two generations of Kubernetes to simulate. The shapes are those of the newer; an older cluster has not heard of some of their fields.
+ * Two generations of Kubernetes to simulate. The shapes are those of the newer generation; an older
+ * cluster does not know some of their fields.
  *
- * The table follows from comparing the published types of the two releases. Unknown fields are pruned by an old cluster as by a real one,
- * and its OpenAPI documents do not have them: that is what the negotiation of APIs is about.
+ * The table results from a comparison of the published types of the two releases. An old cluster
+ * prunes unknown fields as a real one does, and its OpenAPI documents do not contain them: API
+ * negotiation is tested with this difference.
  */
 import { type Field, type MessageShape, message, type Shape } from "@kcp-ts/machinery/shape";
 
@@ -12,7 +14,7 @@ export const generations: readonly Generation[] = ["1.28", "1.36"];
 
 const core = "io.k8s.api.core.v1";
 
-/** Message name → fields that came after 1.28. */
+/** Message name → fields that were added after 1.28. */
 const newerFields: ReadonlyMap<string, readonly string[]> = new Map([
   ["io.k8s.api.apps.v1.DeploymentStatus", ["terminatingReplicas"]],
   ["io.k8s.api.apps.v1.ReplicaSetStatus", ["terminatingReplicas"]],

@@ -1,6 +1,7 @@
 /**
- * Pretend attaching: a volume with a handle is attached while a Pod on a node uses its claim, Pods that are ending included. As the external attacher of a real
- * cluster does it, that is said by a finalizer on the volume.
+ * Simulated attaching: a volume with a handle is attached while a Pod on a node uses its claim,
+ * terminating Pods included. Like the external attacher of a real cluster, the controller sets a
+ * finalizer on the volume.
  */
 import { Controller, type KubernetesObject, type ObjectKey } from "@kcp-ts/sdk";
 import { type PersistentVolume, type Pod, persistentVolumes, pods } from "../api/index.ts";

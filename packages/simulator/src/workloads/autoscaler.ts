@@ -1,6 +1,7 @@
 /**
- * HorizontalPodAutoscalers without metrics: they keep what they scale within bounds, and take its number from an annotation where one wants to
- * play load: `sim.kcp.io/desired-replicas: "7"`.
+ * HorizontalPodAutoscalers without metrics: they keep their target within minReplicas and
+ * maxReplicas, and an annotation simulates load by setting the desired replicas:
+ * `sim.kcp.io/desired-replicas: "7"`.
  */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
@@ -72,7 +73,7 @@ async function scale(
   const present = await endpoint.get(name);
   const replicas = present.spec?.replicas ?? 0;
   const wish = Number(scaler.metadata.annotations?.[wishAnnotation] ?? replicas);
-  // Nothing at all means that scaling is switched off.
+  // 0 replicas disable scaling.
   const desired = replicas === 0 ? 0 : Math.min(maxReplicas, Math.max(minReplicas, wish));
   if (desired !== replicas)
     await endpoint.patch(name, { type: "merge", patch: { spec: { replicas: desired } } });

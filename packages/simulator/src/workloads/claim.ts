@@ -1,7 +1,10 @@
 /**
- * PersistentVolumeClaims and PersistentVolumes, without disks. A claim that names a volume gets that one when it is there and free; every other claim gets one that is
- * made for it. Storage classes whose name begins with `shared` make volumes that other clusters can reach by their handle, and that outlive their claims; those that begin
- * with `snap` make volumes that can be snapshotted and go with their claims; all others are on a node and go with their claims, too.
+ * PersistentVolumeClaims and PersistentVolumes, without disks. A claim that names a volume is bound
+ * to it when it exists and is available; every other claim gets a volume that is created for it.
+ * Storage classes whose name begins with `shared` create volumes that other clusters can reach by
+ * their handle, and that outlive their claims; those that begin with `snap` create volumes that
+ * support snapshots and are deleted with their claims; all others are local to a node and are
+ * deleted with their claims, too.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -48,7 +51,7 @@ export function claimController(context: WorkloadContext): Controller {
   })
     .watch(persistentVolumeClaims)
     .watch(persistentVolumes, {
-      // One that names a volume may have waited for it.
+      // A claim that names a volume may have waited for it.
       map: ({ metadata }: KubernetesObject, { cluster }: ObjectKey) =>
         found.store
           .list({ cluster })
@@ -65,7 +68,7 @@ export function claimController(context: WorkloadContext): Controller {
   });
 }
 
-/** Volumes whose claims are gone: they go, too, or are left for people. */
+/** Reclaims volumes whose claims are deleted: deletes or releases them. */
 export function reclaimController({ clusters, clock, onError }: WorkloadContext): Controller {
   const found = clusters.source(persistentVolumes);
   return new Controller({
@@ -109,13 +112,13 @@ async function provision(claim: PersistentVolumeClaim, client: Client): Promise<
     if (!isStatusError(error, "AlreadyExists")) throw error;
   }
   const { storageClassName = "sim" } = claim.spec;
-  // The next pass sees the volume's name, and says that the claim is bound.
+  // The next reconcile reads the volume's name, and reports the claim as bound.
   await client
     .resource(persistentVolumeClaims)
     .update({ ...claim, spec: { ...claim.spec, volumeName, storageClassName } });
 }
 
-/** `snapshotHandle`: what it is filled from, if from anything. */
+/** `snapshotHandle`: the snapshot that the volume is restored from, if any. */
 export function volumeFor(
   claim: PersistentVolumeClaim,
   snapshotHandle = "",
@@ -147,7 +150,7 @@ function sourceFor(name: string, storageClass: string, snapshotHandle: string): 
   return { csi: { driver: snapshotDriver, volumeHandle: name, ...filled } };
 }
 
-/** False when it is another's. */
+/** False when the volume is bound to another claim. */
 async function take(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,

@@ -1,4 +1,4 @@
-/** What every workload controller is given. */
+/** The dependencies of every workload controller. */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { Clusters, EventInput, KubernetesObject, ObjectKey } from "@kcp-ts/sdk";
 
@@ -6,11 +6,14 @@ export interface WorkloadContext {
   readonly clusters: Clusters;
   readonly clock: Clock;
   readonly random: Random;
-  /** Fields that came later are not written to older clusters, which would drop them and look changed forever. */
+  /**
+   * Newer fields are not written to older clusters, which would prune them and cause a write in
+   * every reconcile.
+   */
   readonly knowsTerminatingReplicas: boolean;
-  /** Whether the kinds of snapshots are served. */
+  /** Whether the snapshot kinds are served. */
   readonly hasSnapshots?: boolean;
-  /** Tells people; never fails, never waits. */
-  readonly tell: (object: KubernetesObject, happening: EventInput) => void;
+  /** Records an Event; never fails and never waits. */
+  readonly recordEvent: (object: KubernetesObject, eventInput: EventInput) => void;
   readonly onError: (error: unknown, key: ObjectKey) => void;
 }

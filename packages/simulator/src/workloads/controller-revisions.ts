@@ -1,4 +1,7 @@
-/** The remembered templates of StatefulSets and DaemonSets: one ControllerRevision each, numbered as they came into use. */
+/**
+ * The revision history of StatefulSets and DaemonSets: one ControllerRevision for each template,
+ * numbered in the order of use.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client, Indexers, KubernetesObject, ObjectSource, Resource } from "@kcp-ts/sdk";
@@ -29,14 +32,14 @@ export class ControllerRevisions {
     });
   }
 
-  /** Of one owner, oldest first. */
+  /** The revisions of one owner, oldest first. */
   of({ metadata: { uid = "" } }: KubernetesObject, cluster: string): ControllerRevision[] {
     return this.#source.store
       .byIndex("controller", { cluster: cluster as never, value: uid })
       .sort((a, b) => a.revision - b.revision);
   }
 
-  /** The revision of the owner's present template: made, or made the newest again. */
+  /** The revision of the owner's current template: created, or made the newest again. */
   async current(owner: Templated, cluster: string, client: Client): Promise<string> {
     const hash = templateHash(owner.spec.template, 0);
     const name = `${owner.metadata.name}-${hash}`;
@@ -76,7 +79,7 @@ export class ControllerRevisions {
     }
   }
 
-  /** Old ones beyond the limit that nobody runs any more. */
+  /** Deletes old revisions beyond the limit that no Pod runs any more. */
   async forget(
     owner: Templated,
     cluster: string,

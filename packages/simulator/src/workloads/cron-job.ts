@@ -1,4 +1,4 @@
-/** CronJobs: a Job whenever it is time. */
+/** CronJobs: create Jobs on schedule. */
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -74,7 +74,7 @@ class CronJobs {
       : { requeueAfterMs: nextMs - nowMs };
   }
 
-  /** Whether this time is dealt with: a Job was made, or is not to be made. */
+  /** Whether this time is done: a Job was created, or must not be created. */
   async #start(
     cron: CronJob,
     owned: readonly Job[],
@@ -105,7 +105,7 @@ class CronJobs {
         spec: jobTemplate.spec,
       });
       const message = `Created job ${jobName}`;
-      this.#context.tell(cron, { type: "Normal", reason: "SuccessfulCreate", message });
+      this.#context.recordEvent(cron, { type: "Normal", reason: "SuccessfulCreate", message });
     } catch (error) {
       if (!isStatusError(error, "AlreadyExists")) throw error;
     }
@@ -148,7 +148,7 @@ class CronJobs {
   }
 }
 
-/** The newest time that was due and has not been dealt with; times that are too old are passed over. */
+/** The newest due time that is not done; times that are too old are skipped. */
 function lastDue(cron: CronJob, schedule: CronSchedule, nowMs: number): number | undefined {
   const { lastScheduleTime } = cron.status ?? {};
   const { creationTimestamp = "" } = cron.metadata;

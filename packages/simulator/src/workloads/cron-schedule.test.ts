@@ -4,7 +4,7 @@ import { nextAfter, parseSchedule } from "./cron-schedule.ts";
 
 const at = Date.parse("2026-02-27T23:59:30Z");
 
-describe("a cron schedule", () => {
+describe("cron schedule", () => {
   const rows = [
     ["* * * * *", "2026-02-28T00:00:00.000Z"],
     ["*/15 * * * *", "2026-02-28T00:00:00.000Z"],

@@ -1,4 +1,4 @@
-/** When a CronJob is due: five fields, in UTC. Pure. */
+/** The schedule of a CronJob: five fields, in UTC. Pure. */
 const shorthands = new Map([
   ["@yearly", "0 0 1 1 *"],
   ["@annually", "0 0 1 1 *"],
@@ -23,11 +23,11 @@ export interface CronSchedule {
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** Both given: either is enough, as cron has always had it. */
+  /** With both day fields given, either one is enough, as in cron. */
   readonly isEitherDay: boolean;
 }
 
-/** Undefined for what is no schedule. */
+/** Undefined for an invalid schedule. */
 export function parseSchedule(text: string): CronSchedule | undefined {
   const parts = (shorthands.get(text.trim()) ?? text.trim()).split(/\s+/);
   if (parts.length !== fields.length) return undefined;
@@ -68,7 +68,7 @@ function parseField(text: string, index: number): Set<number> | undefined {
 }
 
 const minuteMs = 60_000;
-/** Four years and a day: whatever comes at all comes by then. */
+/** Four years and a day: every date occurs within this time. */
 const minutesMax = 1462 * 24 * 60;
 
 /** The first time after the given one; undefined for the 31st of February. */

@@ -1,4 +1,4 @@
-/** DaemonSets: one Pod on every node that takes it. */
+/** DaemonSets: one Pod on every node that it fits. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type Client, Controller, enqueueOwner, type ObjectKey } from "@kcp-ts/sdk";
 import {
@@ -19,7 +19,7 @@ import { ControllerRevisions, revisionLabel } from "./controller-revisions.ts";
 import { PodControl } from "./pod-control.ts";
 import { amount } from "./rollout.ts";
 
-/** A daemon stays on its node, whatever the node suffers. */
+/** A daemon Pod stays on its node in spite of node conditions. */
 const daemonTolerations: readonly Toleration[] = [
   { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
   { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" },
@@ -74,7 +74,7 @@ class DaemonSets {
     const names = new Set(wanted.map(({ metadata }) => metadata.name));
     const byNode = new Map<string, Pod[]>();
     for (const pod of all) byNode.set(nodeOf(pod), [...(byNode.get(nodeOf(pod)) ?? []), pod]);
-    if (this.#control.isSettled(set)) {
+    if (this.#control.isObserved(set)) {
       await this.#place(set, wanted, byNode, hash, client);
       const strays = all.filter((pod) => !names.has(nodeOf(pod)) && !isTerminating(pod));
       await this.#control.deleteMany(client, set, strays);
@@ -116,7 +116,7 @@ class DaemonSets {
     }
   }
 
-  /** Old Pods go, as many at a time as may be missing; new ones come with the next pass. */
+  /** Deletes old Pods within maxUnavailable; the next reconcile creates new ones. */
   async #roll(
     set: DaemonSet,
     wanted: readonly Node[],
@@ -180,7 +180,7 @@ function onNode(name: string) {
   };
 }
 
-/** The node that a Pod of ours is for, whether it is there yet or not. */
+/** The node of a daemon Pod, bound or not. */
 function nodeOf({ spec }: Pod): string {
   if (spec.nodeName !== undefined && spec.nodeName !== "") return spec.nodeName;
   const affinity = spec.affinity as ReturnType<typeof onNode> | undefined;
@@ -209,7 +209,7 @@ function isMeant({ spec }: DaemonSet, { metadata, spec: node }: Node): boolean {
   return isSelected && !refused;
 }
 
-/** Daemons tolerate these whatever the effect. */
+/** Daemon Pods tolerate these taints with any effect. */
 function isNodeTrouble(key: string): boolean {
   return key === "node.kubernetes.io/not-ready" || key === "node.kubernetes.io/unreachable";
 }

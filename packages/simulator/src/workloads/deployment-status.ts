@@ -1,4 +1,4 @@
-/** What a Deployment says of itself: counts, whether it is available, and whether it gets on. Pure. */
+/** The status of a Deployment: counts, and the conditions Available and Progressing. Pure. */
 import { timestamp } from "@kcp-ts/sdk";
 import type { Condition, Deployment, ReplicaSet } from "../api/index.ts";
 import { availableOf, replicasOf, rollingLimitsOf } from "./rollout.ts";
@@ -7,7 +7,7 @@ type Status = NonNullable<Deployment["status"]>;
 
 export interface StatusInput {
   readonly deployment: Deployment;
-  /** What the step before wants to say about progress; replaces what is there. */
+  /** The progress of the preceding step; replaces the existing condition. */
   readonly progress: Progress | undefined;
   readonly current: ReplicaSet | undefined;
   readonly old: readonly ReplicaSet[];
@@ -158,7 +158,10 @@ function isTimedOut({ spec }: Deployment, known: Condition | undefined, nowMs: n
   return nowMs - sinceMs > (spec.progressDeadlineSeconds ?? 600) * 1000;
 }
 
-/** The transition time moves with the status, the update time with the reason, or always when the news are fresh. */
+/**
+ * lastTransitionTime changes with the status, lastUpdateTime with the reason, or always for a new
+ * update.
+ */
 export function put(
   conditions: readonly Condition[],
   input: Condition,

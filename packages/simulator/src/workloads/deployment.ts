@@ -1,4 +1,7 @@
-/** Deployments: one ReplicaSet for each revision of the template, and the way from one to the next. */
+/**
+ * Deployments: one ReplicaSet for each revision of the template, and the rollout from one to the
+ * next.
+ */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -86,7 +89,7 @@ interface RolloutInput {
   readonly running: ObjectSource<Pod>;
 }
 
-/** One pass over one Deployment: at most one step, then its status. */
+/** One reconcile of one Deployment: at most one step, then its status. */
 class Rollout {
   readonly #facts: RolloutInput;
   #current: ReplicaSet | undefined;
@@ -140,7 +143,7 @@ class Rollout {
       .some(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed");
   }
 
-  /** The set of the present template: made, or brought up to date in what it says of itself. */
+  /** The ReplicaSet of the current template: created, or its annotations updated. */
   async #ensureCurrent(): Promise<void> {
     const revision = nextRevision(this.#old);
     const { client } = this.#facts;
@@ -186,7 +189,7 @@ class Rollout {
         there.metadata.ownerReferences?.some(({ uid }) => uid === this.#deployment.metadata.uid) &&
         isSameTemplate(there.spec.template, this.#deployment.spec.template);
       if (isOurs) return there;
-      // Another template with the same hash: the next one is tried.
+      // Another template has the same hash: the next collision count is tried.
       this.#collisions = (this.#collisions ?? 0) + 1;
       await this.#writeStatus();
       throw error;
@@ -241,7 +244,10 @@ class Rollout {
       .update({ ...this.#deployment, metadata });
   }
 
-  /** Whether any set changed its size. Sets whose size was computed for another Deployment get the new figures with it. */
+  /**
+   * Whether any ReplicaSet changed its size. Annotations with the Deployment's desired replicas are
+   * updated with the size.
+   */
   async #resize(resizes: readonly Resize[]): Promise<boolean> {
     let isChanged = false;
     for (const { set, replicas } of resizes) {
@@ -265,14 +271,14 @@ class Rollout {
   #tellScaled({ metadata: { name } }: ReplicaSet, before: number, after: number): void {
     if (before === after) return;
     const way = after > before ? "up" : "down";
-    this.#facts.context.tell(this.#deployment, {
+    this.#facts.context.recordEvent(this.#deployment, {
       type: "Normal",
       reason: "ScalingReplicaSet",
       message: `Scaled ${way} replica set ${name} from ${before} to ${after}`,
     });
   }
 
-  /** Old revisions beyond the limit, when nothing of them runs. */
+  /** Deletes old revisions beyond the limit, when none of their Pods run. */
   async #forgetOld(): Promise<void> {
     const limit = this.#deployment.spec.revisionHistoryLimit ?? 10;
     const idle = this.#old.filter(

@@ -1,4 +1,4 @@
-/** PodDisruptionBudgets: how many of the selected Pods may go. */
+/** PodDisruptionBudgets: the number of selected Pods that may be disrupted. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { selectorFromLabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import { byNamespace, Controller, type Indexers, type ObjectKey, timestamp } from "@kcp-ts/sdk";

@@ -1,18 +1,19 @@
 /**
- * Writes whose effect has not been seen yet: until then the cache shows fewer, or more, objects than there are, and counting on it would
- * create or delete too many. As upstream, they are given up after five minutes, in case an event was lost.
+ * Expectations: writes that the cache has not observed yet. Until then the cache has fewer, or
+ * more, objects than exist, and a controller that relied on it would create or delete too many. As
+ * in Kubernetes, expectations expire after five minutes, in case an event was lost.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 
 const giveUpMs = 5 * 60_000;
 
 interface Pending {
-  /** Names of what was created, uids of what was deleted. */
+  /** Names of created objects, uids of deleted objects. */
   readonly ids: Set<string>;
   sinceMs: number;
 }
 
-/** By the uid of the owner. */
+/** Expectations by the uid of the owner. */
 export class Expectations {
   readonly #clock: Clock;
   readonly #created = new Map<string, Pending>();
@@ -22,7 +23,7 @@ export class Expectations {
     this.#clock = clock;
   }
 
-  /** Before it is sent: the event can be faster than the answer. */
+  /** Called before the request is sent: the event can be faster than the response. */
   creating(owner: string, name: string): void {
     this.#add(this.#created, owner, name);
   }
@@ -31,7 +32,7 @@ export class Expectations {
     this.#add(this.#deleted, owner, uid);
   }
 
-  /** Seen, or failed, so that there will be nothing to see. */
+  /** The creation was observed, or failed, so that no event follows. */
   created(owner: string, name: string): void {
     this.#created.get(owner)?.ids.delete(name);
   }

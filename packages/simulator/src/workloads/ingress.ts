@@ -1,7 +1,7 @@
 /**
- * Ingresses: an address, as a cluster's ingress controller gives one. Nothing listens there.
+ * Ingresses: assigns an address, as a cluster's ingress controller does. No server listens there.
  *
- *     sim.kcp.io/address: 192.0.2.1     this one; "false" for none, as if there were no controller
+ *     sim.kcp.io/address: 192.0.2.1     this address; "false" for none
  */
 import { type Client, Controller, type ObjectKey } from "@kcp-ts/sdk";
 import { type Ingress, ingresses, isTerminating, writeStatus } from "../api/index.ts";
@@ -34,7 +34,7 @@ async function giveAddress(
   await writeStatus(client, ingresses, ingress, { loadBalancer: { ingress: [{ ip }] } });
 }
 
-/** One that follows from the uid: nobody has to keep a list of those that are taken. */
+/** An address that is derived from the uid: no allocation table is needed. */
 function addressOf(uid: string): string {
   let number = 0;
   for (const digit of hashText(uid)) number = (number * 31 + digit.charCodeAt(0)) & 0xffff;

@@ -1,4 +1,4 @@
-/** Jobs: Pods until enough of them have ended well, or too many have not. */
+/** Jobs: create Pods until enough of them have succeeded, or too many have failed. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -42,7 +42,7 @@ export function jobController(context: WorkloadContext): Controller {
     .watch(pods, { map: enqueueOwner(jobs) });
 }
 
-/** Complete or failed; undefined while it goes on. */
+/** Complete or Failed; undefined while the Job runs. */
 export function finishedConditionOf({ status }: Job): Condition | undefined {
   return status?.conditions?.find(
     (one) => (one.type === "Complete" || one.type === "Failed") && one.status === "True",
@@ -70,7 +70,7 @@ class Jobs {
     const active = all.filter(isActive);
     if (verdict !== undefined || job.spec.suspend === true)
       await this.#control.deleteMany(client, job, active);
-    else if (this.#control.isSettled(job)) await this.#fill(job, active, tally, client);
+    else if (this.#control.isObserved(job)) await this.#fill(job, active, tally, client);
     await this.#writeStatus(job, all, tally, verdict, client);
     const { activeDeadlineSeconds: seconds } = job.spec;
     const startMs = Date.parse(job.status?.startTime ?? "");
@@ -162,7 +162,7 @@ interface Tally {
   readonly indexes: ReadonlySet<number>;
 }
 
-/** What has been counted stays counted, also when its Pods are gone. */
+/** Counted Pods stay counted, also when they are deleted. */
 function tallyOf({ spec, status }: Job, all: readonly Pod[]): Tally {
   const done = all.filter((pod) => pod.status?.phase === "Succeeded");
   const failed = all.filter((pod) => pod.status?.phase === "Failed").length;
@@ -209,8 +209,8 @@ function jobOutcomeOf({ spec, status }: Job, tally: Tally, nowMs: number): JobOu
   return undefined;
 }
 
-function conditionOf(verdict: JobOutcome, now: string): Condition {
-  return { ...verdict, status: "True", lastProbeTime: now, lastTransitionTime: now };
+function conditionOf(jobOutcome: JobOutcome, now: string): Condition {
+  return { ...jobOutcome, status: "True", lastProbeTime: now, lastTransitionTime: now };
 }
 
 function suspendedCondition({ spec, status }: Job, now: string): Condition | undefined {

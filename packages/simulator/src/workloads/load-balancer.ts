@@ -1,9 +1,9 @@
-/** Addresses from outside for Services, as a cloud's controller gives them. Nothing listens there. */
+/** External addresses of Services, as a cloud controller assigns them. No server listens there. */
 import { type Client, Controller } from "@kcp-ts/sdk";
 import { isTerminating, type Service, services, writeStatus } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
 
-/** For clusters whose endpoints somebody else writes. */
+/** For clusters whose endpoints another controller writes. */
 export function loadBalancerController({ clusters, clock, onError }: WorkloadContext): Controller {
   const found = clusters.source<Service>(services);
   return new Controller({

@@ -1,4 +1,7 @@
-/** Creating and deleting the Pods of an owner, with expectations kept: what all workload controllers do in the same way. */
+/**
+ * Creates and deletes the Pods of an owner, with expectations: the part that all workload
+ * controllers share.
+ */
 import { generateName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type {
@@ -22,14 +25,14 @@ import {
 import type { WorkloadContext } from "./context.ts";
 import { Expectations } from "./expectations.ts";
 
-/** Creations under way at once. */
+/** The limit on concurrent creations. */
 const createConcurrencyMax = 64;
 const nameTriesMax = 8;
 
 export interface PodOfTemplate {
   readonly owner: KubernetesObject;
   readonly template: PodTemplate;
-  /** Generated from the owner's name if left out. */
+  /** Generated from the owner's name if omitted. */
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -58,13 +61,13 @@ export class PodControl {
     });
   }
 
-  /** All Pods of the owner, terminating and finished ones included. */
+  /** All Pods of the owner, terminating and completed ones included. */
   of({ metadata: { uid = "" } }: KubernetesObject, cluster: string): Pod[] {
     return this.source.store.byIndex("controller", { cluster: cluster as never, value: uid });
   }
 
-  /** Whether the cache shows what was written. */
-  isSettled({ metadata: { uid = "" } }: KubernetesObject): boolean {
+  /** Whether the cache has observed all writes. */
+  isObserved({ metadata: { uid = "" } }: KubernetesObject): boolean {
     return this.#expectations.isMet(uid);
   }
 
@@ -72,7 +75,7 @@ export class PodControl {
     this.#expectations.forget(uid);
   }
 
-  /** Under a name of its own, or one that is made here: so it is known before the server answers. */
+  /** The name is given or generated here: so it is known before the server responds. */
   async create(client: Client, options: PodOfTemplate): Promise<string> {
     for (let tries = 1; ; tries++) {
       try {
@@ -91,7 +94,7 @@ export class PodControl {
     this.#expectations.creating(ownerUid, name);
     try {
       await createUnread(client, pods, podOf({ ...options, name }, options, this.#owner));
-      this.#context.tell(owner, {
+      this.#context.recordEvent(owner, {
         type: "Normal",
         reason: "SuccessfulCreate",
         message: `Created pod: ${name}`,
@@ -104,7 +107,7 @@ export class PodControl {
   }
 
   #tellFailed({ owner }: PodOfTemplate, error: unknown): unknown {
-    this.#context.tell(owner, {
+    this.#context.recordEvent(owner, {
       type: "Warning",
       reason: "FailedCreate",
       message: `Error creating: ${error instanceof Error ? error.message : String(error)}`,
@@ -112,7 +115,10 @@ export class PodControl {
     return error;
   }
 
-  /** In batches that double while all goes well, so that a hopeless owner does not send hundreds of hopeless requests. */
+  /**
+   * Creates in batches that double while all succeed, so that an owner whose Pods are rejected does
+   * not send hundreds of requests.
+   */
   async createMany(client: Client, count: number, options: PodOfTemplate): Promise<void> {
     let batch = 1;
     for (let left = count; left > 0; ) {
@@ -121,7 +127,8 @@ export class PodControl {
         Array.from({ length: size }, () => this.create(client, options)),
       );
       const failed = results.find((one) => one.status === "rejected");
-      // A namespace that is going takes no Pods any more, and its owners go with it: as upstream, nobody tries again.
+      // A namespace that is being deleted accepts no Pods, and its owners are deleted with it: as
+      // in Kubernetes, there is no retry.
       if (failed !== undefined && isNamespaceGoing(failed.reason)) return;
       if (failed !== undefined) throw failed.reason;
       left -= size;
@@ -140,7 +147,7 @@ export class PodControl {
           { name, ...(namespace === undefined ? {} : { namespace }) },
           { preconditions: { uid } },
         );
-      this.#context.tell(owner, {
+      this.#context.recordEvent(owner, {
         type: "Normal",
         reason: "SuccessfulDelete",
         message: `Deleted pod: ${name}`,

@@ -1,4 +1,7 @@
-/** Volumes for clusters that bind them on their own, as a storage driver makes them: a volume for each claim of our classes. There are no disks. */
+/**
+ * Volumes for clusters that bind them on their own, as a storage driver creates them: a volume for
+ * each claim of the simulated classes. There are no disks.
+ */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, Controller } from "@kcp-ts/sdk";
 import {
@@ -13,7 +16,7 @@ import { volumeFor } from "./claim.ts";
 import type { WorkloadContext } from "./context.ts";
 
 const provisioner = "sim.kcp.io/pretend";
-/** Volumes of the second can be reached from other clusters; claims that name no class get the first. */
+/** Other clusters can reach volumes of the second class; claims without a class get the first. */
 const classNames = ["sim", "shared"] as const;
 
 export function provisionerController({ clusters, clock, onError }: WorkloadContext): Controller {
@@ -29,7 +32,8 @@ export function provisionerController({ clusters, clock, onError }: WorkloadCont
       const { storageClassName } = claim.spec;
       if (!classNames.some((name) => name === storageClassName)) return;
       const { name, spec } = volumeFor(claim);
-      // Whoever made a volume deletes it: this says that it is not the cluster itself.
+      // The provisioner of a volume deletes it: the annotation shows that it is not the cluster
+      // itself.
       const annotations = { "pv.kubernetes.io/provisioned-by": provisioner };
       try {
         await client.resource(persistentVolumes).create({ metadata: { name, annotations }, spec });

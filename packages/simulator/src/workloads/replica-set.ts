@@ -1,4 +1,4 @@
-/** ReplicaSets: as many Pods of a template as are asked for. */
+/** ReplicaSets: keep the desired number of Pods of a template. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   type Client,
@@ -21,11 +21,16 @@ import {
 } from "../api/index.ts";
 import type { WorkloadContext } from "./context.ts";
 import { PodControl } from "./pod-control.ts";
-import { podsToDelete } from "./victims.ts";
+import { podsToDelete } from "./pods-to-delete.ts";
 
-/** Pods that one pass creates or deletes at most, as upstream: others have their turn in between. */
+/**
+ * The limit on Pods that one reconcile creates or deletes, as in Kubernetes: other keys get their
+ * turn in between.
+ */
 export const burstReplicas = 500;
-/** A large set is not counted again for each of its Pods, but so many milliseconds for each Pod later. */
+/**
+ * A large set is not reconciled for each of its Pods, but after a delay in proportion to its size.
+ */
 const largeSet = 200;
 const recountMsPerPod = 0.05;
 
@@ -79,14 +84,17 @@ class ReplicaSets {
     return this.#untilAvailable(set, active);
   }
 
-  /** Creates or deletes what is missing or too many; what went wrong is part of the status before it is tried again. */
+  /**
+   * Creates missing Pods or deletes surplus ones; an error is written to the status before the
+   * retry.
+   */
   async #manage(
     set: ReplicaSet,
     active: readonly Pod[],
     client: Client,
   ): Promise<{ readonly error: unknown } | undefined> {
     const missing = (set.spec.replicas ?? 1) - active.length;
-    if (missing === 0 || !this.#control.isSettled(set)) return undefined;
+    if (missing === 0 || !this.#control.isObserved(set)) return undefined;
     const count = Math.min(Math.abs(missing), burstReplicas);
     try {
       if (missing < 0) await this.#control.deleteMany(client, set, podsToDelete(active, count));

@@ -1,4 +1,7 @@
-/** Revisions of a Deployment: one ReplicaSet each, known by the hash of its template and a number that counts up. */
+/**
+ * Revisions of a Deployment: one ReplicaSet each, identified by the hash of its template and an
+ * increasing number.
+ */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import type { Deployment, PodTemplate, ReplicaSet } from "../api/index.ts";
 
@@ -10,7 +13,7 @@ export const hashLabel = "pod-template-hash";
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 
-/** The set that has the Deployment's template; the oldest, should there be two. */
+/** The ReplicaSet with the Deployment's template; the oldest of several. */
 export function setOfTemplate(
   deployment: Deployment,
   byAge: readonly ReplicaSet[],
@@ -31,7 +34,7 @@ function withoutHash({ metadata = {}, spec }: PodTemplate): JsonValue {
   } as unknown as JsonValue;
 }
 
-/** Text that is safe in names: no vowels, nothing that looks like something else. */
+/** A text that is safe in names: without vowels and ambiguous characters. */
 export function templateHash(template: PodTemplate, collisions: number): string {
   const text = `${JSON.stringify(sorted(withoutHash(template)))}${collisions || ""}`;
   return hashText(text);
@@ -62,7 +65,9 @@ export function nextRevision(old: readonly ReplicaSet[]): number {
   return old.reduce((most, set) => Math.max(most, revisionOf(set)), 0) + 1;
 }
 
-/** What a set says about itself: the Deployment's own annotations, and the revision it is now, with those it was before. */
+/**
+ * The annotations of a ReplicaSet: the Deployment's own, its current revision, and its former ones.
+ */
 export function setAnnotations(
   deployment: Deployment,
   set: ReplicaSet | undefined,

@@ -1,4 +1,7 @@
-/** The arithmetic of rollouts, over all sizes: single steps never leave the bounds, and steps lead to the end. */
+/**
+ * The arithmetic of rollouts, over all sizes: single steps never exceed the limits, and the steps
+ * converge.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
@@ -37,7 +40,7 @@ const amounts = fc.oneof(
   fc.integer({ min: 0, max: 100 }).map((percent) => `${percent}%`),
 );
 
-describe("the bounds of a rollout", () => {
+describe("limits of a rollout", () => {
   const rows = [
     [10, "25%", "25%", 3, 2],
     [1, "25%", "25%", 1, 0],
@@ -47,15 +50,15 @@ describe("the bounds of a rollout", () => {
     [0, "50%", "50%", 0, 0],
   ] as const;
   for (const [replicas, maxSurge, maxUnavailable, surge, unavailable] of rows) {
-    it(`of ${replicas} with ${maxSurge} and ${maxUnavailable} are ${surge} more and ${unavailable} fewer`, () => {
+    it(`the limits of ${replicas} with ${maxSurge} and ${maxUnavailable} are ${surge} more and ${unavailable} fewer`, () => {
       const bounds = rollingLimitsOf(deployment(replicas, maxSurge, maxUnavailable));
       assert.deepEqual(bounds, { surge, unavailable });
     });
   }
 });
 
-describe("a step of a rollout", () => {
-  it("never asks for more than replicas and surge, nor gives up Pods that are needed", () => {
+describe("step of a rollout", () => {
+  it("a step never exceeds replicas + maxSurge, and removes no Pods that are needed", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }),
@@ -88,7 +91,7 @@ describe("a step of a rollout", () => {
     );
   });
 
-  it("leads to the new set alone, however the sizes are", () => {
+  it("the steps converge to the new ReplicaSet alone, from all sizes", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 20 }),
@@ -112,8 +115,8 @@ describe("a step of a rollout", () => {
   });
 });
 
-describe("scaling in the middle of a rollout", () => {
-  it("shares what is added among the sets by their size, and adds up to replicas and surge", () => {
+describe("scaling during a rollout", () => {
+  it("added replicas are distributed in proportion to the ReplicaSets' sizes, with replicas + maxSurge as their sum", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 30 }),
@@ -133,7 +136,7 @@ describe("scaling in the middle of a rollout", () => {
     );
   });
 
-  it("scales the only set that has any Pods", () => {
+  it("the only ReplicaSet with Pods is scaled", () => {
     const [current, old] = [set("new", 4, 4, 4), set("old", 0, 0, 4)];
     const sized = scaleProportionally(deployment(9, 1, 0), current, [old]);
     assert.deepEqual(

@@ -1,13 +1,13 @@
 /**
- * How a Deployment's ReplicaSets are resized, step by step: upstream's arithmetic, without any I/O.
+ * How a Deployment's ReplicaSets are resized, step by step: Kubernetes' arithmetic, without I/O.
  *
- * Two bounds hold in every state that these steps lead through: there are never more than replicas + maxSurge Pods asked for, and never
- * fewer than replicas - maxUnavailable available ones given up for others.
+ * Two limits hold in every intermediate state: never more than replicas + maxSurge Pods are
+ * requested, and never fewer than replicas - maxUnavailable available Pods are kept.
  */
 import type { Deployment, ReplicaSet } from "../api/index.ts";
 import { desiredAnnotation, maxAnnotation } from "./revisions.ts";
 
-/** A ReplicaSet and how many it is to have. */
+/** A ReplicaSet and its desired size. */
 export interface Resize {
   readonly set: ReplicaSet;
   readonly replicas: number;
@@ -24,7 +24,7 @@ export function rollingLimitsOf({ spec }: Deployment): RollingLimits {
   const { maxSurge = "25%", maxUnavailable = "25%" } = spec.strategy?.rollingUpdate ?? {};
   const surge = amount(maxSurge, replicas, Math.ceil);
   const unavailable = amount(maxUnavailable, replicas, Math.floor);
-  // Both can round to zero, and then nothing could ever move.
+  // Both limits can round to zero, and then no step would be possible.
   if (surge === 0 && unavailable === 0) return { surge: 0, unavailable: Math.min(1, replicas) };
   return { surge, unavailable: Math.min(unavailable, replicas) };
 }
@@ -51,7 +51,9 @@ function total(sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number):
   return sets.reduce((sum, set) => sum + count(set), 0);
 }
 
-/** How many the new set may have now. `current` is undefined when it is about to be created. */
+/**
+ * The permitted size of the new ReplicaSet. `current` is undefined when it is about to be created.
+ */
 export function newSetReplicas(
   deployment: Deployment,
   current: ReplicaSet | undefined,
@@ -66,7 +68,10 @@ export function newSetReplicas(
   return room <= 0 ? present : present + Math.min(room, wanted - present);
 }
 
-/** The old sets' way down: first what is of no use anyway, then as much as the new set's available Pods make up for. */
+/**
+ * The scale-down of old ReplicaSets: first unavailable Pods, then as many as the new ReplicaSet's
+ * available Pods replace.
+ */
 export function scaleDownOldSets(
   deployment: Deployment,
   current: ReplicaSet,
@@ -95,7 +100,10 @@ export function scaleDownOldSets(
   return resizes(sizes);
 }
 
-/** More or fewer replicas were asked for in the middle of things: all sets share in it by their size. */
+/**
+ * The desired replicas changed during a rollout: the change is distributed in proportion to the
+ * ReplicaSets' sizes.
+ */
 export function scaleProportionally(
   deployment: Deployment,
   current: ReplicaSet | undefined,
@@ -153,7 +161,7 @@ function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
   return replicasOf(set) === wanted && desired === wanted && availableOf(set) === wanted;
 }
 
-/** Whether the sets were sized for another number of replicas than is asked for now. */
+/** Whether the ReplicaSets were sized for another number of desired replicas. */
 export function isScaling(deployment: Deployment, sets: readonly ReplicaSet[]): boolean {
   return sets.some((set) => {
     const desired = set.metadata.annotations?.[desiredAnnotation];

@@ -1,4 +1,6 @@
-/** Services: the addresses of the Pods behind them, in both of the forms that Kubernetes has; and an address from outside. */
+/**
+ * Services: the addresses of their Pods, as Endpoints and EndpointSlices; and an external address.
+ */
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { byNamespace, type Client, Controller, type Indexers, type ObjectKey } from "@kcp-ts/sdk";
@@ -18,7 +20,7 @@ import type { WorkloadContext } from "./context.ts";
 import { assignAddress } from "./load-balancer.ts";
 import { hashText } from "./revisions.ts";
 
-/** Addresses in one slice, and in Endpoints, as upstream. */
+/** The limit on addresses in one slice, and in Endpoints, as in Kubernetes. */
 const addressesMax = 1000;
 
 export function serviceController(context: WorkloadContext): Controller {
@@ -47,7 +49,7 @@ class Services {
     this.#pods = clusters.source<Pod>(pods);
   }
 
-  /** The Services that a Pod is behind. */
+  /** The Services that select a Pod. */
   *selecting({ metadata }: Pod, { cluster, namespace }: ObjectKey): Iterable<ObjectKey> {
     const found = this.#found.store.byIndex("namespace", { cluster, value: namespace });
     for (const service of found)
@@ -57,7 +59,7 @@ class Services {
 
   async reconcile(key: ObjectKey, client: Client): Promise<undefined> {
     const service = this.#found.store.get(key);
-    // What is left behind is collected with its owner; Endpoints go by hand, having none.
+    // Slices are garbage-collected with their owner; Endpoints have no owner and are deleted here.
     if (service === undefined) return this.#remove(key, client);
     if (isTerminating(service)) return;
     await assignAddress(service, client);
@@ -81,7 +83,7 @@ class Services {
       endpoints: behind.map(endpointOf),
       ports: (service.spec.ports ?? []).map((port) => slicePort(port, behind[0])),
     };
-    // As upstream: a slice has the labels of its Service.
+    // As in Kubernetes: a slice has the labels of its Service.
     const labels = {
       ...service.metadata.labels,
       "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
@@ -159,7 +161,7 @@ function targetOf({ metadata }: Pod): JsonObject {
   return { kind: "Pod", name, namespace, uid };
 }
 
-/** A port of the Service as a port of its Pods: by number, or by the name that their containers give it. */
+/** The Pod port of a Service port: by number, or by the name in their containers. */
 function slicePort(
   { name, port, protocol = "TCP", targetPort }: ServicePort,
   pod: Pod | undefined,

@@ -1,4 +1,7 @@
-/** The kinds of CSI snapshots, and StorageClasses, as somebody installs them in a cluster: CustomResourceDefinitions, with the classes of our pretend driver. */
+/**
+ * The kinds of CSI snapshots, and StorageClasses, as an administrator installs them in a cluster:
+ * CustomResourceDefinitions, with the classes of the simulated driver.
+ */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -73,7 +76,7 @@ const reported = {
   error: properties(texts("message", "time")),
 };
 
-/** Enough of the published schemas for what is written here. */
+/** The part of the published schemas that is used here. */
 const schemas = {
   volumesnapshots: {
     spec: properties({
@@ -105,7 +108,7 @@ function definitionOf({ group: of, version, resource, kind, namespaced }: (typeo
   return {
     metadata: {
       name: `${resource}.${of}`,
-      // Groups of Kubernetes' own want to know who agreed.
+      // Groups of Kubernetes' own require an approval annotation.
       annotations: {
         "api-approved.kubernetes.io":
           "https://github.com/kubernetes-csi/external-snapshotter/pull/814",
@@ -128,7 +131,7 @@ function definitionOf({ group: of, version, resource, kind, namespaced }: (typeo
   };
 }
 
-/** Resolves when all of it is served. */
+/** Resolves when all kinds are served. */
 export async function installSnapshots(client: Client, clock: Clock): Promise<void> {
   const resource = client.resource(definitions);
   for (const kind of kinds) {

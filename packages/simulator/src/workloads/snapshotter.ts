@@ -1,6 +1,7 @@
 /**
- * Pretend snapshots, as a CSI driver with its side-cars makes them. There are no disks: a handle says of which volume it is, and it is good in every simulated cluster.
- * A VolumeSnapshotClass whose parameters have `fails` or `waits` shows what becomes of that.
+ * Simulated snapshots, as a CSI driver with its sidecars creates them. There are no disks: a handle
+ * contains the volume, and is valid in every simulated cluster. A VolumeSnapshotClass with the
+ * parameter `fails` or `waits` simulates snapshots that fail or do not finish.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, Controller, type KubernetesObject, type ObjectKey } from "@kcp-ts/sdk";
@@ -41,7 +42,7 @@ export function snapshotController({ clusters, clock, onError }: WorkloadContext
     .watch(volumeSnapshots)
     .watch(volumeSnapshotContents, { map: ofSnapshot })
     .watch(persistentVolumeClaims, {
-      // One that was not bound yet.
+      // A snapshot that was not bound yet.
       map: ({ metadata }: KubernetesObject, { cluster, namespace }: ObjectKey) =>
         found.store
           .list({ cluster, namespace })
@@ -83,7 +84,7 @@ async function make(snapshot: Snapshotted, client: Client): Promise<object | und
   return { boundVolumeSnapshotContentName: name, readyToUse: true, error: null };
 }
 
-/** One whose content somebody else has made. */
+/** Binds a snapshot to a pre-provisioned content. */
 async function offer(
   snapshot: Snapshotted,
   name: string,
@@ -110,7 +111,7 @@ function failed(message: string): object {
   return { readyToUse: false, error: { message } };
 }
 
-/** Of a snapshot that is gone, unless they are to be kept. */
+/** Deletes the contents of a deleted snapshot, unless they are retained. */
 async function removeContents(
   { namespace, name }: ObjectKey,
   contents: readonly Snapshotted[],
@@ -124,7 +125,7 @@ async function removeContents(
   }
 }
 
-/** The handle that a claim is to be filled from; undefined: not yet, "": from nothing. */
+/** The snapshot handle that a claim is restored from; undefined: not yet, "": none. */
 export async function handleFor(
   { metadata, spec }: PersistentVolumeClaim,
   client: Client,

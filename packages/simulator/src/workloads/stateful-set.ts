@@ -1,4 +1,7 @@
-/** StatefulSets: Pods with names that stay, made in order, changed in reverse order, each with claims of its own. */
+/**
+ * StatefulSets: Pods with stable names, created in order, updated in reverse order, each with
+ * claims of its own.
+ */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, Controller, enqueueOwner, type ObjectKey } from "@kcp-ts/sdk";
@@ -51,13 +54,13 @@ class StatefulSets {
     const all = this.#control.of(set, key.cluster);
     const update = await this.#revisions.current(set, key.cluster, client);
     const current = set.status?.currentRevision ?? update;
-    if (this.#control.isSettled(set)) await this.#step(set, all, { update, current }, client);
+    if (this.#control.isObserved(set)) await this.#step(set, all, { update, current }, client);
     await this.#writeStatus(set, all, { update, current }, client);
     const inUse = new Set([update, current, ...all.map((pod) => revisionOf(set, pod))]);
     await this.#revisions.forget(set, key.cluster, inUse, client);
   }
 
-  /** One thing at a time, unless the set is parallel. */
+  /** One Pod at a time, unless podManagementPolicy is Parallel. */
   async #step(
     set: StatefulSet,
     all: readonly Pod[],
@@ -84,7 +87,10 @@ class StatefulSets {
     await this.#roll(set, byName, revisions, client);
   }
 
-  /** From the highest down to the partition, the next when the last is ready again. */
+  /**
+   * Updates from the highest ordinal down to the partition, each when the previous Pod is ready
+   * again.
+   */
   async #roll(
     set: StatefulSet,
     byName: ReadonlyMap<string, Pod>,
@@ -198,7 +204,7 @@ function nonZero(name: string, count: number): Record<string, number> {
   return count === 0 ? {} : { [name]: count };
 }
 
-/** A partition counts from here. */
+/** The first ordinal, from which a partition counts. */
 function firstOf({ spec }: StatefulSet): number {
   return spec.ordinals?.start ?? 0;
 }

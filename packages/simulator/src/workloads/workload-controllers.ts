@@ -1,4 +1,7 @@
-/** The workload controllers of a cluster: all of them, or those that a real control plane leaves to others. */
+/**
+ * The workload controllers of a cluster: all of them, or those that a real control plane does not
+ * contain.
+ */
 import type { Controller } from "@kcp-ts/sdk";
 import { attacherController } from "./attacher.ts";
 import { autoscalerController } from "./autoscaler.ts";
@@ -36,7 +39,7 @@ export function workloadControllers(context: WorkloadContext): Controller[] {
   ];
 }
 
-/** What a cloud runs beside a control plane: addresses and volumes. */
+/** The controllers that a cloud runs for a control plane: addresses and volumes. */
 export function cloudControllers(context: WorkloadContext): Controller[] {
   return [
     loadBalancerController(context),

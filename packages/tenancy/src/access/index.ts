@@ -1,14 +1,15 @@
-/** What authorization says about workspaces and shared APIs. */
+/** Authorization of workspaces and shared APIs. */
+
+export { canUseWorkspaceType } from "./can-use-workspace-type.ts";
 export {
   canBindCachedResource,
   canBindExport,
   canReadAll,
   maximalPermissionPolicyAuthorizer,
   virtualWorkspaceAccess,
-} from "./export-access.ts";
-export { canUseWorkspaceType } from "./type-use.ts";
+} from "./export-authorization.ts";
 export {
   accessDenied,
   type LogicalClusterSource,
   workspaceContentAuthorizer,
-} from "./workspace-content.ts";
+} from "./workspace-content-authorizer.ts";

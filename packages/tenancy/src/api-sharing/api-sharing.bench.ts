@@ -1,5 +1,6 @@
 /**
- * Measures what providers and consumers wait for: bindings per second, memory per consumer, and the provider's watch over all consumers.
+ * Measures the latencies of providers and consumers: bindings per second, memory per consumer, and
+ * the provider's watch over all consumers.
  *
  *     node packages/tenancy/dist/api-sharing/api-sharing.bench.js [consumers] [instances]
  */
@@ -35,7 +36,7 @@ async function measure(): Promise<void> {
   await offer(test, "provider");
   const cluster = (index: number) => `consumer-${index}`;
   await inParallel(consumers, (index) =>
-    test.must("POST", `/clusters/${cluster(index)}/api/v1/namespaces`, {
+    test.requestOk("POST", `/clusters/${cluster(index)}/api/v1/namespaces`, {
       ...masters,
       body: { metadata: { name: "default" } },
     }),
@@ -44,7 +45,7 @@ async function measure(): Promise<void> {
   const before = process.memoryUsage().heapUsed;
   const body = bindingTo("provider");
   const bindingMs = await inParallel(consumers, (index) =>
-    test.must("POST", `${apis(cluster(index))}/apibindings`, { ...masters, body }),
+    test.requestOk("POST", `${apis(cluster(index))}/apibindings`, { ...masters, body }),
   );
   await flushPendingWork(test);
   say("bindings per second", ((consumers / bindingMs) * 1000).toFixed(0));
@@ -52,7 +53,7 @@ async function measure(): Promise<void> {
   const held = (process.memoryUsage().heapUsed - before) / consumers;
   say("heap bytes per consumer, stored object included", held.toFixed(0));
   const makingMs = await inParallel(instances, (index) =>
-    test.must("POST", `/clusters/${cluster(index % consumers)}${inDefault}`, {
+    test.requestOk("POST", `/clusters/${cluster(index % consumers)}${inDefault}`, {
       ...masters,
       body: cowboy(`c-${index}`),
     }),
@@ -72,7 +73,7 @@ async function measureWatch(test: TestServer, consumer: string): Promise<void> {
   say("wildcard watch started, ms", (performance.now() - starting).toFixed(1));
   const first = watch.next();
   const making = performance.now();
-  await test.must("POST", `/clusters/${consumer}${inDefault}`, {
+  await test.requestOk("POST", `/clusters/${consumer}${inDefault}`, {
     ...masters,
     body: cowboy("late"),
   });

@@ -1,4 +1,7 @@
-/** Goal: one API, offered by a workspace and used by others, from its schema to the objects. */
+/**
+ * Goal: an API that one workspace exports and other workspaces bind works from its schema to its
+ * objects.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
@@ -16,22 +19,22 @@ const apis = (cluster: string, version = "v1alpha2") =>
 const cowboys = (cluster: string) =>
   `/clusters/${cluster}/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys`;
 
-describe("an API that is shared", () => {
-  it("is served in the workspaces that bind to it, from the answer on", async () => {
+describe("a shared API", () => {
+  it("is served in the workspaces that bind it, from the response to the binding on", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
     const bound = await bind(test, "consumer", "provider");
     assert.equal((bound["status"] as { phase: string }).phase, "Bound");
-    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/consumer/api/v1/namespaces", {
       user: "masters",
       body: { metadata: { name: "default" } },
     });
-    const made = await test.must("POST", cowboys("consumer"), {
+    const made = await test.requestOk("POST", cowboys("consumer"), {
       user: "masters",
       body: cowboy("lucky"),
     });
     assert.equal(made.metadata.annotations?.["kcp.io/cluster"], "consumer");
-    const list = await test.must("GET", cowboys("consumer"), { user: "masters" });
+    const list = await test.requestOk("GET", cowboys("consumer"), { user: "masters" });
     assert.equal(list.items?.length, 1);
     const refused = await test.request("POST", cowboys("consumer"), {
       user: "masters",
@@ -43,17 +46,17 @@ describe("an API that is shared", () => {
     await test.close();
   });
 
-  it("is in the discovery and the OpenAPI documents of those who bound to it, and of nobody else", async () => {
+  it("is in the discovery and the OpenAPI documents of the workspaces that bind it, and of no others", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
     const groups = async (cluster: string) => {
-      const list = await test.must("GET", `/clusters/${cluster}/apis`, { user: "masters" });
+      const list = await test.requestOk("GET", `/clusters/${cluster}/apis`, { user: "masters" });
       return (list["groups"] as { name: string }[]).map(({ name }) => name);
     };
     assert.ok((await groups("consumer")).includes("wildwest.dev"));
     assert.ok(!(await groups("provider")).includes("wildwest.dev"));
-    const document = await test.must(
+    const document = await test.requestOk(
       "GET",
       "/clusters/consumer/openapi/v3/apis/wildwest.dev/v1alpha1",
       { user: "masters" },
@@ -62,18 +65,21 @@ describe("an API that is shared", () => {
     await test.close();
   });
 
-  it("has an identity, a secret behind it, and endpoints as soon as somebody binds", async () => {
+  it("has an identity, a Secret with its key, and endpoints as soon as a workspace binds it", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
-    const exported = await test.must("GET", `${apis("provider")}/apiexports/cowboys`, {
+    const exported = await test.requestOk("GET", `${apis("provider")}/apiexports/cowboys`, {
       user: "masters",
     });
     const { identityHash } = exported["status"] as { identityHash: string };
     assert.match(identityHash, /^[0-9a-f]{64}$/);
     const slice = `${apis("provider", "v1alpha1")}/apiexportendpointslices/cowboys`;
     const endpoints = async () =>
-      ((await test.must("GET", slice, { user: "masters" }))["status"] as { endpoints: unknown[] })
-        .endpoints;
+      (
+        (await test.requestOk("GET", slice, { user: "masters" }))["status"] as {
+          endpoints: unknown[];
+        }
+      ).endpoints;
     assert.deepEqual(await endpoints(), []);
     await bind(test, "consumer", "provider");
     await flushPendingWork(test);
@@ -81,7 +87,7 @@ describe("an API that is shared", () => {
     await test.close();
   });
 
-  it("waits for its export, and is bound when that comes", async () => {
+  it("a binding waits for its export, and is bound when the export is created", async () => {
     const test = await TestServer.start();
     const early = await bind(test, "consumer", "provider");
     assert.equal((early["status"] as { phase: string }).phase, "Binding");
@@ -92,7 +98,7 @@ describe("an API that is shared", () => {
     await test.close();
   });
 
-  it("cannot be had by two bindings, nor beside a definition of the same name", async () => {
+  it("cannot be bound by two bindings, nor beside a CRD of the same name", async () => {
     const test = await TestServer.start();
     await offer(test, "one");
     await offer(test, "two");
@@ -103,25 +109,28 @@ describe("an API that is shared", () => {
         ({ type }) => type === "InitialBindingCompleted",
       )?.reason;
     assert.equal(reason(second), "NamingConflicts");
-    await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
+    await test.requestOk("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
     await flushPendingWork(test);
     const after = await binding(test, "consumer", "second");
     assert.equal((after["status"] as { phase: string }).phase, "Bound");
     await test.close();
   });
 
-  it("is taken away with its objects when the binding is deleted, as soon as nothing holds them", async () => {
+  it("is removed with its objects when the binding is deleted, as soon as no finalizer holds them", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
-    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/consumer/api/v1/namespaces", {
       user: "masters",
       body: { metadata: { name: "default" } },
     });
     const held = cowboy("held");
     const metadata = { ...held.metadata, finalizers: ["wildwest.dev/held"] };
-    await test.must("POST", cowboys("consumer"), { user: "masters", body: { ...held, metadata } });
-    await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
+    await test.requestOk("POST", cowboys("consumer"), {
+      user: "masters",
+      body: { ...held, metadata },
+    });
+    await test.requestOk("DELETE", `${apis("consumer")}/apibindings/cowboys`, { user: "masters" });
     await flushPendingWork(test);
     const during = await binding(test, "consumer");
     const condition = (
@@ -147,22 +156,26 @@ describe("an API that is shared", () => {
     await test.close();
   });
 
-  it("reads and writes exports and bindings in both versions", async () => {
+  it("serves exports and bindings in both versions", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
-    const old = await test.must("GET", `${apis("provider", "v1alpha1")}/apiexports/cowboys`, {
+    const old = await test.requestOk("GET", `${apis("provider", "v1alpha1")}/apiexports/cowboys`, {
       user: "masters",
     });
     assert.deepEqual((old["spec"] as { latestResourceSchemas: string[] }).latestResourceSchemas, [
       "today.cowboys.wildwest.dev",
     ]);
-    const written = await test.must("PUT", `${apis("provider", "v1alpha1")}/apiexports/cowboys`, {
-      user: "masters",
-      body: old,
-    });
+    const written = await test.requestOk(
+      "PUT",
+      `${apis("provider", "v1alpha1")}/apiexports/cowboys`,
+      {
+        user: "masters",
+        body: old,
+      },
+    );
     assert.equal(written.apiVersion, "apis.kcp.io/v1alpha1");
-    const again = await test.must("GET", `${apis("provider")}/apiexports/cowboys`, {
+    const again = await test.requestOk("GET", `${apis("provider")}/apiexports/cowboys`, {
       user: "masters",
     });
     assert.deepEqual((again["spec"] as { resources: unknown[] }).resources, [
@@ -176,7 +189,7 @@ describe("an API that is shared", () => {
     await test.close();
   });
 
-  it("reads and writes bindings in both versions, and loses nothing between them", async () => {
+  it("serves bindings in both versions, and loses no field between them", async () => {
     const test = await TestServer.start();
     const claims = [
       { group: "", resource: "configmaps", verbs: ["get", "list"] },
@@ -192,8 +205,8 @@ describe("an API that is shared", () => {
     const masters = { user: "masters" } as const;
     const newPath = `${apis("consumer")}/apibindings/cowboys`;
     const oldPath = `${apis("consumer", "v1alpha1")}/apibindings/cowboys`;
-    const before = await test.must("GET", newPath, masters);
-    const old = await test.must("GET", oldPath, masters);
+    const before = await test.requestOk("GET", newPath, masters);
+    const old = await test.requestOk("GET", oldPath, masters);
     assert.equal(old.apiVersion, "apis.kcp.io/v1alpha1");
     const oldSpec = old["spec"] as { permissionClaims: readonly Record<string, unknown>[] };
     assert.deepEqual(
@@ -205,11 +218,11 @@ describe("an API that is shared", () => {
       "it speaks of no verbs",
     );
     assert.deepEqual((old["status"] as { phase: string }).phase, "Bound");
-    await test.must("PUT", oldPath, { ...masters, body: old });
+    await test.requestOk("PUT", oldPath, { ...masters, body: old });
     await flushPendingWork(test);
-    const after = await test.must("GET", newPath, masters);
+    const after = await test.requestOk("GET", newPath, masters);
     assert.deepEqual(after["spec"], before["spec"], "written back in the old version");
-    const made = await test.must("POST", `${apis("other", "v1alpha1")}/apibindings`, {
+    const made = await test.requestOk("POST", `${apis("other", "v1alpha1")}/apibindings`, {
       ...masters,
       body: {
         metadata: { name: "cowboys" },
@@ -220,14 +233,32 @@ describe("an API that is shared", () => {
       },
     });
     assert.equal(made.apiVersion, "apis.kcp.io/v1alpha1");
-    const read = await test.must("GET", `${apis("other")}/apibindings/cowboys`, masters);
+    const read = await test.requestOk("GET", `${apis("other")}/apibindings/cowboys`, masters);
     const [claim] = (read["spec"] as { permissionClaims: readonly { verbs: object }[] })
       .permissionClaims;
     assert.deepEqual(claim?.verbs, ["*"]);
     await test.close();
   });
 
-  it("has schemas that never change", async () => {
+  it("has schemas of at most 1.5 MiB, as definitions are", async () => {
+    const test = await TestServer.start();
+    const schemas = `${apis("provider", "v1alpha1")}/apiresourceschemas`;
+    const create = (characters: number) => {
+      const schema = { type: "object", description: "d".repeat(characters) };
+      const version = { name: "v1", served: true, storage: true, schema };
+      const names = { plural: "larges", kind: "Large" };
+      const spec = { group: "example.com", names, scope: "Namespaced", versions: [version] };
+      const metadata = { name: `l${characters}.larges.example.com` };
+      return test.request("POST", schemas, { user: "masters", body: { metadata, spec } });
+    };
+    assert.equal((await create(1 << 20)).status, 201);
+    const refused = await create(1.5 * 2 ** 20);
+    assert.equal(refused.status, 413);
+    assert.match(refused.text, /Request entity too large: limit is 1572864 bytes/);
+    await test.close();
+  });
+
+  it("has immutable schemas", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
     const path = `${apis("provider", "v1alpha1")}/apiresourceschemas/today.cowboys.wildwest.dev`;

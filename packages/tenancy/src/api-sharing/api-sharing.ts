@@ -1,5 +1,7 @@
-/** The room put together: what the server starts, stops and asks about APIs that workspaces share. */
-
+/**
+ * Composes API sharing: the server starts, stops and queries the APIs that workspaces share through
+ * this class.
+ */
 import type { AdmissionPlugin } from "@kcp-ts/apiserver/admission";
 import { type Conversion, customResourceDefinitions } from "@kcp-ts/apiserver/custom-resources";
 import {
@@ -15,15 +17,24 @@ import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { partitions } from "../topology/index.ts";
 import { type DefaultBinding, type DefaultBindingsState, shards } from "../workspaces/index.ts";
+import { ApiSharingController } from "./api-sharing-controller.ts";
 import { BindingIndex } from "./binding-index.ts";
 import { bootstrapExports } from "./bootstrap-exports.ts";
+import { BoundResourceCatalog } from "./bound-resource-catalog.ts";
 import { cachedAdmission } from "./cached-resources/admission.ts";
 import { CachedResources } from "./cached-resources/cached-resources.ts";
 import { cacheResources } from "./cached-resources/kinds.ts";
-import { ClaimLabelController } from "./claim-follower.ts";
+import { ClaimLabelController } from "./claim-label-controller.ts";
+import { hasStaleClaimLabels, prefixesOf, updateClaimLabelsOf } from "./claim-labels.ts";
 import { createDefaultBindings, defaultBindingName } from "./default-bindings.ts";
-import { areDefaultBindingsComplete, defaultBindingsStateOf } from "./default-states.ts";
+import { areDefaultBindingsComplete, defaultBindingsStateOf } from "./default-bindings-state.ts";
+import { type ApiSharingDependencies, type ApiSharingInputs, keyOf } from "./dependencies.ts";
 import { EagerIndex } from "./eager-index.ts";
+import {
+  EndpointSliceIndex,
+  type EndpointSliceRecord,
+  readEndpointSlice,
+} from "./endpoint-slice-index.ts";
 import {
   apiBindings,
   apiExportEndpointSlices,
@@ -31,43 +42,34 @@ import {
   apiResourceSchemas,
   apiSharingKinds,
 } from "./kinds/definitions.ts";
-import { type ApiSharingDependencies, type ApiSharingInputs, keyOf } from "./parts.ts";
-import { hasStaleClaimLabels, prefixesOf, updateClaimLabelsOf } from "./permission-claims.ts";
 import { type BindingRecord, type ExportRecord, readBinding, readExport } from "./records.ts";
-import { RetirementNotifier } from "./retirement.ts";
-import { SchemaCopyCollector } from "./schema-copies.ts";
+import { RetirementNotifier } from "./retirement-notifier.ts";
+import { SchemaCopyCollector } from "./schema-copy-collector.ts";
 import { copiesPrefix, SchemaStore } from "./schema-store.ts";
 import { sharingAdmission } from "./sharing-admission.ts";
-import { BoundResourceCatalog } from "./sharing-catalog.ts";
-import { ApiSharingController } from "./sharing-loop.ts";
-import {
-  EndpointSliceIndex,
-  type EndpointSliceRecord,
-  readEndpointSlice,
-} from "./slices-of-exports.ts";
 
 export interface ApiSharingOptions extends ApiSharingInputs {
-  /** Built-in kinds and custom resources. */
+  /** The catalog of built-in kinds and custom resources. */
   readonly inner: Catalog & CollectionSource;
   readonly conversion: Conversion;
 }
 
 export class ApiSharing {
-  /** Served in every logical cluster. */
+  /** Resources that are served in every logical cluster. */
   static readonly resources: readonly ResourceDefinition[] = [
     ...apiSharingKinds,
     ...cacheResources,
   ];
   readonly catalog: BoundResourceCatalog;
   readonly admissionPlugins: readonly AdmissionPlugin[];
-  readonly parts: ApiSharingDependencies;
-  readonly cached: CachedResources;
+  readonly dependencies: ApiSharingDependencies;
+  readonly cachedResources: CachedResources;
   readonly #bindingRecords: EagerIndex<BindingRecord>;
   readonly #exportRecords: EagerIndex<ExportRecord>;
-  readonly #loop: ApiSharingController;
-  readonly #claims: ClaimLabelController;
-  readonly #copies: SchemaCopyCollector;
-  readonly #slices = new EndpointSliceIndex();
+  readonly #controller: ApiSharingController;
+  readonly #claimLabels: ClaimLabelController;
+  readonly #schemaCopyCollector: SchemaCopyCollector;
+  readonly #endpointSlices = new EndpointSliceIndex();
   readonly #sliceRecords: EagerIndex<EndpointSliceRecord>;
   readonly #retirements = new Map<StorageKey, RetirementNotifier>();
   #isStarting = false;
@@ -78,13 +80,13 @@ export class ApiSharing {
     const { hub } = watchCache;
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
-    this.#copies = new SchemaCopyCollector({
+    this.#schemaCopyCollector = new SchemaCopyCollector({
       ...{ storage, clock, supervisor, onError },
       isUsed: (uid) => bindings.isUsed(uid),
-      onGone: (uid) => schemas.forget(uid),
+      onDeleted: (uid) => schemas.forget(uid),
     });
     schemas.onCopy = (uid) => {
-      if (!bindings.isUsed(uid)) this.#copies.unused(uid);
+      if (!bindings.isUsed(uid)) this.#schemaCopyCollector.markUnused(uid);
     };
     this.#bindingRecords = new EagerIndex({
       ...{ storage, hub, supervisor, definition: apiBindings, read: readBinding },
@@ -97,12 +99,13 @@ export class ApiSharing {
     this.#sliceRecords = new EagerIndex({
       ...{ storage, hub, supervisor, definition: apiExportEndpointSlices, read: readEndpointSlice },
       onChange: (key, now, before) => {
-        this.#slices.change(key, now, before);
-        // What a start finds is looked at when it is known where clients reach this server.
-        if (now !== undefined && !this.#isStarting) this.#loop.slices.add(key);
+        this.#endpointSlices.change(key, now, before);
+        // Slices that exist at the start are reconciled once the external URL of this server is
+        // known.
+        if (now !== undefined && !this.#isStarting) this.#controller.slices.add(key);
       },
     });
-    this.parts = {
+    this.dependencies = {
       ...options,
       bindings,
       schemas,
@@ -113,26 +116,34 @@ export class ApiSharing {
     };
     const externalUrl = () => this.#externalUrl;
     const catalog = () => this.catalog;
-    this.cached = new CachedResources({ parts: this.parts, catalog, externalUrl });
-    this.catalog = new BoundResourceCatalog({ ...options, ...this.parts, cached: this.cached });
-    this.#loop = new ApiSharingController({
-      parts: this.parts,
+    this.cachedResources = new CachedResources({
+      dependencies: this.dependencies,
+      catalog,
+      externalUrl,
+    });
+    this.catalog = new BoundResourceCatalog({
+      ...options,
+      ...this.dependencies,
+      cachedResources: this.cachedResources,
+    });
+    this.#controller = new ApiSharingController({
+      dependencies: this.dependencies,
       catalog: this.catalog,
       externalUrl,
     });
-    this.#claims = new ClaimLabelController({
-      ...{ hub, storage, clock, supervisor, onError, loading: this.parts.loading },
-      prefixesOf: (claim) => prefixesOf(this.parts, claim),
-      isMislabelled: (entry) => hasStaleClaimLabels(this.parts, entry),
-      relabel: (key) => updateClaimLabelsOf(this.parts, this.catalog, key),
+    this.#claimLabels = new ClaimLabelController({
+      ...{ hub, storage, clock, supervisor, onError, loading: this.dependencies.loading },
+      prefixesOf: (claim) => prefixesOf(this.dependencies, claim),
+      hasStaleClaimLabels: (entry) => hasStaleClaimLabels(this.dependencies, entry),
+      updateClaimLabels: (key) => updateClaimLabelsOf(this.dependencies, this.catalog, key),
     });
     this.admissionPlugins = [
-      ...sharingAdmission(this.parts),
-      ...cachedAdmission(this.parts, this.cached, this.catalog),
+      ...sharingAdmission(this.dependencies),
+      ...cachedAdmission(this.dependencies, this.cachedResources, this.catalog),
     ];
   }
 
-  /** The hub must be open. Resolves when it is known what is bound. */
+  /** Resolves when all bindings are indexed. The hub must be open. */
   async start(): Promise<void> {
     this.#listen();
     await this.#exportRecords.start();
@@ -140,81 +151,101 @@ export class ApiSharing {
     this.#isStarting = true;
     await this.#sliceRecords.start();
     this.#isStarting = false;
-    await this.cached.start();
-    // Both go on beside what is served, and the supervisor says what fails.
-    void this.#copies.start();
-    void this.#claims.sweep();
+    await this.cachedResources.start();
+    // Both run in the background, and the supervisor reports their errors.
+    void this.#schemaCopyCollector.start();
+    void this.#claimLabels.sweep();
   }
 
   async stop(): Promise<void> {
-    this.#copies.stop();
+    this.#schemaCopyCollector.stop();
     this.#bindingRecords.stop();
     this.#exportRecords.stop();
     this.#sliceRecords.stop();
-    await Promise.all([this.#loop.stop(), this.#claims.stop(), this.cached.stop()]);
+    await Promise.all([
+      this.#controller.stop(),
+      this.#claimLabels.stop(),
+      this.cachedResources.stop(),
+    ]);
   }
 
-  /** Where clients reach this server, without a path. */
+  /** The URL under which clients reach this server, without a path. */
   set externalUrl(url: string) {
     this.#externalUrl = url;
-    this.#lookAtSlices(this.#slices.all());
-    this.cached.onExternalUrl();
+    this.#requeueSlices(this.#endpointSlices.all());
+    this.cachedResources.onExternalUrl();
   }
 
   get externalUrl(): string {
     return this.#externalUrl;
   }
 
-  /** Makes what root exports from the start. It must have its namespaces. */
+  /** Creates the built-in exports of root. Root must have its namespaces. */
   bootstrap(): Promise<void> {
-    return bootstrapExports(this.parts);
+    return bootstrapExports(this.dependencies);
   }
 
-  /** Binds a new workspace to what its type says. */
-  bindDefaults(
+  /** Binds a new workspace to the default APIBindings of its type. */
+  createDefaultBindings(
     cluster: ClusterName,
     path: string,
     wanted: readonly DefaultBinding[],
   ): Promise<void> {
-    return createDefaultBindings(this.parts, cluster, path, wanted);
+    return createDefaultBindings(this.dependencies, cluster, path, wanted);
   }
 
-  /** Whether a new workspace is bound to all of these by that. */
-  defaultsComplete(cluster: ClusterName, wanted: readonly DefaultBinding[]): MaybePromise<boolean> {
-    return areDefaultBindingsComplete(this.parts, cluster, wanted);
+  /** Whether the creation of a new workspace binds all of these exports completely. */
+  areDefaultBindingsComplete(
+    cluster: ClusterName,
+    wanted: readonly DefaultBinding[],
+  ): MaybePromise<boolean> {
+    return areDefaultBindingsComplete(this.dependencies, cluster, wanted);
   }
 
-  /** How far one that is there is with them. */
-  defaultsIn(
+  /** The state of the default bindings of an existing logical cluster. */
+  defaultBindingsStateOf(
     cluster: ClusterName,
     wanted: readonly DefaultBinding[],
   ): Promise<DefaultBindingsState> {
-    return defaultBindingsStateOf(this.parts, cluster, wanted);
+    return defaultBindingsStateOf(this.dependencies, cluster, wanted);
   }
 
-  /** The same for one that is there already. */
-  async keepDefaults(
+  /** Adds the missing default bindings to an existing logical cluster. */
+  async maintainDefaultBindings(
     cluster: ClusterName,
     path: string,
     wanted: readonly DefaultBinding[],
   ): Promise<void> {
-    await this.parts.loading();
-    await createDefaultBindings(this.parts, cluster, path, wanted);
+    await this.dependencies.loading();
+    await createDefaultBindings(this.dependencies, cluster, path, wanted);
     for (const one of wanted)
-      this.#loop.bindings.add(keyOf(apiBindings, cluster, defaultBindingName(cluster, one)));
+      this.#controller.bindings.add(keyOf(apiBindings, cluster, defaultBindingName(cluster, one)));
   }
 
-  /** Where the roles are that limit what anybody may do with a bound resource; undefined when nothing does. */
-  policyOn(cluster: ClusterName, group: string, resource: string): ClusterName | undefined {
-    const served = this.parts.bindings.in(cluster)?.find(group, resource);
+  /**
+   * The logical cluster whose roles limit the permissions on a bound resource; undefined without a
+   * maximal permission policy.
+   */
+  maximalPermissionPolicyOf(
+    cluster: ClusterName,
+    group: string,
+    resource: string,
+  ): ClusterName | undefined {
+    const served = this.dependencies.bindings.inCluster(cluster)?.find(group, resource);
     if (served === undefined) return undefined;
     const exported = this.#exportOf(served.binding);
     return exported?.hasPolicy === true ? exported.cluster : undefined;
   }
 
-  /** Whose rules hold for writes of a resource: the provider's where it is bound. */
-  ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName {
-    return this.parts.bindings.in(cluster)?.find(group, resource)?.binding.exportCluster ?? cluster;
+  /**
+   * The logical cluster whose admission rules apply to writes of a resource: the provider's for a
+   * bound resource.
+   */
+  providerOf(cluster: ClusterName, group: string, resource: string): ClusterName {
+    return (
+      this.dependencies.bindings.inCluster(cluster)?.find(group, resource)?.binding.exportCluster ??
+      cluster
+    );
   }
 
   #exportOf({ exportCluster, exportName }: BindingRecord): ExportRecord | undefined {
@@ -227,54 +258,57 @@ export class ApiSharing {
     now: BindingRecord | undefined,
     before: BindingRecord | undefined,
   ): void {
-    const { bindings } = this.parts;
+    const { bindings } = this.dependencies;
     const wasUsed = usesOf(bindings, before ?? now);
     bindings.change(now, before);
-    this.#claims.change(now, before);
+    this.#claimLabels.change(now, before);
     for (const { schemaUid } of before?.bound ?? [])
-      if (!bindings.isUsed(schemaUid)) this.#copies.unused(schemaUid);
-    this.#loop.bindings.add(key);
+      if (!bindings.isUsed(schemaUid)) this.#schemaCopyCollector.markUnused(schemaUid);
+    this.#controller.bindings.add(key);
     const { cluster } = (now ?? before) as BindingRecord;
-    this.parts.onBinding(cluster);
-    this.cached.onServedIn(cluster);
-    if (usesOf(bindings, now ?? before) !== wasUsed) this.#touchSlices(now ?? before);
+    this.dependencies.onBinding(cluster);
+    this.cachedResources.onServedIn(cluster);
+    if (usesOf(bindings, now ?? before) !== wasUsed) this.#requeueSlicesOf(now ?? before);
     if (now !== undefined && now.bound === before?.bound) return;
-    // What one lets go another may have been waiting for.
-    this.#lookAgain(cluster, key);
+    // A name that this binding releases may unblock another binding.
+    this.#requeueBindings(cluster, key);
   }
 
-  /** Bindings of a cluster that lack something, or may lose something to an earlier one. */
-  #lookAgain(cluster: ClusterName, except: StorageKey | undefined): void {
-    for (const { name } of this.parts.bindings.in(cluster)?.records.values() ?? []) {
+  /**
+   * Requeues the bindings of a cluster that lack a resource, or may lose a resource to an earlier
+   * binding.
+   */
+  #requeueBindings(cluster: ClusterName, except: StorageKey | undefined): void {
+    for (const { name } of this.dependencies.bindings.inCluster(cluster)?.records.values() ?? []) {
       const key = keyOf(apiBindings, cluster, name);
-      if (key !== except) this.#loop.bindings.add(key);
+      if (key !== except) this.#controller.bindings.add(key);
     }
   }
 
-  #touchSlices(binding: BindingRecord | undefined): void {
+  #requeueSlicesOf(binding: BindingRecord | undefined): void {
     if (binding?.exportCluster === undefined) return;
-    this.#lookAtSlices(this.#slices.of(binding.exportName));
-    this.cached.onExport(binding.exportName);
+    this.#requeueSlices(this.#endpointSlices.ofExport(binding.exportName));
+    this.cachedResources.onExport(binding.exportName);
   }
 
-  #lookAtSlices(keys: Iterable<StorageKey>): void {
-    for (const key of keys) this.#loop.slices.add(key);
+  #requeueSlices(keys: Iterable<StorageKey>): void {
+    for (const key of keys) this.#controller.slices.add(key);
   }
 
   #onExport(key: StorageKey, now: ExportRecord | undefined): void {
     const { cluster, name } = parseObjectKey(key);
-    this.#retirements.get(key)?.end();
+    this.#retirements.get(key)?.retire();
     this.#retirements.delete(key);
-    if (now !== undefined) this.#loop.exports.add(key);
-    this.#lookAtSlices(this.#slices.of(name));
-    this.cached.onExport(name);
-    const { bindings } = this.parts;
-    for (const binding of bindings.to(cluster, name)) this.#lookAt(binding);
-    for (const binding of bindings.lookingFor(name)) this.#lookAt(binding);
+    if (now !== undefined) this.#controller.exports.add(key);
+    this.#requeueSlices(this.#endpointSlices.ofExport(name));
+    this.cachedResources.onExport(name);
+    const { bindings } = this.dependencies;
+    for (const binding of bindings.toExport(cluster, name)) this.#requeueExport(binding);
+    for (const binding of bindings.withUnresolvedExport(name)) this.#requeueExport(binding);
   }
 
-  #lookAt({ cluster, name }: BindingRecord): void {
-    this.#loop.bindings.add(keyOf(apiBindings, cluster, name));
+  #requeueExport({ cluster, name }: BindingRecord): void {
+    this.#controller.bindings.add(keyOf(apiBindings, cluster, name));
   }
 
   #onExportChanged(record: ExportRecord, callback: () => void): () => void {
@@ -286,48 +320,49 @@ export class ApiSharing {
     }
     const retirement = this.#retirements.get(key) ?? new RetirementNotifier();
     this.#retirements.set(key, retirement);
-    return retirement.on(callback);
+    return retirement.onRetired(callback);
   }
 
   #listen(): void {
-    this.#follow(secrets, (key) => {
-      this.#loop.onSecret(key);
-      this.cached.onSecret(key);
+    this.#watchClaims(secrets, (key) => {
+      this.#controller.onSecret(key);
+      this.cachedResources.onSecret(key);
     });
-    this.#follow(customResourceDefinitions, (key) => {
+    this.#watchClaims(customResourceDefinitions, (key) => {
       const { cluster } = parseObjectKey(key);
-      // A name that a definition lets go another may have been waiting for.
-      this.#lookAgain(cluster, undefined);
-      this.cached.onServedIn(cluster);
+      // A name that a CRD releases may unblock a binding.
+      this.#requeueBindings(cluster, undefined);
+      this.cachedResources.onServedIn(cluster);
     });
-    this.#follow(partitions, (key) => {
-      this.#lookAtSlices(this.#slices.in(key));
-      this.cached.onPartition(key);
+    this.#watchClaims(partitions, (key) => {
+      this.#requeueSlices(this.#endpointSlices.ofPartition(key));
+      this.cachedResources.onPartition(key);
     });
-    this.#follow(shards, () => {
-      this.#lookAtSlices(this.#slices.partitioned());
-      this.cached.onShards();
+    this.#watchClaims(shards, () => {
+      this.#requeueSlices(this.#endpointSlices.partitioned());
+      this.cachedResources.onShards();
     });
-    this.#follow(apiResourceSchemas, (key, event) => {
-      if (key.startsWith(copiesPrefix)) this.#copies.onEvent(event);
+    this.#watchClaims(apiResourceSchemas, (key, event) => {
+      if (key.startsWith(copiesPrefix)) this.#schemaCopyCollector.onEvent(event);
       else this.#onSchema(parseObjectKey(key).cluster);
     });
   }
 
-  /** A schema that comes late completes the exports of its workspace. */
+  /** A schema that is created late completes the exports of its workspace. */
   #onSchema(cluster: ClusterName): void {
     for (const record of this.#exportRecords.values()) {
       if (record.cluster !== cluster) continue;
-      for (const binding of this.parts.bindings.to(cluster, record.name)) this.#lookAt(binding);
+      for (const binding of this.dependencies.bindings.toExport(cluster, record.name))
+        this.#requeueExport(binding);
     }
   }
 
-  #follow(
+  #watchClaims(
     definition: ResourceDefinition,
     onChange: (key: StorageKey, event: HubEvent) => void,
   ): void {
     const listen = () => {
-      this.parts.watchCache.hub.listen(resourcePrefix(collectionKeyOf(definition)), {
+      this.dependencies.watchCache.hub.listen(resourcePrefix(collectionKeyOf(definition)), {
         onEvent: (event) => onChange(event.key, event),
         onLost: (error) => {
           if (error.code !== "closed") listen();

@@ -1,4 +1,7 @@
-/** Goal: what upstream's own tests ask of shared APIs and of lifecycle controllers, where no other test of ours asks it. */
+/**
+ * Goal: the requirements of upstream's own tests on shared APIs and lifecycle controllers hold,
+ * where no other test covers them.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AnyObject } from "@kcp-ts/apiserver/testing";
@@ -17,7 +20,7 @@ async function started(): Promise<TestServer> {
 }
 
 const post = (test: TestServer, path: string, body: object) =>
-  test.must("POST", path, { ...masters, body });
+  test.requestOk("POST", path, { ...masters, body });
 
 async function workspace(test: TestServer, name: string, type: string): Promise<string> {
   const spec = { type: { name: type, path: "root" } };
@@ -26,7 +29,7 @@ async function workspace(test: TestServer, name: string, type: string): Promise<
 }
 
 describe("a binding", () => {
-  it("refers to one export for ever", async () => {
+  it("keeps its reference to one export", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
@@ -38,7 +41,7 @@ describe("a binding", () => {
     await test.close();
   });
 
-  it("has the annotations that its export has for its bindings, as long as that has them", async () => {
+  it("has the annotations that its export sets for its bindings, as long as the export has them", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
@@ -69,8 +72,8 @@ describe("a binding", () => {
   });
 });
 
-describe("claims on kinds of the system", () => {
-  it("show a provider the LogicalClusters and the definitions of its consumers, and of nobody else", async () => {
+describe("permission claims on kinds of the system", () => {
+  it("show a provider the LogicalClusters and the CRDs of its consumers, and of no other workspace", async () => {
     const test = await started();
     const claims = [
       { group: "core.kcp.io", resource: "logicalclusters", verbs: ["*"] },
@@ -100,7 +103,7 @@ describe("claims on kinds of the system", () => {
     await test.close();
   });
 
-  it("with expressions are written by a provider only as they select", async () => {
+  it("with matchExpressions allow a provider only the writes that they select", async () => {
     const test = await started();
     const claim = { group: "", resource: "configmaps", verbs: ["*"] };
     await offer(test, "provider", { permissionClaims: [claim] });
@@ -122,8 +125,8 @@ describe("claims on kinds of the system", () => {
   });
 });
 
-describe("the view of schemas that a consumer uses", () => {
-  it("has those and no others, to read and not to write", async () => {
+describe("the view of the APIResourceSchemas that a consumer uses", () => {
+  it("has exactly these schemas, and is read-only", async () => {
     const test = await started();
     await offer(test, "provider");
     await offer(test, "unused");
@@ -138,10 +141,10 @@ describe("the view of schemas that a consumer uses", () => {
         [[name, "provider"]],
         place,
       );
-      const one = await test.must("GET", `${view}/${name}`, masters);
+      const one = await test.requestOk("GET", `${view}/${name}`, masters);
       assert.equal(one.metadata.annotations?.["kcp.io/cluster"], "provider");
       assert.equal((await test.get(`${view}/tomorrow.cowboys.wildwest.dev`, masters)).status, 404);
-      const discovered = await test.must("GET", `${root}/apis/apis.kcp.io/v1alpha1`, masters);
+      const discovered = await test.requestOk("GET", `${root}/apis/apis.kcp.io/v1alpha1`, masters);
       assert.deepEqual(
         (discovered["resources"] as { name: string; verbs: string[] }[]).map(({ name, verbs }) => [
           name,
@@ -162,7 +165,7 @@ describe("the view of schemas that a consumer uses", () => {
 });
 
 describe("a kind named Cluster", () => {
-  it("is served beside the clusters of paths, its status included", async () => {
+  it("is served beside the /clusters/ of paths, its status included", async () => {
     const test = await started();
     const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
     const schema = { openAPIV3Schema: open };

@@ -1,40 +1,41 @@
 /**
- * Which bindings there are, by the workspace that they are in and by the export that they are to.
+ * Indexes all APIBindings, by their workspace and by their export.
  *
- * Of a binding some two hundred bytes are held, because lists of what it is bound to are shared by all that are bound to the same. What
- * serving it takes is made when somebody first asks.
+ * The index holds some two hundred bytes per binding, because bindings of the same export share the
+ * lists of bound resources. Definitions for serving are created on the first request.
  */
-
 import type { Revision } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { BindingRecord, BoundResource } from "./records.ts";
-import { RetirementNotifier } from "./retirement.ts";
+import { RetirementNotifier } from "./retirement-notifier.ts";
 
 /** A resource that a binding serves in its logical cluster. */
 export class ServedResource {
   readonly bound: BoundResource;
   readonly binding: BindingRecord;
-  /** Since when it is served so. */
-  readonly since: Revision;
+  /** The revision since which the binding serves the resource in this way. */
+  readonly boundAt: Revision;
   readonly retirement = new RetirementNotifier();
 
   constructor(bound: BoundResource, binding: BindingRecord) {
     this.bound = bound;
     this.binding = binding;
-    this.since = binding.modifiedAt;
+    this.boundAt = binding.modifiedAt;
   }
 }
 
 export class ClusterBindings {
   readonly records = new Map<string, BindingRecord>();
-  /** By `<resource>.<group>`. */
+  /** Keyed by `<resource>.<group>`. */
   readonly served = new Map<string, ServedResource>();
 
   find(group: string, resource: string): ServedResource | undefined {
     return this.served.get(`${resource}.${group}`);
   }
 
-  /** The first to come has the name; the same one for every server, because the store's order decides. */
+  /**
+   * Gives each name to its oldest binding; all servers agree, because the store's order decides.
+   */
   refresh(): void {
     const winners = new Map<string, { bound: BoundResource; binding: BindingRecord }>();
     for (const binding of [...this.records.values()].sort(byCreation)) {
@@ -50,7 +51,7 @@ export class ClusterBindings {
         continue;
       }
       this.served.delete(name);
-      served.retirement.end();
+      served.retirement.retire();
     }
     for (const [name, { bound, binding }] of winners)
       this.served.set(name, new ServedResource(bound, binding));
@@ -73,26 +74,28 @@ function isSame(served: ServedResource, bound: BoundResource, binding: BindingRe
 
 export class BindingIndex {
   readonly #byCluster = new Map<ClusterName, ClusterBindings>();
-  /** By `<export cluster>/<export>`, or `/<export>` while it is not known where that is. */
+  /**
+   * Keyed by `<export cluster>/<export>`, or by `/<export>` while the export's cluster is unknown.
+   */
   readonly #byExport = new Map<string, Set<BindingRecord>>();
-  /** How many bindings are bound to a schema, by its uid. */
+  /** The number of bindings to a schema, by its uid. */
   readonly #uses = new Map<string, number>();
 
-  /** No binding serves anything. */
+  /** True while no binding serves a resource. */
   get isEmpty(): boolean {
     return this.#uses.size === 0;
   }
 
-  in(cluster: ClusterName): ClusterBindings | undefined {
+  inCluster(cluster: ClusterName): ClusterBindings | undefined {
     return this.#byCluster.get(cluster);
   }
 
-  to(exportCluster: ClusterName, exportName: string): Iterable<BindingRecord> {
+  toExport(exportCluster: ClusterName, exportName: string): Iterable<BindingRecord> {
     return this.#byExport.get(`${exportCluster}/${exportName}`) ?? [];
   }
 
-  /** Those whose export was not found, by its name. */
-  lookingFor(exportName: string): Iterable<BindingRecord> {
+  /** The bindings whose export was not found, by the name of the export. */
+  withUnresolvedExport(exportName: string): Iterable<BindingRecord> {
     return this.#byExport.get(`/${exportName}`) ?? [];
   }
 

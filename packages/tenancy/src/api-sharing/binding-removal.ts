@@ -1,5 +1,7 @@
-/** The end of a binding: the objects that it brought are deleted, whatever holds them back is waited for, then the binding goes. */
-
+/**
+ * Removes an APIBinding: deletes the objects of its APIs, waits for their finalizers, then releases
+ * the binding.
+ */
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { forEachAtOnce } from "@kcp-ts/apiserver/request/entries-at-once";
 import {
@@ -16,36 +18,39 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Condition, member, systemWriteOptions, uncancelled } from "../workspaces/index.ts";
 import { ServedResource } from "./binding-index.ts";
-import { listOf, textOf } from "./kinds/as-definition.ts";
-import type { ApiSharingDependencies } from "./parts.ts";
+import { type BoundResourceCatalog, exportClusterOf } from "./bound-resource-catalog.ts";
+import type { ApiSharingDependencies } from "./dependencies.ts";
+import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import type { BindingRecord, BoundResource } from "./records.ts";
-import { type BoundResourceCatalog, exportClusterOf } from "./sharing-catalog.ts";
 
 export interface BindingRemovalOptions {
-  readonly parts: ApiSharingDependencies;
+  readonly dependencies: ApiSharingDependencies;
   readonly catalog: BoundResourceCatalog;
-  /** Calls `advance` again. */
-  readonly again: (key: StorageKey) => void;
+  /** Queues another call of `advance`. */
+  readonly requeue: (key: StorageKey) => void;
 }
 
 const pageEntries = 500;
 
 export class BindingRemoval {
   readonly #options: BindingRemovalOptions;
-  /** Bindings whose last objects are held back, with the way to stop waiting. */
+  /** Bindings whose last objects have finalizers, with the functions that stop waiting for them. */
   readonly #waiting = new Map<StorageKey, (() => void)[]>();
 
   constructor(options: BindingRemovalOptions) {
     this.#options = options;
   }
 
-  /** Undefined when nothing is left; otherwise what is to be said of it. Whatever is waited for asks again. */
+  /**
+   * Deletes the binding's objects; returns undefined when none remain, otherwise the condition to
+   * report. The events of the remaining objects requeue the binding.
+   */
   async advance(key: StorageKey, binding: BindingRecord): Promise<Condition | undefined> {
     this.#listen(key, binding);
     const finalizers = new Map<string, number>();
     let left = 0;
     for (const bound of binding.bound) {
-      if (await this.#isTakenOver(binding, bound)) continue;
+      if (await this.#isServedByOtherBinding(binding, bound)) continue;
       left += await this.#deleteAll(binding, bound, finalizers);
     }
     if (left === 0) {
@@ -65,35 +70,36 @@ export class BindingRemoval {
   }
 
   /**
-   * Another binding serves the very same objects, or will when this one is gone: its export has the same identity and the same schema, so
-   * that nothing of them changes.
+   * Whether another binding serves the very same objects, or will when this one is deleted: its
+   * export has the same identity and the same schema, so that no object changes.
    */
-  async #isTakenOver(binding: BindingRecord, bound: BoundResource): Promise<boolean> {
-    const { parts } = this.#options;
+  async #isServedByOtherBinding(binding: BindingRecord, bound: BoundResource): Promise<boolean> {
+    const { dependencies } = this.#options;
     const { resource, group, identityHash, schemaUid } = bound;
-    for (const other of parts.bindings.in(binding.cluster)?.records.values() ?? []) {
+    for (const other of dependencies.bindings.inCluster(binding.cluster)?.records.values() ?? []) {
       if (other.name === binding.name || other.isDeleted) continue;
       const isSame = (one: BoundResource) =>
         one.resource === resource && one.group === group && one.identityHash === identityHash;
       if (other.bound.some(isSame)) return true;
-      const exported = parts.exportOf(other);
+      const exported = dependencies.exportOf(other);
       if (exported?.identityHash !== identityHash) continue;
       const offered = exported.resources.find(
         (one) => one.resource === resource && one.group === group && one.virtual === undefined,
       );
-      const schema = offered && (await parts.schemas.current(exported.cluster, offered.schema));
+      const schema =
+        offered && (await dependencies.schemas.current(exported.cluster, offered.schema));
       if (schema?.uid === schemaUid) return true;
     }
     return false;
   }
 
-  /** How many are still there. */
+  /** Returns the number of remaining objects. */
   async #deleteAll(
     binding: BindingRecord,
     bound: BoundResource,
     finalizers: Map<string, number>,
   ): Promise<number> {
-    const { storage } = this.#options.parts;
+    const { storage } = this.#options.dependencies;
     const prefix = prefixOf(binding.cluster, bound);
     const definition = await this.#definition(binding, bound);
     for (let continueAfter: StorageKey | undefined; ; ) {
@@ -113,11 +119,11 @@ export class BindingRemoval {
     binding: BindingRecord,
     bound: BoundResource,
   ): Promise<ResourceDefinition | undefined> {
-    const { parts, catalog } = this.#options;
+    const { dependencies, catalog } = this.#options;
     const { schemaUid, schemaName } = bound;
-    const schema = await parts.schemas.get(schemaUid, exportClusterOf(binding), schemaName);
+    const schema = await dependencies.schemas.get(schemaUid, exportClusterOf(binding), schemaName);
     if (schema === undefined) return undefined;
-    // What was stored before the resource became somebody else's goes as well.
+    // Objects that were stored before the resource got virtual storage are deleted as well.
     const served = new ServedResource({ ...bound, isVirtual: false }, binding);
     return catalog.definitionOf(served, schema.shared.storageVersion);
   }
@@ -131,12 +137,13 @@ export class BindingRemoval {
     const metadata = await runSyncFirst(decodeMetadata(entry));
     for (const finalizer of listOf(metadata["finalizers"]).map(textOf))
       finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
-    // What nobody can read any more nobody can finish either.
+    // Objects of a definition that no longer exists are removed at once: no controller can read
+    // them to remove their finalizers.
     if (definition === undefined) return this.#remove(entry);
     if (metadata["deletionTimestamp"] !== undefined) return;
     try {
       const address = { cluster, namespace, name };
-      await this.#options.parts.registry.delete(definition, address, {}, systemWriteOptions);
+      await this.#options.dependencies.registry.delete(definition, address, {}, systemWriteOptions);
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }
@@ -144,7 +151,7 @@ export class BindingRemoval {
 
   async #remove({ key, modifiedAt: expected }: Entry): Promise<void> {
     try {
-      const { storage } = this.#options.parts;
+      const { storage } = this.#options.dependencies;
       await storage.commit({ key, value: "delete", expected }, { signal: uncancelled });
     } catch (error) {
       if (!isStorageError(error, "conflict")) throw error;
@@ -153,15 +160,15 @@ export class BindingRemoval {
 
   #listen(key: StorageKey, { cluster, bound }: BindingRecord): void {
     if (this.#waiting.has(key)) return;
-    const { parts, again } = this.#options;
+    const { dependencies, requeue } = this.#options;
     const stops = bound.map((one) =>
-      parts.watchCache.hub.listen(prefixOf(cluster, one), {
+      dependencies.watchCache.hub.listen(prefixOf(cluster, one), {
         onEvent: ({ current }) => {
-          if (current === undefined) again(key);
+          if (current === undefined) requeue(key);
         },
         onLost: () => {
           this.#waiting.delete(key);
-          again(key);
+          requeue(key);
         },
       }),
     );
@@ -199,7 +206,7 @@ function remaining(left: number, finalizers: ReadonlyMap<string, number>): Condi
       };
 }
 
-/** The object without the finalizer that holds it. */
+/** The object without the given finalizer. */
 export function withoutFinalizer(object: JsonObject, finalizer: string): JsonObject {
   const metadata = member(object, "metadata");
   const finalizers = listOf(metadata["finalizers"]).filter((one) => one !== finalizer);

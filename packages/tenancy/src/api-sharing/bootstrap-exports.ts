@@ -1,4 +1,7 @@
-/** Makes the exports of root that are there from the start, with their schemas, and root's own bindings to them. What is there stays, but for schemas of kinds that have changed. */
+/**
+ * Creates the built-in exports of root with their schemas, and root's own bindings to them.
+ * Existing objects stay unchanged, except the schemas of kinds that have changed.
+ */
 import { createHash } from "node:crypto";
 import type { SystemKind } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
@@ -17,17 +20,17 @@ import {
   tenancyKinds,
   uncancelled,
 } from "../workspaces/index.ts";
+import { bindingFinalizer, exportLabel } from "./binding-metadata.ts";
 import { cacheKinds } from "./cached-resources/kinds.ts";
+import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
 import { identityOf } from "./identity.ts";
 import { apiBindings, apiExports, apiResourceSchemas, systemWrite } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
-import { bindingFinalizer, exportLabel } from "./marks.ts";
-import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 
 interface SystemExport {
   readonly name: string;
   readonly kinds: readonly SystemKind[];
-  /** Whether roles of root limit what others do with it. */
+  /** Whether roles of root form a maximal permission policy of the export. */
   readonly hasPolicy: boolean;
 }
 
@@ -38,7 +41,10 @@ const systemExports: readonly SystemExport[] = [
   { name: "cache.kcp.io", kinds: cacheKinds, hasPolicy: false },
 ];
 
-/** Of kinds that are served already: nobody need judge their schemas again, at every start of a test. */
+/**
+ * Schemas of built-in kinds skip the validation: these kinds are served already, and validating
+ * them at every start of a test takes time.
+ */
 const ownSchemas: ResourceDefinition = {
   ...apiResourceSchemas,
   strategy: Object.create(apiResourceSchemas.strategy, { validate: { value: () => [] } }),
@@ -46,22 +52,25 @@ const ownSchemas: ResourceDefinition = {
 
 const metadata = { annotations: { [tenancyAnnotation.path]: rootCluster } };
 
-export async function bootstrapExports(parts: ApiSharingDependencies): Promise<void> {
+export async function bootstrapExports(dependencies: ApiSharingDependencies): Promise<void> {
   for (const exported of systemExports) {
     const schemas = exported.kinds.map(schemaOf);
     for (const { name, spec } of schemas)
-      await ensureObject(parts, ownSchemas, at(name), { metadata, spec });
+      await ensureObject(dependencies, ownSchemas, at(name), { metadata, spec });
     const resources = exported.kinds.map(({ group, resource: name }, index) => ({
       ...{ name, group, schema: schemas[index]?.name ?? "", storage: { crd: {} } },
     }));
-    await ensureExport(parts, exported, resources);
-    await ensureObject(parts, apiBindings, at(exported.name), bindingTo(exported.name));
+    await ensureExport(dependencies, exported, resources);
+    await ensureObject(dependencies, apiBindings, at(exported.name), bindingTo(exported.name));
   }
 }
 
 const at = (name: string) => clusterScoped(rootCluster, name);
 
-/** Named by what is in it, so that another server version brings another schema. */
+/**
+ * The name of a schema has the hash of its content, so that another server version creates another
+ * schema.
+ */
 function schemaOf(kind: SystemKind): { readonly name: string; readonly spec: JsonObject } {
   const { group, version, resource, schema, columns, hasStatus } = kind;
   const spec: JsonObject = {
@@ -87,7 +96,10 @@ function schemaOf(kind: SystemKind): { readonly name: string; readonly spec: Jso
   return { name: `v1-${hash}.${resource}.${group}`, spec };
 }
 
-/** Rules are kept by the kind as it is served, whose budget is the server's own. */
+/**
+ * The schema without its CEL rules: the built-in kind enforces the rules, with the server's own
+ * cost budget.
+ */
 function withoutRules(schema: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]) => {
@@ -98,36 +110,39 @@ function withoutRules(schema: JsonObject): JsonObject {
 }
 
 async function ensureExport(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   { name, hasPolicy }: SystemExport,
   resources: readonly JsonObject[],
 ): Promise<void> {
   const key = keyOf(apiExports, rootCluster, name);
-  const entry = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
-  if (entry === undefined) return createExport(parts, name, hasPolicy, resources);
+  const entry = await dependencies.watchCache.get(key, { kind: "latest" }, uncancelled);
+  if (entry === undefined) return createExport(dependencies, name, hasPolicy, resources);
   if (jsonEqual(member(decodeObject(entry), "spec")["resources"] ?? [], [...resources])) return;
   const build = async (old: JsonObject | undefined) => ({
     ...old,
     spec: { ...member(old ?? {}, "spec"), resources },
   });
-  const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
-  await parts.registry.update(apiExports, at(name), build, rules);
+  const rules = { ...systemWriteOptions, subresource: systemWrite, isDerivedFromLive: true };
+  await dependencies.registry.update(apiExports, at(name), build, rules);
 }
 
-/** With its identity: whoever sees the export can bind to it. */
+/** Creates the export with its identity, so that every visible export can be bound. */
 async function createExport(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   name: string,
   hasPolicy: boolean,
   resources: readonly JsonObject[],
 ): Promise<void> {
   const spec = { resources, ...(hasPolicy ? { maximalPermissionPolicy: { local: {} } } : {}) };
-  const identity = await identityOf(parts, rootCluster, { metadata: { name }, spec });
+  const identity = await identityOf(dependencies, rootCluster, { metadata: { name }, spec });
   const { secretRef, hash, condition } = identity;
-  await createIfAbsent(parts, apiExports, at(name), {
+  await createIfAbsent(dependencies, apiExports, at(name), {
     metadata,
     spec: { ...spec, identity: { secretRef } },
-    status: { identityHash: hash, conditions: setCondition([], condition, parts.clock.now()) },
+    status: {
+      identityHash: hash,
+      conditions: setCondition([], condition, dependencies.clock.now()),
+    },
   });
 }
 

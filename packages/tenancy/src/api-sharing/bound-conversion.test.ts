@@ -1,4 +1,6 @@
-/** Goal: a schema with several versions and a webhook that converts between them serves consumers in each of them. */
+/**
+ * Goal: a schema with several versions and a conversion webhook serves consumers in each version.
+ */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { type AnyObject, flushPendingWork, WebhookServer } from "@kcp-ts/apiserver/testing";
@@ -9,7 +11,7 @@ const masters = { user: "masters" } as const;
 const inVersion = (version: string) =>
   `/clusters/consumer/apis/wildwest.dev/${version}/namespaces/default/cowboys`;
 
-/** v1alpha1 has spec.intent, v1beta1 has spec.wish: the same word. */
+/** v1alpha1 has spec.intent, v1beta1 has spec.wish: both fields have the same value. */
 function converted(object: AnyObject, apiVersion: string): object {
   const { intent, wish } = object["spec"] as { intent?: string; wish?: string };
   const word = intent ?? wish;
@@ -17,9 +19,9 @@ function converted(object: AnyObject, apiVersion: string): object {
   return { ...object, apiVersion, spec };
 }
 
-it("what is bound is converted by the webhook of its schema", async () => {
+it("bound objects are converted by the webhook of their schema", async () => {
   const webhooks = await WebhookServer.start();
-  webhooks.answer("/convert", (request) => {
+  webhooks.respondWith("/convert", (request) => {
     const { uid, desiredAPIVersion, objects } = request as unknown as {
       uid: string;
       desiredAPIVersion: string;
@@ -43,36 +45,36 @@ it("what is bound is converted by the webhook of its schema", async () => {
   const { url, caBundle } = webhooks.client("/convert") as { url: string; caBundle: string };
   const webhook = { clientConfig: { url, caBundle }, conversionReviewVersions: ["v1"] };
   const conversion = { strategy: "Webhook", webhook };
-  await test.must("POST", `${apis("provider", "v1alpha1")}/apiresourceschemas`, {
+  await test.requestOk("POST", `${apis("provider", "v1alpha1")}/apiresourceschemas`, {
     ...masters,
     body: { ...rest, spec: { ...spec, versions, conversion } },
   });
   const exported = cowboyExport("today");
-  await test.must("POST", `${apis("provider")}/apiexports`, { ...masters, body: exported });
+  await test.requestOk("POST", `${apis("provider")}/apiexports`, { ...masters, body: exported });
   await flushPendingWork(test);
   await bind(test, "consumer", "provider");
-  await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+  await test.requestOk("POST", "/clusters/consumer/api/v1/namespaces", {
     ...masters,
     body: { metadata: { name: "default" } },
   });
-  await test.must("POST", inVersion("v1alpha1"), { ...masters, body: cowboy("john") });
+  await test.requestOk("POST", inVersion("v1alpha1"), { ...masters, body: cowboy("john") });
   const specOf = async (version: string, name: string) =>
-    (await test.must("GET", `${inVersion(version)}/${name}`, masters))["spec"];
+    (await test.requestOk("GET", `${inVersion(version)}/${name}`, masters))["spec"];
   assert.deepEqual(await specOf("v1beta1", "john"), { wish: "ride" });
   assert.deepEqual(await specOf("v1alpha1", "john"), { intent: "ride" });
   const jane = { ...cowboy("jane", { wish: "rest" }), apiVersion: "wildwest.dev/v1beta1" };
-  await test.must("POST", inVersion("v1beta1"), { ...masters, body: jane });
+  await test.requestOk("POST", inVersion("v1beta1"), { ...masters, body: jane });
   assert.deepEqual(await specOf("v1alpha1", "jane"), { intent: "rest" });
-  const list = await test.must("GET", inVersion("v1beta1"), masters);
+  const list = await test.requestOk("GET", inVersion("v1beta1"), masters);
   assert.deepEqual(
     list.items?.map((item) => item["spec"]),
     [{ wish: "rest" }, { wish: "ride" }],
   );
   const view = "/services/apiexport/provider/cowboys/clusters/*/apis/wildwest.dev/v1beta1/cowboys";
-  const seen = await test.must("GET", view, masters);
+  const seen = await test.requestOk("GET", view, masters);
   assert.deepEqual(seen.items, list.items, "the provider sees the same");
-  webhooks.answer("/convert", () => ({ code: 500, raw: {} }));
-  await test.must("POST", inVersion("v1alpha1"), { ...masters, body: cowboy("joe") });
+  webhooks.respondWith("/convert", () => ({ code: 500, raw: {} }));
+  await test.requestOk("POST", inVersion("v1alpha1"), { ...masters, body: cowboy("joe") });
   const refused = await test.get(`${inVersion("v1beta1")}/joe`, masters);
   assert.equal(refused.status, 500);
   assert.match(refused.text, /conversion webhook for wildwest.dev\/v1alpha1, Kind=Cowboy failed/);

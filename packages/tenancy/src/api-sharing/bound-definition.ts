@@ -1,5 +1,7 @@
-/** A resource as a binding brings it into a logical cluster: what all who bound to the same schema share, and whose objects these are. */
-
+/**
+ * The definition of a resource that a binding serves in a logical cluster: the part that all
+ * bindings of the same schema share, and the owner of the objects.
+ */
 import {
   type Conversion,
   CustomVersionCodec,
@@ -18,24 +20,24 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 export interface BoundOptions {
   readonly version: SharedVersion;
   readonly identity: string;
-  /** What was written later than this was written under the present schema. */
+  /** Objects that were written after this revision were written with the present schema. */
   readonly since: Revision;
   readonly conversion: Conversion;
-  /** The logical cluster that the export is in. */
+  /** The logical cluster of the export. */
   readonly owner: ClusterName;
   readonly onRetired: (callback: () => void) => () => void;
 }
 
 export class BoundDefinition implements ResourceDefinition {
   readonly #options: BoundOptions;
-  readonly form: VersionCodec;
+  readonly codec: VersionCodec;
 
   constructor(options: BoundOptions) {
     this.#options = options;
-    this.form = new CustomVersionCodec(options);
+    this.codec = new CustomVersionCodec(options);
   }
 
-  /** What must be waited for before the definition is used, if anything. */
+  /** The preparation to await before the definition is used, if any. */
   warmUp(): Promise<void> | undefined {
     return this.#options.version.warmUp();
   }

@@ -1,4 +1,7 @@
-/** Accepted permission claims reach the objects that they are on, in whatever order export, schema, binding, answers and objects come. */
+/**
+ * Accepted permission claims reach the objects that they select, for every order in which export,
+ * schema, binding, acceptance and objects are created.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { objectKey } from "@kcp-ts/apiserver/storage";
@@ -25,7 +28,7 @@ const rejected = { ...accepted, state: "Rejected" };
 const claimLabel = /^claimed\.internal\.apis\.kcp\.io\//;
 
 const post = (test: TestServer, path: string, body: object) =>
-  test.must("POST", path, { ...masters, body });
+  test.requestOk("POST", path, { ...masters, body });
 
 const steps = {
   schema: (test: TestServer) =>
@@ -52,7 +55,7 @@ async function started(): Promise<TestServer> {
 }
 
 async function isLabelled(test: TestServer, name = "x"): Promise<boolean> {
-  const { metadata } = await test.must("GET", `${configMaps}/${name}`, masters);
+  const { metadata } = await test.requestOk("GET", `${configMaps}/${name}`, masters);
   return Object.keys(metadata.labels ?? {}).some((label) => claimLabel.test(label));
 }
 
@@ -84,7 +87,7 @@ async function applied(test: TestServer): Promise<void> {
   await until(test, "claims are applied", async () => (await condition(test)) === "True");
 }
 
-describe("an accepted claim reaches an object", () => {
+describe("an accepted permission claim reaches an object", () => {
   const all: readonly Step[] = ["schema", "export", "binding", "object"];
   for (const order of orders(all))
     for (const pause of [true, false])
@@ -100,7 +103,7 @@ describe("an accepted claim reaches an object", () => {
         await test.close();
       });
 
-  it("whenever the condition says that claims are applied", async () => {
+  it("whenever the condition PermissionClaimsApplied is True", async () => {
     const test = await started();
     for (const step of all) await steps[step](test);
     for (let turn = 0; turn < 50; turn++) {
@@ -112,7 +115,7 @@ describe("an accepted claim reaches an object", () => {
   });
 });
 
-describe("the label of a claim follows", () => {
+describe("the label of a permission claim follows", () => {
   async function bound(): Promise<TestServer> {
     const test = await started();
     for (const step of Object.values(steps)) await step(test);
@@ -120,14 +123,14 @@ describe("the label of a claim follows", () => {
     return test;
   }
 
-  it("the answer, as often as it changes", async () => {
+  it("the acceptance, as often as it changes", async () => {
     const test = await bound();
     for (const claims of [[rejected], [accepted], [], [accepted], [rejected], [accepted]]) {
       await answer(test, claims);
       const isWanted = claims[0] === accepted;
       await until(test, "labels are right", async () => (await isLabelled(test)) === isWanted);
     }
-    // Without a look in between, the last one counts.
+    // No reconcile in between is waited for: the last state counts.
     for (const claims of [[rejected], [accepted], [rejected], [accepted]])
       await answer(test, claims);
     await until(test, "the answer has its effect", async () => isLabelled(test));
@@ -147,9 +150,9 @@ describe("the label of a claim follows", () => {
     await test.close();
   });
 
-  it("the export that comes back, also to what was made while it was gone", async () => {
+  it("the export that is created again, also on objects that were created while it was missing", async () => {
     const test = await bound();
-    await test.must("DELETE", `${apis("a")}/apiexports/cowboys`, masters);
+    await test.requestOk("DELETE", `${apis("a")}/apiexports/cowboys`, masters);
     await flushPendingWork(test);
     await post(test, configMaps, { metadata: { name: "meanwhile" } });
     await flushPendingWork(test);
@@ -158,7 +161,7 @@ describe("the label of a claim follows", () => {
     await test.close();
   });
 
-  it("the bindings also where a write went past admission, or was judged by an earlier binding", async () => {
+  it("the bindings also where a write bypassed admission, or was admitted by an earlier binding", async () => {
     const test = await bound();
     const cluster = "b" as ClusterName;
     const key = objectKey({

@@ -1,8 +1,10 @@
 /**
- * Permission claims: what a provider may see and do of other resources in the workspaces of its consumers, as far as these agreed.
+ * Permission claims: the access of a provider to other resources in its consumers' workspaces, as
+ * far as the consumers accepted it.
  *
- * Objects that a claim covers carry a label, so that whoever watches them in all workspaces hears of those that come to be covered. What the
- * label says is not believed alone: what was taken back is invisible at once.
+ * Objects that a claim covers carry a label, so that watches over all workspaces are notified of
+ * objects that become covered. The label alone grants no access: objects of a rejected claim are
+ * invisible at once.
  */
 import { type JsonObject, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -18,7 +20,7 @@ import type { BindingRecord, Claim, ClaimSelector, ExportRecord } from "./record
 
 export const claimLabelPrefix = "claimed.internal.apis.kcp.io/";
 
-/** Two names of one resource. */
+/** The two API groups of Events. */
 const eventGroups: ReadonlySet<string> = new Set(["", "events.k8s.io"]);
 
 export function isClaimOn(
@@ -57,7 +59,7 @@ export function isSelected(
   return selectors.get(selector)?.matches(labels) === true;
 }
 
-/** One that cannot be understood selects nothing. */
+/** An invalid selector selects nothing. */
 function compile({ matchLabels, matchExpressions }: ClaimSelector): LabelSelector | undefined {
   if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) return undefined;
   try {
@@ -74,7 +76,7 @@ export interface AcceptedClaim {
   readonly verbs: readonly string[];
 }
 
-/** The claim of an export that a binding agreed to, with what both of them allow. */
+/** The claim of an export that a binding accepted, with the intersection of both. */
 function acceptedClaim(
   askedClaims: readonly Claim[],
   binding: BindingRecord,
@@ -97,21 +99,22 @@ function acceptedClaim(
   return undefined;
 }
 
-/** Nothing stops a workspace from having several. */
+/** A workspace may have several bindings to one export. */
 export function* bindingsTo(
   bindings: BindingIndex,
   cluster: ClusterName,
   exported: { readonly cluster: ClusterName; readonly name: string },
 ): Iterable<BindingRecord> {
-  for (const binding of bindings.in(cluster)?.records.values() ?? []) {
+  for (const binding of bindings.inCluster(cluster)?.records.values() ?? []) {
     if (binding.exportName === exported.name && binding.exportCluster === exported.cluster)
       yield binding;
   }
 }
 
 /**
- * What a workspace agreed to of a resource. Of several bindings that agree one decides, with its selector and its verbs, so that they do not add up to
- * what none of them says: one that is bound before one that is not, the older before the younger.
+ * The accepted claim of a workspace on a resource. Of several bindings that accept the claim one
+ * decides, with its selector and its verbs, so that their union grants nothing that no single
+ * binding grants: a bound binding before an unbound one, the older before the younger.
  */
 export function acceptedClaimIn(
   bindings: BindingIndex,
@@ -135,16 +138,17 @@ function hasPrecedence(a: BindingRecord, b: BindingRecord): boolean {
 export interface ClaimedObject {
   readonly group: string;
   readonly resource: string;
-  /** Of the provider that the resource is from; empty for built-in ones. */
+  /** The identity of the resource's provider; empty for built-in resources. */
   readonly identity: string;
-  /** What a built-in one is claimed by as well. */
+  /** The identity of a built-in resource's system export, which claims may use as well. */
   readonly systemIdentity?: string | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
 /**
- * The labels of claims that an object should have. They follow from what the bindings of its logical cluster say alone, and not from exports: so
- * every server that has seen the same bindings wants the same labels, and an export that is away for a while changes none.
+ * The claim labels that an object should have. They depend only on the bindings of the object's
+ * logical cluster, not on exports: so all servers with the same bindings compute the same labels,
+ * and an export that is missing for a while changes none.
  */
 export function claimLabels(
   bindings: Iterable<BindingRecord>,
@@ -164,7 +168,10 @@ export function claimLabels(
   return wanted;
 }
 
-/** The labels of an object with exactly these of claims; undefined when they are so already. */
+/**
+ * The labels of an object with exactly these claim labels; undefined when the object has them
+ * already.
+ */
 export function withClaimLabels(
   labels: JsonObject | undefined,
   wanted: ReadonlyMap<string, string>,

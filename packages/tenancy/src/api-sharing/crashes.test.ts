@@ -1,8 +1,11 @@
 /**
- * Goal: a server that goes down in the middle of anything that concerns several objects leaves a state from which the next one comes to the same end.
+ * Goal: a server that crashes in the middle of any operation on several objects leaves a state from
+ * which the next server reaches the same result.
  *
- * Method: every write is a crash. The store takes nothing from the N-th write on, as if the process were gone; then another server starts on what was
- * stored, the client tries again what it was not told to be done, and the end has to be the same, for every N until there is no such write.
+ * Method: every write is a crash. The store accepts nothing from the N-th write on, as if the
+ * process had ended; then another server starts on the stored state, the client retries the
+ * requests without a successful response, and the result has to be the same, for every N until
+ * there is no such write.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -31,14 +34,14 @@ const workspaces = "/apis/tenancy.kcp.io/v1alpha1/workspaces";
 interface Trouble {
   readonly name: string;
   readonly prepare: (test: TestServer) => Promise<void>;
-  /** What a client sends; it sends it again when the server was gone. */
+  /** The requests of a client, which are sent again when the server was down. */
   readonly strike: (test: TestServer) => Promise<readonly TestResponse[]>;
   readonly hasEnded: (test: TestServer) => Promise<boolean>;
-  /** So that nobody takes a run without a crash for a success. */
+  /** A minimum of writes, so that a run without a crash does not pass as a success. */
   readonly writesMin: number;
 }
 
-/** A store that takes nothing from the N-th write on, counted from when it is told so. */
+/** A store that accepts nothing from the N-th write on, counted from when it is armed. */
 class BreakingStore {
   readonly storage: Storage;
   isBroken = false;
@@ -94,7 +97,10 @@ async function bound(test: TestServer): Promise<void> {
   });
   await bind(test, "consumer", "provider");
   await until(test, "it is bound", () => bindingIs(test, "InitialBindingCompleted"));
-  await test.must("POST", `/clusters/consumer${cowboys}`, { ...masters, body: cowboy("kept") });
+  await test.requestOk("POST", `/clusters/consumer${cowboys}`, {
+    ...masters,
+    body: cowboy("kept"),
+  });
 }
 
 const claim = (state: string) => ({
@@ -189,7 +195,7 @@ const troubles: readonly Trouble[] = [
         ["root:w", "a"],
         ["root:w:a", "b"],
       ] as const)
-        await test.must("POST", `/clusters/${parent}${workspaces}`, {
+        await test.requestOk("POST", `/clusters/${parent}${workspaces}`, {
           ...masters,
           body: { metadata: { name }, spec: { type } },
         });
@@ -198,7 +204,7 @@ const troubles: readonly Trouble[] = [
     strike: async (test) => [
       await test.request("DELETE", `/clusters/root${workspaces}/w`, masters),
     ],
-    // Nothing of them is left: what there is belongs to root.
+    // No object of the workspaces remains: the stored objects belong to root.
     hasEnded: async (test) => {
       const signal = new AbortController().signal;
       const { entries } = await test.storage.list("/" as StorageKey, {
@@ -211,10 +217,10 @@ const troubles: readonly Trouble[] = [
   },
 ];
 
-/** More than any of them takes: who writes without end is found out. */
+/** More writes than any scenario needs: a controller that writes without end fails the test. */
 const writesMax = 80;
 
-/** Whether the store broke before everything was done. */
+/** Whether the store failed before everything was done. */
 async function crashed(trouble: Trouble, memory: MemoryStorage, at: number): Promise<boolean> {
   const store = new BreakingStore(memory);
   const broken = await TestServer.start({ storage: store.storage });
@@ -232,7 +238,7 @@ async function passTime(test: TestServer): Promise<void> {
   test.clock.advance(200);
 }
 
-describe("a server that goes down in the middle", () => {
+describe("a server that crashes in the middle", () => {
   for (const trouble of troubles) {
     it(`${trouble.name}: it ends as if nothing had been, whichever write was the last`, async () => {
       let crashes = 0;

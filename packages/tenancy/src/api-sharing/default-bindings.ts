@@ -1,4 +1,4 @@
-/** Bindings that a workspace has from the beginning, because its type says so: made before anybody can see the workspace. */
+/** The default APIBindings of a WorkspaceType: created before users can see the workspace. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -7,37 +7,37 @@ import {
   member,
   tenancyAnnotation,
 } from "../workspaces/index.ts";
-import { isSameResource } from "./judge-claims.ts";
-import { listOf, textOf } from "./kinds/as-definition.ts";
+import { bindingFinalizer, exportLabel } from "./binding-metadata.ts";
+import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { claimJson, desiredBindingStatus, resolveExportPath } from "./desired-binding-status.ts";
+import { isSameResource } from "./evaluate-claims.ts";
 import { apiBindings, apiExports } from "./kinds/definitions.ts";
 import { base62Hash, exportHash } from "./kinds/hashes.ts";
-import { bindingFinalizer, exportLabel } from "./marks.ts";
-import { type ApiSharingDependencies, keyOf } from "./parts.ts";
+import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
-import { claimJson, desiredBindingStatus, resolveExportPath } from "./settle-binding.ts";
 import { isSystemExport } from "./system-exports.ts";
 
 export async function createDefaultBindings(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   path: string,
   wanted: readonly DefaultBinding[],
 ): Promise<void> {
-  const known = parts.bindings.in(cluster)?.records;
+  const known = dependencies.bindings.inCluster(cluster)?.records;
   for (const one of wanted) {
     if (known?.has(defaultBindingName(cluster, one)) === true) continue;
-    const exportCluster = await resolveExportPath(parts, cluster, one.path);
-    // Done without: it would be stored in every workspace, and bring nothing.
+    const exportCluster = await resolveExportPath(dependencies, cluster, one.path);
+    // Omitted: a binding to a system export would be stored in every workspace, without an effect.
     if (isSystemExport(exportCluster, one.export)) continue;
     const found =
       exportCluster === undefined
         ? undefined
-        : parts.exports.get(keyOf(apiExports, exportCluster, one.export));
+        : dependencies.exports.get(keyOf(apiExports, exportCluster, one.export));
     const name = defaultBindingName(cluster, one);
     const binding = bindingObject(name, path, one, exportCluster, found);
-    const { status } = await desiredBindingStatus(parts, cluster, binding);
+    const { status } = await desiredBindingStatus(dependencies, cluster, binding);
     const address = { cluster, namespace: "", name };
-    await createIfAbsent(parts, apiBindings, address, { ...binding, status });
+    await createIfAbsent(dependencies, apiBindings, address, { ...binding, status });
   }
 }
 
@@ -81,11 +81,11 @@ function asAccepted(claim: Claim): JsonObject {
 }
 
 /**
- * What a binding that is kept by its workspace's type has not answered yet of what its export claims, agreed to. What was answered stays: whoever
- * rejects a claim means it.
+ * The claims of its export that a maintained binding has not decided yet, as accepted claims.
+ * Decided claims stay: a rejection is a consumer's choice.
  */
 export async function undecidedClaims(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   binding: JsonObject,
 ): Promise<readonly JsonObject[]> {
@@ -94,17 +94,17 @@ export async function undecidedClaims(
   const wanted = { path: textOf(path), export: textOf(name) };
   const bindingName = textOf(member(binding, "metadata")["name"]);
   if (bindingName !== defaultBindingName(cluster, wanted)) return [];
-  const exportCluster = await resolveExportPath(parts, cluster, wanted.path);
+  const exportCluster = await resolveExportPath(dependencies, cluster, wanted.path);
   const exported =
     exportCluster === undefined
       ? undefined
-      : parts.exports.get(keyOf(apiExports, exportCluster, wanted.export));
+      : dependencies.exports.get(keyOf(apiExports, exportCluster, wanted.export));
   const answered = claimsOf(spec["permissionClaims"], "selector");
   const missing = (exported?.claims ?? []).filter(
     (claim) => !answered.some((one) => isSameResource(one, claim)),
   );
   if (missing.length === 0) return [];
-  const { bindings } = await parts.maintainedIn(cluster);
+  const { bindings } = await dependencies.maintainedBindingsIn(cluster);
   const isKept = bindings.some((one) => one.path === wanted.path && one.export === wanted.export);
   return isKept ? missing.map(asAccepted) : [];
 }
@@ -115,13 +115,13 @@ export function withClaims(binding: JsonObject, claims: readonly JsonObject[]): 
   return { ...binding, spec: { ...spec, permissionClaims: [...answered, ...claims] } };
 }
 
-/** A binding that a workspace keeps is gone: it comes back. */
+/** Recreates a maintained default binding that was deleted. */
 export async function restoreDefaultBinding(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   name: string,
 ): Promise<void> {
-  const { path, bindings } = await parts.maintainedIn(cluster);
+  const { path, bindings } = await dependencies.maintainedBindingsIn(cluster);
   const lost = bindings.filter((one) => defaultBindingName(cluster, one) === name);
-  if (lost.length > 0) await createDefaultBindings(parts, cluster, path, lost);
+  if (lost.length > 0) await createDefaultBindings(dependencies, cluster, path, lost);
 }

@@ -1,8 +1,7 @@
 /**
- * All objects of one kind in all logical clusters, as small records: read when the server starts, kept true by the hub, so that a decision
- * never waits.
+ * An index of small records of all objects of one kind in all logical clusters: listed at the
+ * start, updated by the hub, so that decisions never wait for a read.
  */
-
 import { collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import {
   type Entry,
@@ -25,7 +24,7 @@ export interface EagerIndexOptions<Known> {
   readonly hub: WatchHub;
   readonly definition: ResourceDefinition;
   readonly read: (entry: Entry) => Known;
-  /** Told of every record that comes, changes or goes. */
+  /** Called for every record that is created, changed or deleted. */
   readonly onChange: (key: StorageKey, now: Known | undefined, before: Known | undefined) => void;
   readonly supervisor: Supervisor;
 }
@@ -39,7 +38,7 @@ const pageEntries = 200;
 
 export class EagerIndex<Known> implements HubListener {
   readonly #options: EagerIndexOptions<Known>;
-  readonly #held = new Map<StorageKey, VersionedRecord<Known>>();
+  readonly #records = new Map<StorageKey, VersionedRecord<Known>>();
   readonly #stop = new AbortController();
   #loading: Promise<void> | undefined;
 
@@ -48,20 +47,20 @@ export class EagerIndex<Known> implements HubListener {
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#records.size;
   }
 
-  /** Undefined when everything is known; what was lost is read again meanwhile. */
+  /** Undefined when the index is complete; a promise while it is relisted after lost events. */
   get loading(): Promise<void> | undefined {
     return this.#loading;
   }
 
   get(key: StorageKey): Known | undefined {
-    return this.#held.get(key)?.value;
+    return this.#records.get(key)?.value;
   }
 
   *values(): Generator<Known> {
-    for (const { value } of this.#held.values()) if (value !== undefined) yield value;
+    for (const { value } of this.#records.values()) if (value !== undefined) yield value;
   }
 
   /** The hub must be open. */
@@ -85,18 +84,18 @@ export class EagerIndex<Known> implements HubListener {
 
   onEvent({ key, current, revision }: HubEvent): void {
     this.#put(key, current, revision);
-    // While others are read, it must be known that this one is gone.
-    if (current === undefined && this.#loading === undefined) this.#held.delete(key);
+    // During a list, deleted objects stay as tombstones.
+    if (current === undefined && this.#loading === undefined) this.#records.delete(key);
   }
 
   onLost(error: StorageError): void {
     if (error.code === "closed" || this.#stop.signal.aborted) return;
-    for (const [key, { value }] of this.#held)
+    for (const [key, { value }] of this.#records)
       if (value !== undefined) this.#options.onChange(key, undefined, value);
-    this.#held.clear();
+    this.#records.clear();
     const { supervisor, definition } = this.#options;
     const { signal } = this.#stop;
-    // Whoever asks waits until all are known again.
+    // Readers wait until the relist is complete.
     void this.#begin(() =>
       supervisor.runTask(`index/${definition.resource}`, signal, () => this.#load()),
     );
@@ -110,21 +109,22 @@ export class EagerIndex<Known> implements HubListener {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       for (const entry of page.entries) this.#put(entry.key, entry, entry.modifiedAt);
       if (!page.more) {
-        // Whoever waits for this one waits for the one that was begun instead.
-        if (!(await isContinuous(hub.reach(page.revision, signal)))) return this.#loading;
+        // Waiters of this list wait for the newer list instead.
+        if (!(await isContinuous(hub.waitForRevision(page.revision, signal)))) return this.#loading;
         break;
       }
       continueAfter = page.entries.at(-1)?.key;
       await yieldToEventLoop();
     }
-    for (const [key, { value }] of this.#held) if (value === undefined) this.#held.delete(key);
+    for (const [key, { value }] of this.#records)
+      if (value === undefined) this.#records.delete(key);
   }
 
   #put(key: StorageKey, entry: Entry | undefined, revision: Revision): void {
-    const held = this.#held.get(key);
+    const held = this.#records.get(key);
     if (held !== undefined && held.revision >= revision) return;
     const value = entry === undefined ? undefined : this.#options.read(entry);
-    this.#held.set(key, { value, revision });
+    this.#records.set(key, { value, revision });
     this.#options.onChange(key, value, held?.value);
   }
 }

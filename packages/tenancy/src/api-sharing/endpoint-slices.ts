@@ -1,5 +1,7 @@
-/** Where an export's provider finds the objects of its consumers: listed as long as there is at least one. */
-
+/**
+ * APIExportEndpointSlices: list the endpoint where an export's provider accesses its consumers'
+ * objects, as long as there is a consumer.
+ */
 import { apiVersionOf } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -9,19 +11,19 @@ import {
   selectorFromLabelSelectorObject,
 } from "@kcp-ts/machinery/selectors";
 import { type Condition, conditionsOf, member, setCondition } from "../workspaces/index.ts";
-import { textOf } from "./kinds/as-definition.ts";
+import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { resolveExportPath } from "./desired-binding-status.ts";
 import { apiExports } from "./kinds/definitions.ts";
-import { type ApiSharingDependencies, keyOf } from "./parts.ts";
-import { resolveExportPath } from "./settle-binding.ts";
+import { textOf } from "./kinds/to-custom-resource-definition.ts";
 
-/** On an export: no slice is made for it. */
+/** The annotation of an export that suppresses its default endpoint slice. */
 export const skipSliceAnnotation = "apiexports.apis.kcp.io/skip-endpointslice";
 
 export function endpointUrl(externalUrl: string, cluster: ClusterName, name: string): string {
   return `${externalUrl}/services/apiexport/${cluster}/${name}`;
 }
 
-/** The slice that comes with an export. */
+/** The default endpoint slice of an export. */
 export function endpointSlice(exported: JsonObject): JsonObject {
   const metadata = member(exported, "metadata");
   const [name, uid] = [textOf(metadata["name"]), textOf(metadata["uid"])];
@@ -36,7 +38,7 @@ export function endpointSlice(exported: JsonObject): JsonObject {
 }
 
 export async function endpointStatus(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   slice: JsonObject,
   externalUrl: string,
@@ -44,11 +46,11 @@ export async function endpointStatus(
   const before = member(slice, "status");
   const spec = member(slice, "spec");
   const { path, name } = member(spec, "export");
-  const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
+  const exportCluster = await resolveExportPath(dependencies, cluster, textOf(path));
   const record =
     exportCluster === undefined
       ? undefined
-      : parts.exports.get(keyOf(apiExports, exportCluster, textOf(name)));
+      : dependencies.exports.get(keyOf(apiExports, exportCluster, textOf(name)));
   const valid: Condition =
     record === undefined
       ? {
@@ -59,10 +61,11 @@ export async function endpointStatus(
           message: `APIExport ${textOf(path) || cluster}:${textOf(name)} not found`,
         }
       : { type: "APIExportValid", status: "True" };
-  const isUsed = record !== undefined && parts.bindings.hasBindingsTo(record.cluster, record.name);
-  const partition = await partitionOf(parts, cluster, textOf(spec["partition"]));
-  const isListed = isUsed && (await includesThisShard(parts, partition));
-  const nowMs = parts.clock.now();
+  const isUsed =
+    record !== undefined && dependencies.bindings.hasBindingsTo(record.cluster, record.name);
+  const partition = await partitionOf(dependencies, cluster, textOf(spec["partition"]));
+  const isListed = isUsed && (await includesThisShard(dependencies, partition));
+  const nowMs = dependencies.clock.now();
   const conditions = setCondition(conditionsOf(before), valid, nowMs);
   const { shardSelector: _, ...rest } = before;
   return {
@@ -75,13 +78,16 @@ export async function endpointStatus(
 
 export interface CoveredShards {
   readonly condition: Condition;
-  /** Undefined when nobody can say which. */
+  /** Undefined when the Partition is missing or invalid. */
   readonly selector: LabelSelector | undefined;
 }
 
-/** Which shards a slice covers: all of them, unless it names a Partition beside it. */
+/**
+ * The shards that a slice covers: all of them, unless it references a Partition of its own
+ * workspace.
+ */
 export async function partitionOf(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   name: string,
 ): Promise<CoveredShards> {
@@ -93,7 +99,7 @@ export async function partitionOf(
     },
     selector: undefined,
   });
-  const selector = name === "" ? {} : await parts.partitionIn(cluster, name);
+  const selector = name === "" ? {} : await dependencies.partitionIn(cluster, name);
   if (selector === undefined) return isNot(`partitions.topology.kcp.io "${name}" not found`);
   try {
     return {
@@ -106,20 +112,23 @@ export async function partitionOf(
   }
 }
 
-/** Whether the shard that this server is belongs to them. */
+/** Whether this server's shard is among them. */
 export async function includesThisShard(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   { selector }: CoveredShards,
 ): Promise<boolean> {
   if (selector === undefined) return false;
-  return selector.isEmpty || selector.matches(await parts.shardLabels());
+  return selector.isEmpty || selector.matches(await dependencies.shardLabels());
 }
 
-/** Whether a slice that names this Partition, or none, covers the shard that this server is. */
+/** Whether a slice with this Partition, or without one, covers this server's shard. */
 export async function sliceCoversThisShard(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   partition: string,
 ): Promise<boolean> {
-  return partition === "" || includesThisShard(parts, await partitionOf(parts, cluster, partition));
+  return (
+    partition === "" ||
+    includesThisShard(dependencies, await partitionOf(dependencies, cluster, partition))
+  );
 }

@@ -1,4 +1,7 @@
-/** Annotations that a provider puts on an export for whoever looks at its bindings: they are the same on all of them. */
+/**
+ * Annotations that a provider sets on an export for display on its bindings: the controller copies
+ * them to all bindings.
+ */
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { member } from "../workspaces/index.ts";
 
@@ -10,7 +13,7 @@ export function extraAnnotationsOf(annotations: JsonObject): JsonObject | undefi
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-/** The same object when it has them already. */
+/** The identical object when it has the annotations already. */
 export function withExtraAnnotations(
   binding: JsonObject,
   extras: JsonObject | undefined,

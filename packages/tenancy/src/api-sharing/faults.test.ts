@@ -1,4 +1,6 @@
-/** Goal: whichever operation of the store fails, a second try succeeds and nothing is left half done. */
+/**
+ * Goal: whichever operation of the store fails, a retry succeeds and no operation stays half done.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Entry, type Storage, StorageError, type Write } from "@kcp-ts/apiserver/storage";
@@ -39,7 +41,7 @@ function failing(inner: MemoryStorage): { storage: Storage; arm: (at: number) =>
   };
 }
 
-/** Sends again what was not taken; what is there already is as good. */
+/** Retries a create until it is accepted; an object that exists already counts as accepted. */
 async function insist(test: TestServer, path: string, body: object): Promise<void> {
   for (let tries = 0; tries < 3; tries++) {
     const { status } = await test.request("POST", path, { ...masters, body });
@@ -92,7 +94,7 @@ describe("a store that fails at the N-th write", () => {
       const type = { name: "western", path: "root" };
       await insist(test, `${tenancy}/workspaces`, { metadata: { name: "team" }, spec: { type } });
       const cluster = (
-        (await test.must("GET", `${tenancy}/workspaces/team`, masters))["spec"] as {
+        (await test.requestOk("GET", `${tenancy}/workspaces/team`, masters))["spec"] as {
           cluster: string;
         }
       ).cluster;
@@ -109,7 +111,7 @@ describe("a store that fails at the N-th write", () => {
       const { resources } = cowboyExport("tomorrow").spec;
       await change(`${apis("provider")}/apiexports/cowboys`, { resources, permissionClaims });
       await until(test, "the workspace has followed", async () => {
-        const list = await test.must("GET", `${apis(cluster)}/apibindings`, masters);
+        const list = await test.requestOk("GET", `${apis(cluster)}/apibindings`, masters);
         const text = JSON.stringify(list.items?.[0] ?? {});
         return (
           text.includes('"name":"tomorrow.cowboys.wildwest.dev"') &&
@@ -121,7 +123,7 @@ describe("a store that fails at the N-th write", () => {
     });
   }
 
-  it("a server that starts anew serves what was bound before", async () => {
+  it("a server that restarts serves the APIs that were bound before", async () => {
     const storage = new MemoryStorage();
     const first = await TestServer.start({ storage });
     await insist(
@@ -134,7 +136,7 @@ describe("a store that fails at the N-th write", () => {
     await insist(first, `${apis("consumer")}/apibindings`, bindingTo("provider"));
     await first.server.close();
     const second = await TestServer.start({ storage });
-    const list = await second.must(
+    const list = await second.requestOk(
       "GET",
       "/clusters/consumer/apis/wildwest.dev/v1alpha1/cowboys",
       masters,

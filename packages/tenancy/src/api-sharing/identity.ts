@@ -1,6 +1,6 @@
 /**
- * The identity of an export: the hash of a key in a secret of its workspace. Whoever has the key can offer the same API again elsewhere; nobody
- * else can read what is stored under it.
+ * The identity of an export: the hash of a key in a Secret of its workspace. A workspace with the
+ * key can export the same API again; no other workspace can read the objects under the identity.
  */
 import { randomBytes } from "node:crypto";
 import { namespaces, secrets } from "@kcp-ts/apiserver/registry";
@@ -15,21 +15,21 @@ import {
   member,
   uncancelled,
 } from "../workspaces/index.ts";
-import { textOf } from "./kinds/as-definition.ts";
+import type { ApiSharingInputs } from "./dependencies.ts";
 import { identityHashOf } from "./kinds/hashes.ts";
-import type { ApiSharingInputs } from "./parts.ts";
+import { textOf } from "./kinds/to-custom-resource-definition.ts";
 
 export const identityNamespace = "kcp-system";
 
-/** Bits of chance in a key that nobody gave. */
+/** The bytes of a generated key. */
 const keyBytes = 32;
 
 export interface Identity {
-  /** As it is to be in the spec. */
+  /** The secretRef for the spec. */
   readonly secretRef: { readonly namespace: string; readonly name: string };
   readonly hash: string;
   readonly condition: Condition;
-  /** Set when the secret that somebody named is not there: it is waited for. */
+  /** Set when a referenced Secret does not exist: the export waits for it. */
   readonly missing: StorageKey | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** Goal: the kinds of shared APIs are one workspace's own: others neither see, change nor learn of them, whatever they ask for. */
+/**
+ * Goal: the objects of the API sharing kinds belong to one workspace: tenants of other workspaces
+ * neither read, change nor detect them, by any request.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
@@ -21,17 +24,20 @@ const kinds = [
 ] as const;
 const inDefault = "/apis/wildwest.dev/v1alpha1/namespaces/default/cowboys";
 
-/** b offers an API, and has bound to it itself; a has nothing. */
+/** Workspace b exports an API, and has bound it itself; workspace a has nothing. */
 async function started(): Promise<TestServer> {
   const test = await TestServer.start();
   await offer(test, "b");
   await bind(test, "b", "b");
   for (const cluster of ["a", "b"])
-    await test.must("POST", `/clusters/${cluster}/api/v1/namespaces`, {
+    await test.requestOk("POST", `/clusters/${cluster}/api/v1/namespaces`, {
       user: "masters",
       body: { metadata: { name: "default" } },
     });
-  await test.must("POST", `/clusters/b${inDefault}`, { user: "b", body: cowboy("secret-of-b") });
+  await test.requestOk("POST", `/clusters/b${inDefault}`, {
+    user: "b",
+    body: cowboy("secret-of-b"),
+  });
   await flushPendingWork(test);
   return test;
 }
@@ -50,14 +56,14 @@ describe("shared APIs of cluster b", () => {
         const everywhere = path.replace("/clusters/b/", "/clusters/*/");
         assert.equal((await test.get(everywhere, { user })).status, 403);
       }
-      const own = await test.must("GET", path.replace("/b/", "/a/"), { user: "a" });
+      const own = await test.requestOk("GET", path.replace("/b/", "/a/"), { user: "a" });
       assert.deepEqual(own.items, []);
       assert.equal((await test.get(`${path}/${name}`, { user: "b" })).text, before);
       await test.close();
     });
   }
 
-  it("cannot be bound to without permission, and the refusal is the same for exports that are not there", async () => {
+  it("cannot be bound without permission, and the error is the same for exports that do not exist", async () => {
     const test = await started();
     const refusal = async (body: object) => {
       const answer = await test.request("POST", `${apis("a")}/apibindings`, { user: "a", body });
@@ -77,10 +83,10 @@ describe("shared APIs of cluster b", () => {
     await test.close();
   });
 
-  it("are not learnt of by a webhook that is shown what becomes of a binding", async () => {
+  it("are not revealed to a webhook that is called for changes of a binding", async () => {
     const test = await started();
     const webhook = await WebhookServer.start();
-    webhook.answer("/see", () => ({}));
+    webhook.respondWith("/see", () => ({}));
     await register(test, "mutating", {
       name: "see.example.com",
       clientConfig: webhook.client("/see"),
@@ -95,12 +101,12 @@ describe("shared APIs of cluster b", () => {
         },
       });
     for (const name of ["cowboys", "nowhere"]) assert.equal((await create(name)).status, 403);
-    assert.deepEqual(webhook.asked, []);
+    assert.deepEqual(webhook.receivedReviews, []);
     await webhook.close();
     await test.close();
   });
 
-  it("are not learnt of by a WorkspaceType, nor bound to by one that names them before they are there", async () => {
+  it("are not revealed by a WorkspaceType, nor bound by a type that names them before they exist", async () => {
     const test = await started();
     const types = "/clusters/a/apis/tenancy.kcp.io/v1alpha1/workspacetypes";
     const make = (name: string, defaultAPIBindings: object[]) =>
@@ -120,7 +126,8 @@ describe("shared APIs of cluster b", () => {
     assert.equal(await refusal("root:nowhere", "cowboys"), words);
     assert.equal(await refusal("not a path", "cowboys"), words);
 
-    // One's own may be named before it is there, and what is there already is not asked about again.
+    // A type may name an export of its own workspace before the export exists, and entries that it
+    // has already are not authorized again.
     assert.equal((await make("own", [{ export: "later" }])).status, 201);
     const own = `${types}/own`;
     const added = {
@@ -132,7 +139,7 @@ describe("shared APIs of cluster b", () => {
     await test.close();
   });
 
-  it("have objects that only b and whoever may see to the export can read", async () => {
+  it("have objects that only b and users with access to the export's content can read", async () => {
     const test = await started();
     const seenBy = async (user: TestUser, path: string) => {
       const { status, text } = await test.get(path, { user });
@@ -153,18 +160,21 @@ describe("shared APIs of cluster b", () => {
     await test.close();
   });
 
-  it("have statuses that nobody writes but the system", async () => {
+  it("have statuses that only the system writes", async () => {
     const test = await started();
     const status = { status: { identityHash: "0".repeat(64), phase: "", boundResources: [] } };
     for (const resource of ["apiexports", "apibindings"]) {
       const path = `${apis("b")}/${resource}/cowboys`;
-      const before = (await test.must("GET", path, { user: "b" })) as AnyObject;
+      const before = (await test.requestOk("GET", path, { user: "b" })) as AnyObject;
       assert.equal(
         (await test.patch(`${path}/status`, "merge", status, { user: "admin" })).status,
         403,
       );
       assert.equal((await test.patch(path, "merge", status, { user: "b" })).status, 200);
-      assert.deepEqual((await test.must("GET", path, { user: "b" }))["status"], before["status"]);
+      assert.deepEqual(
+        (await test.requestOk("GET", path, { user: "b" }))["status"],
+        before["status"],
+      );
     }
     await test.close();
   });

@@ -1,4 +1,7 @@
-/** What lists cost: as many seats as the collection they go through says, whoever's kind it is, and however it is stored. */
+/**
+ * The cost of lists: as many seats as the size of the collection requires, for every kind and every
+ * storage.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { unionAuthorizer } from "@kcp-ts/apiserver/authorization";
@@ -7,7 +10,7 @@ import { TestServer } from "../testing/index.ts";
 import { bind, offer } from "./test-support/cowboys.ts";
 
 const objects = 250;
-/** A seat for each hundred. */
+/** A seat for each hundred objects. */
 const expected = 3;
 
 const schema = { openAPIV3Schema: { type: "object" } };
@@ -26,8 +29,8 @@ let server: TestServer;
 
 before(async () => {
   server = await TestServer.start({
-    fairness: { seatsTotal: 2000 },
-    // Who is asked about a list sees it at work: its seats are taken.
+    flowControl: { seatsTotal: 2000 },
+    // The authorizer runs while the list is in flight: its seats are taken.
     authorization: (rbac) =>
       unionAuthorizer([
         {
@@ -59,7 +62,7 @@ async function costOf(target: string): Promise<number> {
 
 async function fill(target: string, body: object = {}): Promise<void> {
   for (let at = 0; at < objects; at++)
-    await server.must("POST", target, {
+    await server.requestOk("POST", target, {
       user: "masters",
       body: { ...body, metadata: { name: `o-${at}` } },
     });
@@ -90,7 +93,7 @@ describe("a list", () => {
 
     it(`is what a watch of ${what} costs that begins with what is there`, async () => {
       assert.equal(await costOf(`${target}?watch=1`), expected);
-      const { metadata } = await server.must("GET", `${target}?limit=1`, { user: "masters" });
+      const { metadata } = await server.requestOk("GET", `${target}?limit=1`, { user: "masters" });
       const since = `resourceVersion=${metadata.resourceVersion}`;
       assert.equal(await costOf(`${target}?watch=1&${since}`), 1);
       const initial = `${since}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
@@ -99,7 +102,7 @@ describe("a list", () => {
     });
   }
 
-  it("of events costs the same by both of their groups", async () => {
+  it("of Events costs the same through both of their groups", async () => {
     const events = "/clusters/a/api/v1/namespaces/default/events";
     await fill(events, { involvedObject: { namespace: "default" } });
     assert.equal(await costOf(events), 1);
@@ -108,12 +111,12 @@ describe("a list", () => {
     assert.equal(await costOf(byGroup), expected);
   });
 
-  it("over all logical clusters costs as many as a list can", async () => {
+  it("over all logical clusters costs the maximum of a list", async () => {
     assert.equal(await costOf("/clusters/*/api/v1/configmaps"), 10);
     assert.equal(await costOf("/clusters/*/api/v1/configmaps?limit=100"), 1);
   });
 
-  it("of what nobody serves costs one", async () => {
+  it("of a resource that is not served costs one seat", async () => {
     seats.length = 0;
     const target = "/clusters/a/apis/stable.example.com/v1/namespaces/default/none";
     assert.equal((await server.get(target, { user: "a" })).status, 404);

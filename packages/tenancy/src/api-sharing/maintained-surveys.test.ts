@@ -1,4 +1,7 @@
-/** Goal: what it costs to look through all workspaces for bindings that a type maintains: only when there is a reason, never twice at once, and step by step. */
+/**
+ * Goal: the cost of walking all workspaces for bindings that a type maintains: only with a reason,
+ * never twice concurrently, and page by page.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
@@ -13,7 +16,7 @@ const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
 const masters = { user: "masters" } as const;
 const workspacesCount = 45;
 
-/** Notes the pages that are read of all LogicalClusters, and holds back writes of bindings. */
+/** Records the pages that are read of all LogicalClusters, and holds back writes of bindings. */
 class WatchedStorage extends MemoryStorage {
   pages = 0;
   /** Pages that are the first of a walk. */
@@ -51,10 +54,10 @@ describe("workspaces whose type maintains bindings", () => {
     await offer(test, "provider");
     const spec = { defaultAPIBindingLifecycle: "Maintain", defaultAPIBindings: [] as object[] };
     const body = { metadata: { name: "western" }, spec };
-    await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body });
+    await test.requestOk("POST", `${tenancy}/workspacetypes`, { ...masters, body });
     for (let at = 0; at < workspacesCount; at++) {
       const type = { name: "western", path: "root" };
-      const made = await test.must("POST", `${tenancy}/workspaces`, {
+      const made = await test.requestOk("POST", `${tenancy}/workspaces`, {
         ...masters,
         body: { metadata: { name: `team-${at}` }, spec: { type } },
       });
@@ -80,7 +83,7 @@ describe("workspaces whose type maintains bindings", () => {
     return (await Promise.all(lists)).filter((count) => count > 0).length;
   };
 
-  it("are not looked through when the type changes in other ways", async () => {
+  it("are not walked when the type changes in other fields", async () => {
     storage.walks = 0;
     for (let turn = 0; turn < 5; turn++) {
       await change({ metadata: { labels: { turn: `n${turn}` } } });
@@ -90,7 +93,7 @@ describe("workspaces whose type maintains bindings", () => {
     assert.equal(storage.walks, 0);
   });
 
-  it("are looked through a few at a time, and what comes of these is done before the next", async () => {
+  it("are walked a few at a time, and each page is reconciled before the next is read", async () => {
     storage.isHolding = true;
     storage.pages = 0;
     await change({ spec: { defaultAPIBindings: [{ path: "provider", export: "cowboys" }] } });
@@ -101,7 +104,7 @@ describe("workspaces whose type maintains bindings", () => {
     assert.equal(await boundCount(), 0);
   });
 
-  it("are looked through once more, and no more, when the type changed meanwhile", async () => {
+  it("are walked once more, and only once, when the type changed during a walk", async () => {
     storage.walks = 0;
     for (let turn = 0; turn < 5; turn++) {
       const more = { path: "provider", export: `later-${turn}` };

@@ -1,11 +1,14 @@
-/** Goal: what a type says of bindings holds for workspaces that are there already, if it says so; and copies of schemas stay as long as they are used. */
+/**
+ * Goal: default bindings of a type reach existing workspaces if the type maintains them; and copies
+ * of schemas stay as long as bindings use them.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { AnyObject } from "@kcp-ts/apiserver/testing";
 import { TestServer } from "../testing/index.ts";
-import { copyUnusedMs } from "./schema-copies.ts";
+import { copyUnusedMs } from "./schema-copy-collector.ts";
 import { copiesPrefix } from "./schema-store.ts";
 import {
   apis,
@@ -35,22 +38,22 @@ async function started(lifecycle: string, defaultAPIBindings: object[]): Promise
     defaultAPIBindings,
   };
   const base = { metadata: { name: "western" }, spec };
-  await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body: base });
-  // Workspaces are of a type that extends the one that changes.
+  await test.requestOk("POST", `${tenancy}/workspacetypes`, { ...masters, body: base });
+  // The workspaces are of a type that extends the type that changes.
   const spaghetti = { extend: { with: [{ name: "western", path: "root" }] } };
   const body = { metadata: { name: "spaghetti" }, spec: spaghetti };
-  await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body });
+  await test.requestOk("POST", `${tenancy}/workspacetypes`, { ...masters, body });
   return test;
 }
 
 async function workspace(test: TestServer, name: string): Promise<string> {
   const body = { metadata: { name }, spec: { type: { name: "spaghetti", path: "root" } } };
-  const made = await test.must("POST", `${tenancy}/workspaces`, { ...masters, body });
+  const made = await test.requestOk("POST", `${tenancy}/workspaces`, { ...masters, body });
   return (made["spec"] as { cluster: string }).cluster;
 }
 
 const bindingsOf = async (test: TestServer, cluster: string): Promise<readonly AnyObject[]> =>
-  (await test.must("GET", `${apis(cluster)}/apibindings`, masters)).items ?? [];
+  (await test.requestOk("GET", `${apis(cluster)}/apibindings`, masters)).items ?? [];
 const claimsIn = (binding: AnyObject | undefined) =>
   (
     (binding?.["spec"] as { permissionClaims?: { resource: string; state: string }[] })
@@ -59,8 +62,8 @@ const claimsIn = (binding: AnyObject | undefined) =>
 const change = (test: TestServer, path: string, spec: object) =>
   test.patch(path, "merge", { spec }, masters);
 
-describe("default bindings that are maintained", () => {
-  it("come to workspaces that were there before, and come back when they are deleted", async () => {
+describe("default bindings with the lifecycle mode Maintain", () => {
+  it("are added to existing workspaces, and restored when they are deleted", async () => {
     const test = await started("Maintain", []);
     const cluster = await workspace(test, "old");
     assert.deepEqual(await bindingsOf(test, cluster), []);
@@ -72,14 +75,17 @@ describe("default bindings that are maintained", () => {
           metadata["deletionTimestamp"] === undefined,
       );
     await until(test, "an old workspace is bound", isBound);
-    await test.must("POST", `/clusters/${cluster}${inDefault}`, { ...masters, body: cowboy("x") });
+    await test.requestOk("POST", `/clusters/${cluster}${inDefault}`, {
+      ...masters,
+      body: cowboy("x"),
+    });
     const [first] = await bindingsOf(test, cluster);
-    await test.must("DELETE", `${apis(cluster)}/apibindings/${first?.metadata.name}`, masters);
+    await test.requestOk("DELETE", `${apis(cluster)}/apibindings/${first?.metadata.name}`, masters);
     await until(test, "the binding is back", async () => {
       const [again] = await bindingsOf(test, cluster);
       return again !== undefined && again.metadata.uid !== first?.metadata.uid;
     });
-    await test.must("DELETE", `${tenancy}/workspaces/old`, masters);
+    await test.requestOk("DELETE", `${tenancy}/workspaces/old`, masters);
     await until(test, "the workspace is gone, its binding with it", async () => {
       const { status } = await test.get(`${tenancy}/workspaces/old`, masters);
       return status === 404 && (await bindingsOf(test, cluster)).length === 0;
@@ -87,7 +93,7 @@ describe("default bindings that are maintained", () => {
     await test.close();
   });
 
-  it("agree to what their export claims later, and not to what was rejected", async () => {
+  it("accept the claims that their export adds later, and not the rejected ones", async () => {
     const test = await started("Maintain", bound);
     const cluster = await workspace(test, "team");
     const exported = `${apis("provider")}/apiexports/cowboys`;
@@ -109,7 +115,7 @@ describe("default bindings that are maintained", () => {
     await test.close();
   });
 
-  it("are caught up with by a server that was not there when the type changed", async () => {
+  it("are reconciled by a server that was down when the type changed", async () => {
     const storage = new MemoryStorage();
     const close = storage.close.bind(storage);
     storage.close = async () => {};
@@ -118,12 +124,12 @@ describe("default bindings that are maintained", () => {
     await offer(first, "provider");
     const spec = { defaultAPIBindingLifecycle: "Maintain", defaultAPIBindings: [] as object[] };
     const type = { metadata: { name: "spaghetti" }, spec };
-    await first.must("POST", `${tenancy}/workspacetypes`, { ...masters, body: type });
+    await first.requestOk("POST", `${tenancy}/workspacetypes`, { ...masters, body: type });
     const cluster = await workspace(first, "team");
     const answer = change(first, `${tenancy}/workspacetypes/spaghetti`, {
       defaultAPIBindings: bound,
     });
-    // It goes down with the answer.
+    // The server stops with the response.
     await Promise.all([answer, answer.then(() => first.close())]);
     const second = await TestServer.start({ storage });
     await until(
@@ -135,7 +141,7 @@ describe("default bindings that are maintained", () => {
     await close();
   });
 
-  it("are not for types that only begin with them", async () => {
+  it("do not apply to types that only initialize bindings", async () => {
     const test = await started("InitializeOnly", []);
     const cluster = await workspace(test, "old");
     await change(test, `${tenancy}/workspacetypes/western`, { defaultAPIBindings: bound });
@@ -159,14 +165,14 @@ describe("copies of schemas", () => {
   const copies = async ({ storage }: TestServer) =>
     (await storage.list(copiesPrefix, { signal, entriesMax: 100 })).entries.length;
   const unbind = async (test: TestServer, cluster: string) => {
-    await test.must("DELETE", `${apis(cluster)}/apibindings/cowboys`, masters);
+    await test.requestOk("DELETE", `${apis(cluster)}/apibindings/cowboys`, masters);
     await until(test, "it is unbound", async () => {
       const { status } = await test.get(`${apis(cluster)}/apibindings/cowboys`, masters);
       return status === 404;
     });
   };
 
-  it("go some time after the last binding that used them", async () => {
+  it("are deleted some time after the last binding that used them", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
     await bind(test, "a", "provider");
@@ -187,12 +193,12 @@ describe("copies of schemas", () => {
     await test.close();
   });
 
-  it("that an export moved on from go too, and what uses the new one stays", async () => {
+  it("that an export no longer has are deleted too, and bindings to the new schema stay", async () => {
     const test = await TestServer.start();
     await offer(test, "provider");
     await bind(test, "a", "provider");
     const body = cowboySchema("tomorrow");
-    await test.must("POST", `${apis("provider", "v1alpha1")}/apiresourceschemas`, {
+    await test.requestOk("POST", `${apis("provider", "v1alpha1")}/apiresourceschemas`, {
       ...masters,
       body,
     });
@@ -206,15 +212,15 @@ describe("copies of schemas", () => {
     await flushPendingWork(test);
     test.clock.advance(copyUnusedMs + 1);
     await until(test, "one is left", async () => (await copies(test)) === 1);
-    await test.must("POST", "/clusters/a/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/a/api/v1/namespaces", {
       ...masters,
       body: { metadata: { name: "default" } },
     });
-    await test.must("POST", `/clusters/a${inDefault}`, { ...masters, body: cowboy("x") });
+    await test.requestOk("POST", `/clusters/a${inDefault}`, { ...masters, body: cowboy("x") });
     await test.close();
   });
 
-  it("that nobody used when a server ended are found by the next one; those in use come back when they are taken away", async () => {
+  it("that were unused when a server stopped are collected by the next one; copies in use are restored when they are deleted", async () => {
     const storage = new MemoryStorage();
     const close = storage.close.bind(storage);
     storage.close = async () => {};

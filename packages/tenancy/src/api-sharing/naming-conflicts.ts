@@ -1,18 +1,19 @@
 /**
- * Who has which name in a logical cluster: built-in kinds, definitions of its own, bindings. The first to come has it; among bindings the order
- * of the store decides, so that two that were made at the same moment agree on which of them it is.
+ * Decides naming conflicts in a logical cluster between built-in kinds, its own CRDs and bindings.
+ * The oldest owner keeps a name; among bindings the order of the store decides, so that two
+ * concurrent bindings agree on the winner.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { CrdNames } from "@kcp-ts/machinery/schema";
-import type { ApiSharingDependencies } from "./parts.ts";
+import { exportClusterOf } from "./bound-resource-catalog.ts";
+import type { ApiSharingDependencies } from "./dependencies.ts";
 import type { BindingRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
-import { exportClusterOf } from "./sharing-catalog.ts";
 
 export interface NamingConflicts {
-  /** In words. */
+  /** The messages of the conflicts. */
   readonly conflicts: readonly string[];
-  /** `<resource>.<group>` of what this binding had, and others had before it. */
+  /** `<resource>.<group>` of the resources that this binding had, and older owners have. */
   readonly lost: ReadonlySet<string>;
 }
 
@@ -20,24 +21,24 @@ interface NameOwner {
   readonly who: string;
   readonly group: string;
   readonly names: CrdNames;
-  /** Also when this binding holds the name already. */
+  /** True also when this binding holds the name already. */
   readonly isFirst: boolean;
 }
 
 export async function namingConflicts(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   binding: string,
   schemas: readonly StoredSchema[],
 ): Promise<NamingConflicts> {
-  const own = parts.bindings.in(cluster)?.records.get(binding);
+  const own = dependencies.bindings.inCluster(cluster)?.records.get(binding);
   const isOurs = (schema: StoredSchema) =>
     own?.bound.some(
       ({ resource, group }) =>
         resource === schema.shared.names.plural && group === schema.shared.group,
     ) === true;
   const groups = new Set(schemas.map(({ shared }) => shared.group));
-  const holders = (await nameOwnersIn(parts, cluster, own, binding)).filter(({ group }) =>
+  const holders = (await nameOwnersIn(dependencies, cluster, own, binding)).filter(({ group }) =>
     groups.has(group),
   );
   const conflicts: string[] = [];
@@ -56,27 +57,27 @@ export async function namingConflicts(
 }
 
 async function nameOwnersIn(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   own: BindingRecord | undefined,
   name: string,
 ): Promise<NameOwner[]> {
-  const holders: NameOwner[] = parts.builtIns.map(({ resource, ...rest }) => ({
+  const holders: NameOwner[] = dependencies.builtIns.map(({ resource, ...rest }) => ({
     who: `the built-in resource ${resource}.${rest.group}`,
     group: rest.group,
     names: { ...rest, plural: resource },
     isFirst: true,
   }));
-  for (const { definition, group, names } of await parts.ownNames(cluster))
+  for (const { definition, group, names } of await dependencies.localDefinitionNames(cluster))
     holders.push({ who: `CustomResourceDefinition "${definition}"`, group, names, isFirst: false });
-  for (const other of parts.bindings.in(cluster)?.records.values() ?? []) {
+  for (const other of dependencies.bindings.inCluster(cluster)?.records.values() ?? []) {
     if (other.name === name) continue;
     for (const { schemaUid, schemaName } of other.bound) {
-      const schema = await parts.schemas.get(schemaUid, exportClusterOf(other), schemaName);
+      const schema = await dependencies.schemas.get(schemaUid, exportClusterOf(other), schemaName);
       if (schema === undefined) continue;
       const { group, names } = schema.shared;
       const isFirst = own !== undefined && other.createdAt < own.createdAt;
-      const path = parts.exportOf(other)?.path ?? exportClusterOf(other);
+      const path = dependencies.exportOf(other)?.path ?? exportClusterOf(other);
       const who = `APIBinding "${other.name}" bound to APIExport ${path}:${other.exportName}`;
       holders.push({ who, group, names, isFirst });
     }

@@ -1,4 +1,7 @@
-/** Goal: a slice that names a Partition lists this server's endpoint when its shard is in it, and says what is wrong when it cannot know. */
+/**
+ * Goal: an APIExportEndpointSlice with a Partition lists this server's endpoint when its shard is
+ * in the Partition, and reports an error when that is unknown.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
@@ -15,7 +18,7 @@ interface SliceStatus {
   readonly conditions: readonly Record<string, string>[];
 }
 
-describe("a slice with a Partition", () => {
+describe("an APIExportEndpointSlice with a Partition", () => {
   let test: TestServer;
   const slices = `${apis("where", "v1alpha1")}/apiexportendpointslices`;
 
@@ -26,7 +29,7 @@ describe("a slice with a Partition", () => {
   after(() => test.close());
 
   const status = async (name = "slice") =>
-    ((await test.must("GET", `${slices}/${name}`, masters))["status"] ?? {
+    ((await test.requestOk("GET", `${slices}/${name}`, masters))["status"] ?? {
       conditions: [],
     }) as unknown as SliceStatus;
   const says = (what: string, isSo: (told: SliceStatus) => boolean, name?: string) =>
@@ -41,17 +44,17 @@ describe("a slice with a Partition", () => {
   const label = (labels: object) =>
     test.patch(ourShard, "merge", { metadata: { labels } }, masters);
 
-  it("of an export that is not there is refused", async () => {
+  it("of an export that does not exist is rejected", async () => {
     const answer = await test.request("POST", slices, { ...masters, body: slice("slice") });
     assert.equal(answer.status, 403);
     await offer(test, "provider");
-    await test.must("POST", slices, { ...masters, body: slice("slice") });
+    await test.requestOk("POST", slices, { ...masters, body: slice("slice") });
     await says("the export is valid", ({ conditions }) =>
       conditions.some(({ type, status: is }) => type === "APIExportValid" && is === "True"),
     );
   });
 
-  it("that is not there says so, and lists nothing even when there are consumers", async () => {
+  it("that does not exist reports so, and lists nothing even when there are consumers", async () => {
     await bind(test, "consumer", "provider");
     await says("the endpoint is listed", (told) => urls(told).join() === url);
     await test.patch(`${slices}/slice`, "merge", { spec: { partition: "mine" } }, masters);
@@ -67,10 +70,10 @@ describe("a slice with a Partition", () => {
     assert.match(String(partitionValid(told)?.["message"]), /"mine" not found/);
   });
 
-  it("lists the endpoint while the labels of the shard are those of the Partition", async () => {
+  it("lists the endpoint while the labels of the shard match the Partition", async () => {
     const spec = { selector: { matchLabels: { region: "eu" } } };
     const body = { metadata: { name: "mine" }, spec };
-    await test.must("POST", `${topology("where")}/partitions`, { ...masters, body });
+    await test.requestOk("POST", `${topology("where")}/partitions`, { ...masters, body });
     await says("the partition is valid", (told) => partitionValid(told)?.["status"] === "True");
     assert.deepEqual((await status()).endpoints, []);
     assert.equal((await status()).shardSelector, "region=eu");
@@ -92,7 +95,7 @@ describe("a slice with a Partition", () => {
     assert.equal((await status()).shardSelector, "region");
   });
 
-  it("that cannot be read says why, and lists nothing", async () => {
+  it("with an invalid selector reports the reason, and lists nothing", async () => {
     const selector = { matchExpressions: [{ key: "region", operator: "Near" }] };
     await test.patch(
       `${topology("where")}/partitions/mine`,
@@ -122,17 +125,17 @@ describe("a slice with a Partition", () => {
     await says("the endpoint is listed", (told) => urls(told).join() === url);
   });
 
-  it("that was taken away lists nothing, and one whose slice names no other is as before", async () => {
-    await test.must("POST", slices, { ...masters, body: slice("whole") });
-    await test.must("DELETE", `${topology("where")}/partitions/mine`, masters);
+  it("that was deleted lists nothing, and a slice without a Partition is unchanged", async () => {
+    await test.requestOk("POST", slices, { ...masters, body: slice("whole") });
+    await test.requestOk("DELETE", `${topology("where")}/partitions/mine`, masters);
     await says("it lists nothing", (told) => urls(told).length === 0);
     await says("the other one does", (told) => urls(told).join() === url, "whole");
   });
 
-  it("of another logical cluster is not meant", async () => {
+  it("does not refer to a Partition of another logical cluster", async () => {
     const body = { metadata: { name: "theirs" }, spec: {} };
-    await test.must("POST", `${topology("elsewhere")}/partitions`, { ...masters, body });
-    await test.must("POST", slices, { ...masters, body: slice("stranger", "theirs") });
+    await test.requestOk("POST", `${topology("elsewhere")}/partitions`, { ...masters, body });
+    await test.requestOk("POST", slices, { ...masters, body: slice("stranger", "theirs") });
     await says(
       "it is not found",
       (told) => partitionValid(told)?.["reason"] === "PartitionInvalidReference",
@@ -140,19 +143,19 @@ describe("a slice with a Partition", () => {
     );
   });
 
-  it("that a PartitionSet made is used like any other", async () => {
+  it("that a PartitionSet created works like any other", async () => {
     await label({ region: "eu" });
     const body = { metadata: { name: "set" }, spec: { dimensions: ["region"] } };
-    await test.must("POST", `${topology("where")}/partitionsets`, { ...masters, body });
+    await test.requestOk("POST", `${topology("where")}/partitionsets`, { ...masters, body });
     const partitions = async () =>
-      (await test.must("GET", `${topology("where")}/partitions`, masters)).items ?? [];
+      (await test.requestOk("GET", `${topology("where")}/partitions`, masters)).items ?? [];
     await until(test, "there is one", async () => (await partitions()).length === 1);
     const [made] = await partitions();
-    await test.must("POST", slices, { ...masters, body: slice("set", made?.metadata.name) });
+    await test.requestOk("POST", slices, { ...masters, body: slice("set", made?.metadata.name) });
     await says("the endpoint is listed", (told) => urls(told).join() === url, "set");
   });
 
-  it("says of an endpoint which shards it is for, in one way", async () => {
+  it("selects the shards of an endpoint by either matchAll or a selector", async () => {
     const test = await TestServer.start();
     await offer(test, "a");
     const at = `${apis("a", "v1alpha1")}/apiexportendpointslices/cowboys`;

@@ -1,5 +1,7 @@
-/** What decisions need to know of APIExports and APIBindings: small, and shared where they say the same, because there can be very many. */
-
+/**
+ * Small records of APIExports and APIBindings with the fields that decisions need; equal parts are
+ * shared, because there can be very many bindings.
+ */
 import { type Entry, parseObjectKey, type Revision } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import { InternPool } from "@kcp-ts/machinery/base";
@@ -12,16 +14,16 @@ import {
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { member } from "../workspaces/index.ts";
 import { extraAnnotationsOf } from "./extra-annotations.ts";
-import { listOf, textOf } from "./kinds/as-definition.ts";
+import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { isSystemExport } from "./system-exports.ts";
 
-/** A claim on resources in the workspaces of consumers. */
+/** A permission claim on resources in the workspaces of consumers. */
 export interface Claim {
   readonly group: string;
   readonly resource: string;
   readonly identityHash: string;
   readonly verbs: readonly string[];
-  /** A binding's answer to it, or an export's proposal. */
+  /** The selector of a binding's acceptance, or the default selector of an export. */
   readonly selector: ClaimSelector | undefined;
   readonly state: "Accepted" | "Rejected" | undefined;
 }
@@ -36,12 +38,12 @@ export interface ExportedResource {
   readonly group: string;
   readonly resource: string;
   readonly schema: string;
-  /** Set when its objects are those of somebody else, to be read. */
+  /** Set for virtual storage: the objects are another workspace's, and read-only. */
   readonly virtual: VirtualStorage | undefined;
 }
 
 export interface VirtualStorage {
-  /** Of the endpoint slice, which is beside the export. */
+  /** The reference to the endpoint slice, which is in the export's workspace. */
   readonly group: string;
   readonly kind: string;
   readonly name: string;
@@ -58,10 +60,10 @@ export interface ExportRecord {
   readonly identityHash: string;
   readonly hasPolicy: boolean;
   readonly isDeleted: boolean;
-  /** Objects may have been stored under an earlier schema. */
-  readonly isReshaped: boolean;
-  /** Annotations that its bindings have, too; nearly always none. */
-  readonly extras: JsonObject | undefined;
+  /** Whether objects may have been stored with an earlier schema. */
+  readonly hasChangedSchemas: boolean;
+  /** Annotations that the bindings copy; nearly always none. */
+  readonly extraAnnotations: JsonObject | undefined;
 }
 
 export interface BoundResource {
@@ -70,7 +72,7 @@ export interface BoundResource {
   readonly schemaName: string;
   readonly schemaUid: string;
   readonly identityHash: string;
-  /** Nothing of it is stored in the workspace of the binding. */
+  /** True when the binding's workspace stores no objects of the resource. */
   readonly isVirtual: boolean;
 }
 
@@ -80,21 +82,21 @@ export interface BindingRecord {
   readonly uid: string;
   readonly createdAt: Revision;
   readonly modifiedAt: Revision;
-  /** As the binding refers to it; empty for its own workspace. */
+  /** The path in the binding's reference; empty for its own workspace. */
   readonly exportPath: string;
   readonly exportName: string;
-  /** Undefined until it was found. */
+  /** Undefined until the export was found. */
   readonly exportCluster: ClusterName | undefined;
-  /** Shared by all bindings that say the same. */
+  /** Shared by all bindings with equal content. */
   readonly bound: readonly BoundResource[];
   readonly claims: readonly Claim[];
-  /** What the export claimed when the binding's status was last written. */
+  /** The claims of the export when the binding's status was last written. */
   readonly exportClaims: readonly Claim[];
   readonly isDeleted: boolean;
   readonly isBound: boolean;
 }
 
-/** Set on an export when one of its resources first gets another schema. */
+/** The annotation of an export since one of its resources first got another schema. */
 export const schemasChangedAnnotation = "internal.apis.kcp.io/reshaped";
 
 export function readExport(entry: Entry): ExportRecord {
@@ -117,8 +119,8 @@ export function readExport(entry: Entry): ExportRecord {
     identityHash: textOf(member(object, "status")["identityHash"]),
     hasPolicy: member(spec, "maximalPermissionPolicy")["local"] !== undefined,
     isDeleted: metadata["deletionTimestamp"] !== undefined,
-    isReshaped: annotations[schemasChangedAnnotation] !== undefined,
-    extras: extraAnnotationsOf(annotations),
+    hasChangedSchemas: annotations[schemasChangedAnnotation] !== undefined,
+    extraAnnotations: extraAnnotationsOf(annotations),
   };
 }
 
@@ -152,7 +154,7 @@ export function readBinding(entry: Entry): BindingRecord {
     exportPath: textOf(path),
     exportName: textOf(exportName),
     exportCluster: exportCluster === "" ? undefined : (exportCluster as ClusterName),
-    // What is served anyway is not a binding's to serve, to limit or to take along.
+    // Resources that are served everywhere are not served, limited or deleted by a binding.
     bound: isSystemExport(exportCluster as ClusterName, textOf(exportName))
       ? nothingBound
       : boundOf(status["boundResources"]),

@@ -1,4 +1,7 @@
-/** Goal: what upstream's own end-to-end tests say of sharing APIs, in our words: conditions of claims, identities, protected groups, and what a provider may do. */
+/**
+ * Goal: the scenarios of upstream's own end-to-end tests of API sharing hold: conditions of claims,
+ * identities, protected groups, and the permissions of a provider.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "node:test";
@@ -33,7 +36,7 @@ const accepted = (resource: string, verbs: string[], group = "") => ({
 });
 
 describe("conditions of permission claims", () => {
-  it("say which of them nobody asked for, which differ, and that all is well", async () => {
+  it("report accepted claims that the export does not have, claims that differ, and success", async () => {
     const test = await TestServer.start();
     await offer(test, "a", { permissionClaims: [claim("configmaps", ["get", "list"])] });
     await bind(test, "b", "a");
@@ -69,7 +72,7 @@ describe("conditions of permission claims", () => {
     await test.close();
   });
 
-  it("of default bindings begin with the selector that the export proposes", async () => {
+  it("of default bindings begin with the selector of the export's claim", async () => {
     const test = await TestServer.start();
     await test.server.bootstrap("https://kcp.example.com");
     const defaultSelector = { matchLabels: { team: "west" } };
@@ -79,13 +82,13 @@ describe("conditions of permission claims", () => {
     const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
     const defaultAPIBindings = [{ path: "provider", export: "cowboys" }];
     const type = { metadata: { name: "western" }, spec: { defaultAPIBindings } };
-    await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body: type });
-    const made = await test.must("POST", `${tenancy}/workspaces`, {
+    await test.requestOk("POST", `${tenancy}/workspacetypes`, { ...masters, body: type });
+    const made = await test.requestOk("POST", `${tenancy}/workspaces`, {
       ...masters,
       body: { metadata: { name: "w" }, spec: { type: { name: "western", path: "root" } } },
     });
     const { cluster } = made["spec"] as { cluster: string };
-    const { items } = await test.must("GET", `${apis(cluster)}/apibindings`, masters);
+    const { items } = await test.requestOk("GET", `${apis(cluster)}/apibindings`, masters);
     const spec = items?.[0]?.["spec"] as { permissionClaims: { selector: object }[] } | undefined;
     assert.deepEqual(
       spec?.permissionClaims.map(({ selector }) => selector),
@@ -96,23 +99,26 @@ describe("conditions of permission claims", () => {
 });
 
 describe("the identity of an export", () => {
-  it("is valid when its secret comes, is the hash of the key, and never changes", async () => {
+  it("is valid when its Secret exists, is the hash of the key, and never changes", async () => {
     const test = await TestServer.start();
     const secretRef = { name: "own", namespace: "keys" };
     const body = cowboySchema("today");
-    await test.must("POST", `${apis("a", "v1alpha1")}/apiresourceschemas`, { ...masters, body });
+    await test.requestOk("POST", `${apis("a", "v1alpha1")}/apiresourceschemas`, {
+      ...masters,
+      body,
+    });
     const exported = cowboyExport("today", { identity: { secretRef } });
-    await test.must("POST", `${apis("a")}/apiexports`, { ...masters, body: exported });
-    const found = () => test.must("GET", `${apis("a")}/apiexports/cowboys`, masters);
+    await test.requestOk("POST", `${apis("a")}/apiexports`, { ...masters, body: exported });
+    const found = () => test.requestOk("GET", `${apis("a")}/apiexports/cowboys`, masters);
     await until(test, "the secret is missed", async () =>
       conditionIn(await found(), "IdentityValid").startsWith("False"),
     );
-    await test.must("POST", "/clusters/a/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/a/api/v1/namespaces", {
       ...masters,
       body: { metadata: { name: "keys" } },
     });
     const key = "k".repeat(43);
-    await test.must("POST", "/clusters/a/api/v1/namespaces/keys/secrets", {
+    await test.requestOk("POST", "/clusters/a/api/v1/namespaces/keys/secrets", {
       ...masters,
       body: { metadata: { name: "own" }, data: { key: Buffer.from(key).toString("base64") } },
     });
@@ -125,8 +131,8 @@ describe("the identity of an export", () => {
   });
 });
 
-describe("a group of the Kubernetes community", () => {
-  it("is shared when its schema says who approved of it, and not otherwise", async () => {
+describe("an API group of the Kubernetes community", () => {
+  it("is shared when its schema has the approval annotation, and not otherwise", async () => {
     const test = await TestServer.start();
     const schema = cowboySchema("today");
     const things = (annotations: object) => ({
@@ -139,15 +145,15 @@ describe("a group of the Kubernetes community", () => {
     assert.equal(refused.status, 422, refused.text);
     assert.match(refused.text, /api-approved\.kubernetes\.io/);
     const approval = { "api-approved.kubernetes.io": "https://github.com/kcp-dev/kcp/pull/1" };
-    await test.must("POST", path, { ...masters, body: things(approval) });
+    await test.requestOk("POST", path, { ...masters, body: things(approval) });
     const resources = [
       { name: "cowboys", group: "things.k8s.io", schema: "today.cowboys.things.k8s.io" },
     ];
-    await test.must("POST", `${apis("a")}/apiexports`, {
+    await test.requestOk("POST", `${apis("a")}/apiexports`, {
       ...masters,
       body: cowboyExport("today", { resources }),
     });
-    await test.must("POST", `${apis("b")}/apibindings`, { ...masters, body: bindingTo("a") });
+    await test.requestOk("POST", `${apis("b")}/apibindings`, { ...masters, body: bindingTo("a") });
     await until(test, "it is bound", async () =>
       conditionIn(await binding(test, "b"), "InitialBindingCompleted").startsWith("True"),
     );
@@ -174,14 +180,14 @@ describe("a provider in the workspace of a consumer", () => {
     await offer(test, "c");
     const answers = claimed.map(([resource, group]) => accepted(resource, ["*"], group));
     await bind(test, "b", "a", "cowboys", answers);
-    await test.must("POST", "/clusters/b/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/b/api/v1/namespaces", {
       ...masters,
       body: { metadata: { name: "default" } },
     });
     return test;
   }
 
-  it("may write what was agreed to, as itself", async () => {
+  it("may write the resources of accepted claims, as itself", async () => {
     const test = await started();
     const path = `${view}/api/v1/namespaces/default/configmaps`;
     await until(test, "the claim is in effect", async () => {
@@ -194,7 +200,7 @@ describe("a provider in the workspace of a consumer", () => {
     await test.close();
   });
 
-  it("gives nobody rights there that it has not itself", async () => {
+  it("grants no permission there that it does not have itself", async () => {
     const test = await started();
     const role = {
       metadata: { name: "all" },
@@ -219,7 +225,7 @@ describe("a provider in the workspace of a consumer", () => {
     await test.close();
   });
 
-  it("binds the consumer to no export that it may not bind to itself", async () => {
+  it("binds the consumer to no export that it may not bind itself", async () => {
     const test = await started();
     const path = `${view}/apis/apis.kcp.io/v1alpha2/apibindings`;
     const foreign = await test.request("POST", path, { user: "a", body: bindingTo("c", "other") });

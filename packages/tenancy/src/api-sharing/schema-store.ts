@@ -1,9 +1,10 @@
 /**
- * The schemas that bindings are bound to, by uid: an APIResourceSchema never changes, so what was once read is true for good.
+ * Caches the schemas of bindings by uid: an APIResourceSchema is immutable, so a cached schema
+ * stays valid.
  *
- * A copy of every schema in use is kept in `system:bound-crds`: its provider may delete the original, and those who are bound to it go on.
+ * A copy of every schema in use is stored in `system:bound-crds`, so that bindings keep working
+ * after the provider deletes the original.
  */
-
 import {
   compileExportedDefinition,
   type SharedDefinition,
@@ -24,22 +25,22 @@ import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { member, uncancelled } from "../workspaces/index.ts";
-import { textOf, toCustomResourceDefinition } from "./kinds/as-definition.ts";
 import { apiResourceSchemas } from "./kinds/definitions.ts";
+import { textOf, toCustomResourceDefinition } from "./kinds/to-custom-resource-definition.ts";
 
 export interface StoredSchema {
   readonly name: string;
   readonly uid: string;
   readonly shared: SharedDefinition;
-  /** The same for bindings on their way out: nothing new comes in. */
+  /** The definition for bindings that are being deleted, which rejects creates. */
   readonly terminating: () => SharedDefinition;
 }
 
-/** Schemas held by uid; what is compiled of them is bounded elsewhere. */
+/** The number of cached schemas; their compiled validators have a limit of their own. */
 export const cachedSchemasMax = 10_000;
 
 const copiesCluster = "system:bound-crds" as ClusterName;
-/** Where the copies are. */
+/** The storage prefix of the copies. */
 export const copiesPrefix: StorageKey = clusterPrefix({
   ...collectionKeyOf(apiResourceSchemas),
   cluster: copiesCluster,
@@ -57,9 +58,9 @@ export class SchemaStore {
   readonly #storage: Storage;
   readonly #watchCache: WatchCache;
   /** In order of last use, oldest first. */
-  readonly #held = new Map<string, StoredSchema>();
+  readonly #cached = new Map<string, StoredSchema>();
   readonly #copied = new Set<string>();
-  /** Told of every schema that somebody is about to be bound to. */
+  /** Called for every schema that a binding is about to use. */
   onCopy: (uid: string) => void = () => {};
 
   constructor(options: { readonly storage: Storage; readonly watchCache: WatchCache }) {
@@ -67,28 +68,28 @@ export class SchemaStore {
     this.#watchCache = options.watchCache;
   }
 
-  /** The schema of this name as it is now. */
+  /** The current schema of this name. */
   async current(cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
     const entry = await this.#read(schemaKey(cluster, name));
     if (entry === undefined) return undefined;
     const object = decodeObject(entry);
-    return this.#held.get(uidOf(object)) ?? this.#keep(object);
+    return this.#cached.get(uidOf(object)) ?? this.#cache(object);
   }
 
-  async isThere(cluster: ClusterName, name: string): Promise<boolean> {
+  async exists(cluster: ClusterName, name: string): Promise<boolean> {
     return (await this.#read(schemaKey(cluster, name))) !== undefined;
   }
 
-  /** One that somebody is bound to; undefined when it is nowhere to be found. */
+  /** The schema of a binding; undefined when neither the original nor a copy exists. */
   get(uid: string, cluster: ClusterName, name: string): MaybePromise<StoredSchema | undefined> {
-    const held = this.#held.get(uid);
+    const held = this.#cached.get(uid);
     if (held === undefined) return this.#load(uid, cluster, name);
-    this.#held.delete(uid);
-    this.#held.set(uid, held);
+    this.#cached.delete(uid);
+    this.#cached.set(uid, held);
     return held;
   }
 
-  /** Makes sure that it can be found as long as somebody is bound to it. */
+  /** Stores a copy of the schema for the lifetime of its bindings. */
   async copy(uid: string, cluster: ClusterName, name: string): Promise<void> {
     this.onCopy(uid);
     if (this.#copied.has(uid)) return;
@@ -102,10 +103,10 @@ export class SchemaStore {
     this.#copied.add(uid);
   }
 
-  /** Its copy is gone, and nobody is bound to it. */
+  /** Drops a schema whose copy was deleted and which has no bindings. */
   forget(uid: string): void {
     this.#copied.delete(uid);
-    this.#held.delete(uid);
+    this.#cached.delete(uid);
   }
 
   async #load(uid: string, cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
@@ -113,12 +114,12 @@ export class SchemaStore {
       const entry = await this.#read(key);
       const object = entry === undefined ? undefined : decodeObject(entry);
       if (object !== undefined && uidOf(object) === uid)
-        return this.#held.get(uid) ?? this.#keep(object);
+        return this.#cached.get(uid) ?? this.#cache(object);
     }
     return undefined;
   }
 
-  #keep(object: JsonObject): StoredSchema {
+  #cache(object: JsonObject): StoredSchema {
     const definition = toCustomResourceDefinition(object);
     const uid = uidOf(object);
     const schema: StoredSchema = {
@@ -127,10 +128,10 @@ export class SchemaStore {
       shared: compileExportedDefinition(definition, { isTerminating: false }),
       terminating: () => compileExportedDefinition(definition, { isTerminating: true }),
     };
-    this.#held.set(uid, schema);
-    if (this.#held.size > cachedSchemasMax) {
-      const [oldest] = this.#held.keys();
-      if (oldest !== undefined) this.#held.delete(oldest);
+    this.#cached.set(uid, schema);
+    if (this.#cached.size > cachedSchemasMax) {
+      const [oldest] = this.#cached.keys();
+      if (oldest !== undefined) this.#cached.delete(oldest);
     }
     return schema;
   }
@@ -144,7 +145,7 @@ export class SchemaStore {
     try {
       await this.#storage.commit({ key, value, expected: "absent" }, { signal: uncancelled });
     } catch (error) {
-      // Somebody else keeps the same.
+      // Another server stored the same copy.
       if (!isStorageError(error, "conflict")) throw error;
     }
   }

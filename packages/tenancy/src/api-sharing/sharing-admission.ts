@@ -1,14 +1,21 @@
-/** Exports, bindings and slices on their way in: who may bind, what the system keeps on them, and the status that a new binding begins with. */
-
+/**
+ * Admission of exports, bindings and slices: the permission to bind, the metadata that the system
+ * maintains, and the initial status of a binding.
+ */
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
+import { checkDefinitionSize } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { member, workspaceTypes } from "../workspaces/index.ts";
-import { listOf, textOf } from "./kinds/as-definition.ts";
+import { bindingFinalizer, exportLabel } from "./binding-metadata.ts";
+import { claimsAdmission } from "./claim-labels.ts";
+import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
+import { desiredBindingStatus, resolveExportPath } from "./desired-binding-status.ts";
 import {
   apiBindings,
   apiExportEndpointSlices,
@@ -17,76 +24,86 @@ import {
 } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
+import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { bindingCodecV1alpha1 } from "./kinds/versions.ts";
-import { bindingFinalizer, exportLabel } from "./marks.ts";
-import { type ApiSharingDependencies, keyOf } from "./parts.ts";
-import { claimsAdmission } from "./permission-claims.ts";
-import { desiredBindingStatus, resolveExportPath } from "./settle-binding.ts";
 
-export function sharingAdmission(parts: ApiSharingDependencies): readonly AdmissionPlugin[] {
+export function sharingAdmission(dependencies: ApiSharingDependencies): readonly AdmissionPlugin[] {
   return [
-    bindingAdmission(parts),
-    exportAdmission(parts),
+    bindingAdmission(dependencies),
+    exportAdmission(dependencies),
     schemaAdmission,
-    sliceAdmission(parts),
-    typeAdmission(parts),
-    claimsAdmission(parts),
+    sliceAdmission(dependencies),
+    typeAdmission(dependencies),
+    claimsAdmission(dependencies),
   ];
 }
 
-function bindingAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
+function bindingAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIBinding",
     mutate(request, draft, old) {
       if (!isWriteOf(request, apiBindings) || request.subresource !== "") return undefined;
-      // Before anything is written on it that webhooks could learn by what there is.
+      // The permission is checked before the object is mutated, because mutations could reveal to
+      // webhooks which exports exist.
       return old === undefined
-        ? canBindTo(parts, request, draft).then(() => prepareBinding(parts, request, draft, old))
-        : prepareBinding(parts, request, draft, old);
+        ? canBindTo(dependencies, request, draft).then(() =>
+            prepareBinding(dependencies, request, draft, old),
+          )
+        : prepareBinding(dependencies, request, draft, old);
     },
     validate(request, object, old) {
       if (!isWriteOf(request, apiBindings) || request.operation === "DELETE") return undefined;
       if (request.subresource !== "") return undefined;
       checkSelectors(request, object);
       if (old !== undefined) return undefined;
-      return canBindTo(parts, request, object);
+      return canBindTo(dependencies, request, object);
     },
   };
 }
 
 function canBindTo(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
 ): Promise<void> {
-  return requireBindPermission(parts, request, object, ["reference", "export"], "APIBinding");
+  return requireBindPermission(
+    dependencies,
+    request,
+    object,
+    ["reference", "export"],
+    "APIBinding",
+  );
 }
 
 async function prepareBinding(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   request: AdmissionRequest,
   draft: MutableObject,
   old: JsonObject | undefined,
 ): Promise<void> {
-  await restoreSystemMetadata(parts, request, draft, old);
+  await restoreSystemMetadata(dependencies, request, draft, old);
   if (request.operation !== "CREATE") return;
-  // The answer tells at once what came of it. The older version of a binding is judged by what it is stored as.
+  // The response has the complete status. A binding in the older version is evaluated in the
+  // storage version.
   const isOld = request.version !== apiBindings.version;
   const stored = isOld ? await bindingCodecV1alpha1.toStored(draft) : draft;
-  const { status } = await desiredBindingStatus(parts, request.cluster, { ...stored, status: {} });
+  const { status } = await desiredBindingStatus(dependencies, request.cluster, {
+    ...stored,
+    status: {},
+  });
   draft["status"] = status;
 }
 
-/** The label, and the finalizer that no user takes away. */
+/** Restores the label, and the finalizer that users may not remove. */
 async function restoreSystemMetadata(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   { cluster }: AdmissionRequest,
   draft: MutableObject,
   old: JsonObject | undefined,
 ): Promise<void> {
   const metadata = member(draft, "metadata");
   const { path, name } = member(member(member(draft, "spec"), "reference"), "export");
-  const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
+  const exportCluster = await resolveExportPath(dependencies, cluster, textOf(path));
   const labels = { ...member(metadata, "labels") };
   if (exportCluster === undefined) delete labels[exportLabel];
   else labels[exportLabel] = exportHash(exportCluster, textOf(name));
@@ -115,9 +132,9 @@ function checkSelectors(request: AdmissionRequest, object: JsonObject): void {
   }
 }
 
-/** The same words whether there is such an export or not. */
+/** Rejects with the same message whether the export exists or not. */
 export async function requireBindPermission(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
   [first, second]: readonly [string, string?],
@@ -127,41 +144,46 @@ export async function requireBindPermission(
   if (isSystemMaster(user)) return;
   const outer = member(member(object, "spec"), first);
   const { path, name } = second === undefined ? outer : member(outer, second);
-  const exportCluster = await resolveExportPath(parts, cluster, textOf(path));
-  const isAllowed = await mayBind(parts, user, exportCluster, textOf(name));
+  const exportCluster = await resolveExportPath(dependencies, cluster, textOf(path));
+  const isAllowed = await mayBind(dependencies, user, exportCluster, textOf(name));
   if (!isAllowed) throw noPermission(request, kind, `${textOf(path) || cluster}:${textOf(name)}`);
 }
 
-/** Asked alike whether the path leads anywhere or not, so that the time it takes tells nothing either. */
+/**
+ * Authorizes in the same way whether the path resolves or not, so that the latency reveals nothing
+ * either.
+ */
 async function mayBind(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   user: UserInfo,
   exportCluster: ClusterName | undefined,
   name: string,
 ): Promise<boolean> {
-  const isAllowed = await parts.mayBind(user, exportCluster ?? unresolvedCluster, name);
+  const isAllowed = await dependencies.canBind(user, exportCluster ?? unresolvedCluster, name);
   return isAllowed && exportCluster !== undefined;
 }
 
-/** The words for whoever may not bind to an export, and for an export that is not there. */
+/**
+ * The message both for users without the permission to bind and for an export that does not exist.
+ */
 function noPermission(request: AdmissionRequest, kind: string, reference: string): StatusError {
   const message = `unable to create ${kind}: no permission to bind to export ${reference}`;
   return forbiddenError(request, message);
 }
 
-/** An export that a slice names by a path must be there: nobody waits for one. */
+/** An export that a slice references by path must exist: no controller waits for it. */
 async function requireExport(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
 ): Promise<void> {
   const { path, name } = member(member(object, "spec"), "export");
   if (textOf(path) === "") return;
-  await parts.loading();
-  const cluster = await resolveExportPath(parts, request.cluster, textOf(path));
+  await dependencies.loading();
+  const cluster = await resolveExportPath(dependencies, request.cluster, textOf(path));
   const isThere =
     cluster !== undefined &&
-    parts.exports.get(keyOf(apiExports, cluster, textOf(name))) !== undefined;
+    dependencies.exports.get(keyOf(apiExports, cluster, textOf(name))) !== undefined;
   if (!isThere)
     throw noPermission(request, "APIExportEndpointSlice", `${textOf(path)}:${textOf(name)}`);
 }
@@ -170,7 +192,7 @@ function exportAdmission({ builtIns }: ApiSharingDependencies): AdmissionPlugin 
   return {
     name: "apis.kcp.io/APIExport",
     mutate(request, draft) {
-      // The status is the system's from the beginning.
+      // Drops the status that a client sends: only the system writes it.
       if (isWriteOf(request, apiExports) && request.operation === "CREATE") delete draft["status"];
       return undefined;
     },
@@ -191,7 +213,7 @@ function exportAdmission({ builtIns }: ApiSharingDependencies): AdmissionPlugin 
           );
       }
       const before = textOf(member(old ?? {}, "status")["identityHash"]);
-      // Masters mend what went wrong, as they do upstream.
+      // Members of system:masters may repair an identity, as in upstream.
       const isChanged = textOf(member(object, "status")["identityHash"]) !== before;
       if (before !== "" && isChanged && !isSystemMaster(request.user))
         throw forbiddenError(request, "status.identityHash is immutable");
@@ -200,14 +222,19 @@ function exportAdmission({ builtIns }: ApiSharingDependencies): AdmissionPlugin 
   };
 }
 
-/** What somebody may themselves is nobody else's to ask by a claim. */
+/** A self-review reveals a user's own permissions, so no provider may claim it. */
 function isReviewOfOneself({ isReview, resource }: ResourceDefinition): boolean {
   return isReview === true && resource.startsWith("selfsubject");
 }
 
-/** Bindings go by what a schema said when they were bound. */
+/** Schemas are immutable, because bindings rely on their content at the time of binding. */
 const schemaAdmission: AdmissionPlugin = {
   name: "apis.kcp.io/APIResourceSchema",
+  mutate(request, draft) {
+    if (!isWriteOf(request, apiResourceSchemas)) return undefined;
+    const checked = runSyncFirst(checkDefinitionSize(draft["spec"]));
+    return checked instanceof Promise ? checked : undefined;
+  },
   validate(request, object, old) {
     if (!isWriteOf(request, apiResourceSchemas) || old === undefined) return undefined;
     if (request.operation === "DELETE" || jsonEqual(object["spec"] ?? {}, old["spec"] ?? {}))
@@ -217,10 +244,12 @@ const schemaAdmission: AdmissionPlugin = {
 };
 
 /**
- * Whoever has workspaces bound to an export by default must be allowed to bind to it. One that is not there yet may be named by who would be
- * allowed to: the export itself is not looked at, so that nobody learns by the answer, or by waiting, what there is.
+ * A user that adds a default APIBinding to a WorkspaceType must have the permission to bind the
+ * export. A type may name an export that does not exist yet if the user would have the permission:
+ * the export itself is not read, so that neither the response nor the latency reveals which exports
+ * exist.
  */
-function typeAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
+function typeAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/DefaultAPIBindings",
     validate(request, object, old) {
@@ -229,27 +258,27 @@ function typeAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
         listOf(member(type, "spec")["defaultAPIBindings"]).filter(isJsonObject),
       ) as [JsonObject[], JsonObject[]];
       const added = now.filter((one) => !before.some((other) => jsonEqual(one, other)));
-      return added.length === 0 ? undefined : mayBindAll(parts, request, added);
+      return added.length === 0 ? undefined : mayBindAll(dependencies, request, added);
     },
   };
 }
 
 async function mayBindAll(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   request: AdmissionRequest,
   added: readonly JsonObject[],
 ): Promise<void> {
   for (const one of added) {
     const [path, name] = [textOf(one["path"]), textOf(one["export"])];
-    const exportCluster = await resolveExportPath(parts, request.cluster, path);
-    if (await mayBind(parts, request.user, exportCluster, name)) continue;
+    const exportCluster = await resolveExportPath(dependencies, request.cluster, path);
+    if (await mayBind(dependencies, request.user, exportCluster, name)) continue;
     const reference = path === "" ? name : `${path}:${name}`;
     const message = `unable to create or update WorkspaceType: no permission to bind to export ${reference}`;
     throw forbiddenError(request, message);
   }
 }
 
-function sliceAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
+function sliceAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIExportEndpointSlice",
     mutate(request, draft) {
@@ -261,12 +290,12 @@ function sliceAdmission(parts: ApiSharingDependencies): AdmissionPlugin {
       if (!isWriteOf(request, apiExportEndpointSlices) || request.operation !== "CREATE")
         return undefined;
       return requireBindPermission(
-        parts,
+        dependencies,
         request,
         object,
         ["export"],
         "APIExportEndpointSlice",
-      ).then(() => requireExport(parts, request, object));
+      ).then(() => requireExport(dependencies, request, object));
     },
   };
 }

@@ -1,4 +1,7 @@
-/** Goal: objects outlive the binding that brought them where another one serves them unchanged, and are found by fields that their schema names. */
+/**
+ * Goal: objects outlive the binding that created them where another binding serves them unchanged,
+ * and are selected by fields that their schema names.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
@@ -20,7 +23,7 @@ const inDefault = "/clusters/b/apis/wildwest.dev/v1alpha1/namespaces/default/cow
 async function started(): Promise<TestServer> {
   const test = await TestServer.start();
   await offer(test, "a");
-  await test.must("POST", "/clusters/b/api/v1/namespaces", {
+  await test.requestOk("POST", "/clusters/b/api/v1/namespaces", {
     ...masters,
     body: { metadata: { name: "default" } },
   });
@@ -34,23 +37,23 @@ const isGone = (test: TestServer, name: string) =>
   });
 
 describe("a binding that is deleted", () => {
-  it("leaves its objects to another one of the same export, which serves them unchanged", async () => {
+  it("leaves its objects to another binding of the same export, which serves them unchanged", async () => {
     const test = await started();
     await bind(test, "b", "a", "first");
     await flushPendingWork(test);
-    const made = await test.must("POST", inDefault, { ...masters, body: cowboy("kept") });
+    const made = await test.requestOk("POST", inDefault, { ...masters, body: cowboy("kept") });
     await bind(test, "b", "a", "second");
     await flushPendingWork(test);
-    await test.must("DELETE", `${apis("b")}/apibindings/first`, masters);
+    await test.requestOk("DELETE", `${apis("b")}/apibindings/first`, masters);
     await isGone(test, "first");
     await until(test, "the second binding is bound", async () => {
       const { status } = await binding(test, "b", "second");
       const { boundResources = [] } = status as { boundResources?: object[] };
       return boundResources.length === 1;
     });
-    const kept = await test.must("GET", `${inDefault}/kept`, masters);
+    const kept = await test.requestOk("GET", `${inDefault}/kept`, masters);
     assert.deepEqual(kept.metadata.uid, made.metadata.uid);
-    await test.must("DELETE", `${apis("b")}/apibindings/second`, masters);
+    await test.requestOk("DELETE", `${apis("b")}/apibindings/second`, masters);
     await isGone(test, "second");
     await bind(test, "b", "a", "third");
     await flushPendingWork(test);
@@ -58,28 +61,28 @@ describe("a binding that is deleted", () => {
     await test.close();
   });
 
-  it("takes its objects along where another one has the name from elsewhere, or by another schema", async () => {
+  it("deletes its objects where another binding has the name from another export, or with another schema", async () => {
     for (const other of ["of another identity", "of another schema"]) {
       const test = await started();
       await bind(test, "b", "a", "first");
       await flushPendingWork(test);
-      await test.must("POST", inDefault, { ...masters, body: cowboy("lost") });
+      await test.requestOk("POST", inDefault, { ...masters, body: cowboy("lost") });
       if (other === "of another identity") {
         await offer(test, "c");
         await bind(test, "b", "c", "second");
       } else {
         const schemas = `${apis("a", "v1alpha1")}/apiresourceschemas`;
-        await test.must("POST", schemas, { ...masters, body: cowboySchema("later") });
+        await test.requestOk("POST", schemas, { ...masters, body: cowboySchema("later") });
         const { identityHash } = (
-          await test.must("GET", `${apis("a")}/apiexports/cowboys`, masters)
+          await test.requestOk("GET", `${apis("a")}/apiexports/cowboys`, masters)
         )["status"] as { identityHash: string };
         const identity = { secretRef: { namespace: "kcp-system", name: "cowboys" } };
         const body = cowboyExport("later", { identity }, "later");
-        await test.must("POST", `${apis("a")}/apiexports`, { ...masters, body });
+        await test.requestOk("POST", `${apis("a")}/apiexports`, { ...masters, body });
         await flushPendingWork(test);
-        const later = await test.must("GET", `${apis("a")}/apiexports/later`, masters);
+        const later = await test.requestOk("GET", `${apis("a")}/apiexports/later`, masters);
         assert.equal((later["status"] as { identityHash: string }).identityHash, identityHash);
-        await test.must("POST", `${apis("b")}/apibindings`, {
+        await test.requestOk("POST", `${apis("b")}/apibindings`, {
           ...masters,
           body: {
             metadata: { name: "second" },
@@ -88,7 +91,7 @@ describe("a binding that is deleted", () => {
         });
       }
       await flushPendingWork(test);
-      await test.must("DELETE", `${apis("b")}/apibindings/first`, masters);
+      await test.requestOk("DELETE", `${apis("b")}/apibindings/first`, masters);
       await isGone(test, "first");
       await flushPendingWork(test);
       assert.deepEqual((await test.get(inDefault, masters)).names, [], other);
@@ -98,7 +101,7 @@ describe("a binding that is deleted", () => {
 });
 
 describe("selectable fields of a schema", () => {
-  it("select objects where it is bound, in lists and watches, and are in the OpenAPI document", async () => {
+  it("select objects in workspaces that bind it, in lists and watches, and are in the OpenAPI document", async () => {
     const test = await TestServer.start();
     const schema = cowboySchema("today");
     const [version] = schema.spec.versions;
@@ -106,15 +109,15 @@ describe("selectable fields of a schema", () => {
       ...schema.spec,
       versions: [{ ...version, selectableFields: [{ jsonPath: ".spec.intent" }] }],
     };
-    await test.must("POST", `${apis("a", "v1alpha1")}/apiresourceschemas`, {
+    await test.requestOk("POST", `${apis("a", "v1alpha1")}/apiresourceschemas`, {
       ...masters,
       body: { ...schema, spec },
     });
-    await test.must("POST", `${apis("a")}/apiexports`, {
+    await test.requestOk("POST", `${apis("a")}/apiexports`, {
       ...masters,
       body: cowboyExport("today"),
     });
-    await test.must("POST", "/clusters/b/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/b/api/v1/namespaces", {
       ...masters,
       body: { metadata: { name: "default" } },
     });
@@ -122,7 +125,7 @@ describe("selectable fields of a schema", () => {
     await bind(test, "b", "a");
     await flushPendingWork(test);
     for (const intent of ["ride", "rest"])
-      await test.must("POST", inDefault, { ...masters, body: cowboy(intent, { intent }) });
+      await test.requestOk("POST", inDefault, { ...masters, body: cowboy(intent, { intent }) });
     const selected = await test.get(`${inDefault}?fieldSelector=spec.intent%3Dride`, masters);
     assert.deepEqual(selected.names, ["ride"]);
     const unknown = await test.get(`${inDefault}?fieldSelector=spec.other%3Dx`, masters);
@@ -135,7 +138,7 @@ describe("selectable fields of a schema", () => {
     await test.close();
   });
 
-  it("must be there, and of a type that can be selected by", async () => {
+  it("must exist in the schema, and be of a type that can be selected", async () => {
     const test = await TestServer.start();
     const schema = cowboySchema("today");
     const [version] = schema.spec.versions;

@@ -1,13 +1,14 @@
 /**
- * Exports of root whose kinds are served everywhere, bound or not (ADR 0052): a binding to one of them is bound and brings nothing, and their
- * identities are further names of what is built in.
+ * Exports of root whose kinds are served everywhere, bound or not (ADR 0052): a binding to such an
+ * export is bound and serves nothing, and the export's identity is another name of the built-in
+ * kinds.
  */
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
+import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
 import { apiExports } from "./kinds/definitions.ts";
-import { type ApiSharingDependencies, keyOf } from "./parts.ts";
 import type { ExportRecord } from "./records.ts";
 
-/** By the group of what they export. */
+/** Keyed by the group of the exported kinds. */
 const exportOfGroup: ReadonlyMap<string, string> = new Map([
   ["tenancy.kcp.io", "tenancy.kcp.io"],
   ["topology.kcp.io", "topology.kcp.io"],
@@ -20,7 +21,7 @@ export function isSystemExport(cluster: ClusterName | undefined, name: string): 
   return cluster === rootCluster && names.has(name);
 }
 
-/** The export that has a built-in kind; undefined for kinds of no such export. */
+/** The export of a built-in kind; undefined for kinds without such an export. */
 function systemExportOf(
   { exports }: Pick<ApiSharingDependencies, "exports">,
   group: string,
@@ -33,18 +34,21 @@ function systemExportOf(
   return isOf === true ? record : undefined;
 }
 
-/** What a built-in kind is claimed by besides nothing; undefined when there is no such identity. */
+/**
+ * The identity under which a built-in kind can be claimed in addition to the empty one; undefined
+ * when there is none.
+ */
 export function systemIdentity(
-  parts: Pick<ApiSharingDependencies, "exports">,
+  dependencies: Pick<ApiSharingDependencies, "exports">,
   group: string,
   resource: string,
 ): string | undefined {
-  return systemExportOf(parts, group, resource)?.identityHash || undefined;
+  return systemExportOf(dependencies, group, resource)?.identityHash || undefined;
 }
 
-/** Whether an identity means the built-in kind: none does, and that of its export. */
+/** Whether an identity denotes the built-in kind: the empty one does, and that of its export. */
 export function isBuiltInIdentity(
-  parts: Pick<ApiSharingDependencies, "exports">,
+  dependencies: Pick<ApiSharingDependencies, "exports">,
   {
     group,
     resource,
@@ -55,5 +59,5 @@ export function isBuiltInIdentity(
     readonly identityHash: string;
   },
 ): boolean {
-  return identityHash === "" || systemIdentity(parts, group, resource) === identityHash;
+  return identityHash === "" || systemIdentity(dependencies, group, resource) === identityHash;
 }

@@ -1,4 +1,7 @@
-/** Goal: whatever goes wrong between those who share an API, a condition says what, nothing is lost, and it heals when the cause is gone. */
+/**
+ * Goal: every conflict between workspaces that share an API is reported in a condition, loses no
+ * object, and is resolved when the cause is removed.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AnyObject } from "@kcp-ts/apiserver/testing";
@@ -23,7 +26,7 @@ const exported = `${apis("provider")}/apiexports/cowboys`;
 async function started(): Promise<TestServer> {
   const test = await TestServer.start();
   for (const cluster of ["consumer", "provider"])
-    await test.must("POST", `/clusters/${cluster}/api/v1/namespaces`, {
+    await test.requestOk("POST", `/clusters/${cluster}/api/v1/namespaces`, {
       ...masters,
       body: { metadata: { name: "default" } },
     });
@@ -65,47 +68,53 @@ const definition = {
 };
 const definitions = "/clusters/consumer/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-describe("a definition and a binding of one name", () => {
-  it("the definition was first: the binding says so, takes nothing, and has the name when it is free", async () => {
+describe("a CRD and a binding of one name", () => {
+  it("the CRD is older: the binding reports the conflict, binds nothing, and gets the name when it is free", async () => {
     const test = await started();
-    await test.must("POST", definitions, { ...masters, body: definition });
+    await test.requestOk("POST", definitions, { ...masters, body: definition });
     await until(test, "the definition is served", async () => {
       const { status } = await test.get(`/clusters/consumer${inDefault}`, masters);
       return status === 200;
     });
-    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("own") });
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
+      ...masters,
+      body: cowboy("own"),
+    });
     await offer(test, "provider");
     const made = await bind(test, "consumer", "provider");
     assert.equal(conditionIn(made, "InitialBindingCompleted"), "False NamingConflicts");
     assert.equal((await test.get(`/clusters/consumer${inDefault}/own`, masters)).status, 200);
-    await test.must("DELETE", `${definitions}/cowboys.wildwest.dev`, masters);
+    await test.requestOk("DELETE", `${definitions}/cowboys.wildwest.dev`, masters);
     await says(test, "InitialBindingCompleted", "True");
-    const after = await test.must("GET", `/clusters/consumer${inDefault}`, masters);
+    const after = await test.requestOk("GET", `/clusters/consumer${inDefault}`, masters);
     assert.deepEqual(after.items, []);
     await test.close();
   });
 
-  it("the binding was first: what it brought goes on being served, and what the definition has comes when it goes", async () => {
+  it("the binding is older: its API stays served, and the CRD's API is served when the binding is deleted", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
-    await test.must("POST", `/clusters/consumer${inDefault}`, {
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
       ...masters,
       body: cowboy("bound"),
     });
-    await test.must("POST", definitions, { ...masters, body: definition });
+    await test.requestOk("POST", definitions, { ...masters, body: definition });
     await says(test, "BindingUpToDate", "True");
-    const during = await test.must("GET", `/clusters/consumer${inDefault}`, masters);
+    const during = await test.requestOk("GET", `/clusters/consumer${inDefault}`, masters);
     assert.deepEqual(
       during.items?.map(({ metadata }) => metadata.name),
       ["bound"],
     );
-    await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, masters);
+    await test.requestOk("DELETE", `${apis("consumer")}/apibindings/cowboys`, masters);
     await until(test, "the definition is served", async () => {
       const answer = await test.get(`/clusters/consumer${inDefault}`, masters);
       return answer.status === 200 && answer.items.length === 0;
     });
-    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("own") });
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
+      ...masters,
+      body: cowboy("own"),
+    });
     await test.close();
   });
 });
@@ -124,11 +133,11 @@ describe("two exports of one group", () => {
       },
     };
     const at = (version: string) => apis("stable", version);
-    await test.must("POST", `${at("v1alpha1")}/apiresourceschemas`, { ...masters, body });
+    await test.requestOk("POST", `${at("v1alpha1")}/apiresourceschemas`, { ...masters, body });
     const resources = [
       { name: "horses", group: "wildwest.dev", schema: "today.horses.wildwest.dev" },
     ];
-    await test.must("POST", `${at("v1alpha2")}/apiexports`, {
+    await test.requestOk("POST", `${at("v1alpha2")}/apiexports`, {
       ...masters,
       body: cowboyExport("today", { resources }, "horses"),
     });
@@ -137,12 +146,16 @@ describe("two exports of one group", () => {
       ...bindingTo("stable", "horses"),
       spec: { reference: { export: { path: "stable", name: "horses" } } },
     };
-    await test.must("POST", `${apis("consumer")}/apibindings`, { ...masters, body: second });
+    await test.requestOk("POST", `${apis("consumer")}/apibindings`, { ...masters, body: second });
     await says(test, "InitialBindingCompleted", "True", "horses");
-    const found = await test.must("GET", "/clusters/consumer/apis/wildwest.dev/v1alpha1", masters);
+    const found = await test.requestOk(
+      "GET",
+      "/clusters/consumer/apis/wildwest.dev/v1alpha1",
+      masters,
+    );
     const names = (found["resources"] as { name: string }[]).map(({ name }) => name);
     assert.deepEqual(names.filter((name) => !name.includes("/")).sort(), ["cowboys", "horses"]);
-    await test.must("DELETE", `${apis("consumer")}/apibindings/horses`, masters);
+    await test.requestOk("DELETE", `${apis("consumer")}/apibindings/horses`, masters);
     await until(test, "one of them is gone", async () => {
       const { status } = await test.get(
         "/clusters/consumer/apis/wildwest.dev/v1alpha1/horses",
@@ -155,13 +168,16 @@ describe("two exports of one group", () => {
   });
 });
 
-describe("an export that vanishes under its bindings", () => {
-  it("is missed in a condition, its objects stay, and they are its own again when it is back with its key", async () => {
+describe("an export that is deleted before its bindings", () => {
+  it("is missing in a condition, its objects stay, and belong to it again when it is recreated with its key", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
-    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("kept") });
-    await test.must("DELETE", exported, masters);
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
+      ...masters,
+      body: cowboy("kept"),
+    });
+    await test.requestOk("DELETE", exported, masters);
     await says(test, "APIExportValid", "False APIExportNotFound");
     assert.equal(conditionIn(await binding(test, "consumer"), "Ready"), "True");
     assert.equal((await test.get(`/clusters/consumer${inDefault}/kept`, masters)).status, 200);
@@ -169,40 +185,43 @@ describe("an export that vanishes under its bindings", () => {
       "/services/apiexport/provider/cowboys/clusters/*/apis/wildwest.dev/v1alpha1/cowboys";
     assert.equal((await test.get(view, masters)).status, 403);
     const again = { ...masters, body: cowboyExport("today") };
-    await test.must("POST", `${apis("provider")}/apiexports`, again);
+    await test.requestOk("POST", `${apis("provider")}/apiexports`, again);
     await says(test, "APIExportValid", "True");
-    const seen = await test.must("GET", view, masters);
+    const seen = await test.requestOk("GET", view, masters);
     assert.equal(seen.items?.[0]?.metadata.name, "kept");
     await test.close();
   });
 
-  it("takes no schema along that it lacks: the binding keeps what it has and says what is missing", async () => {
+  it("that lacks a schema removes none: the binding keeps its schemas and reports the missing one", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
     const { spec } = cowboyExport("tomorrow");
     await test.patch(exported, "merge", { spec }, masters);
     await says(test, "BindingUpToDate", "False APIResourceSchemaInvalid");
-    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("x") });
-    await test.must("POST", schemas, { ...masters, body: cowboySchema("tomorrow") });
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
+      ...masters,
+      body: cowboy("x"),
+    });
+    await test.requestOk("POST", schemas, { ...masters, body: cowboySchema("tomorrow") });
     await says(test, "BindingUpToDate", "True");
     await test.close();
   });
 });
 
-describe("slices of an export", () => {
-  it("say where its consumers are whatever they are called and wherever they are, as long as there are any", async () => {
+describe("endpoint slices of an export", () => {
+  it("list the endpoint of its consumers under every name and in every workspace, as long as there are consumers", async () => {
     const test = await started();
     await offer(test, "provider");
     const slices = (cluster: string) => `${apis(cluster, "v1alpha1")}/apiexportendpointslices`;
     const spec = { export: { path: "provider", name: "cowboys" } };
     for (const cluster of ["provider", "observer"])
-      await test.must("POST", slices(cluster), {
+      await test.requestOk("POST", slices(cluster), {
         ...masters,
         body: { metadata: { name: "mine" }, spec },
       });
     const endpoints = async (path: string) => {
-      const { status } = await test.must("GET", path, masters);
+      const { status } = await test.requestOk("GET", path, masters);
       return (status as { endpoints?: unknown[] } | undefined)?.endpoints?.length ?? 0;
     };
     const all = [
@@ -218,21 +237,24 @@ describe("slices of an export", () => {
     await each(0);
     await bind(test, "consumer", "provider");
     await each(1);
-    await test.must("DELETE", `${apis("consumer")}/apibindings/cowboys`, masters);
+    await test.requestOk("DELETE", `${apis("consumer")}/apibindings/cowboys`, masters);
     await each(0);
     await test.close();
   });
 });
 
-describe("a schema that stored objects do not meet", () => {
-  it("shows them as they are, refuses to write them as they are, and takes them mended", async () => {
+describe("a schema that stored objects violate", () => {
+  it("serves the stored objects as they are, rejects invalid writes of them, and accepts corrected ones", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
     const at = `/clusters/consumer${inDefault}/old`;
-    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("old") });
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
+      ...masters,
+      body: cowboy("old"),
+    });
     const strict = { intent: { type: "string", enum: ["rest"] } };
-    await test.must("POST", schemas, { ...masters, body: cowboySchema("strict", strict) });
+    await test.requestOk("POST", schemas, { ...masters, body: cowboySchema("strict", strict) });
     await test.patch(exported, "merge", { spec: cowboyExport("strict").spec }, masters);
     await until(test, "the new schema holds", async () => {
       const { status } = await test.request("POST", `/clusters/consumer${inDefault}?dryRun=All`, {
@@ -241,11 +263,11 @@ describe("a schema that stored objects do not meet", () => {
       });
       return status === 422;
     });
-    const shown = await test.must("GET", at, masters);
+    const shown = await test.requestOk("GET", at, masters);
     assert.deepEqual(shown["spec"], { intent: "ride" });
-    const listed = await test.must("GET", `/clusters/consumer${inDefault}`, masters);
+    const listed = await test.requestOk("GET", `/clusters/consumer${inDefault}`, masters);
     assert.equal(listed.items?.length, 1);
-    // What was wrong before may stay while something else changes.
+    // An unchanged invalid field may stay while another field changes.
     const labels = { metadata: { labels: { seen: "yes" } } };
     assert.equal((await test.patch(at, "merge", labels, masters)).status, 200);
     const worse = await test.patch(at, "merge", { spec: { intent: "fight" } }, masters);
@@ -253,13 +275,13 @@ describe("a schema that stored objects do not meet", () => {
     assert.match(worse.text, /spec.intent/);
     const mended = await test.patch(at, "merge", { spec: { intent: "rest" } }, masters);
     assert.equal(mended.status, 200);
-    await test.must("DELETE", at, masters);
+    await test.requestOk("DELETE", at, masters);
     await test.close();
   });
 });
 
 describe("the virtual workspace of a terminator", () => {
-  it("shows workspaces that end, lets its controller work there, and lets them go when it says so", async () => {
+  it("shows workspaces that are being deleted, lets its controller work there, and releases them when the controller is done", async () => {
     const test = await started();
     await test.server.bootstrap("https://kcp.example.com");
     const tenancy = "/clusters/root/apis/tenancy.kcp.io/v1alpha1";
@@ -267,11 +289,11 @@ describe("the virtual workspace of a terminator", () => {
       const extended = name === "slow" ? "universal" : "slow";
       const extend = { with: [{ name: extended, path: "root" }] };
       const body = { metadata: { name }, spec: { extend, terminator: true } };
-      await test.must("POST", `${tenancy}/workspacetypes`, { ...masters, body });
+      await test.requestOk("POST", `${tenancy}/workspacetypes`, { ...masters, body });
     }
     const type = { name: "slower", path: "root" };
     const annotations = { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' };
-    const made = await test.must("POST", `${tenancy}/workspaces`, {
+    const made = await test.requestOk("POST", `${tenancy}/workspaces`, {
       ...masters,
       body: { metadata: { name: "team", annotations }, spec: { type } },
     });
@@ -279,7 +301,7 @@ describe("the virtual workspace of a terminator", () => {
     const logicalClusters = "/apis/core.kcp.io/v1alpha1/logicalclusters";
     const view = (id: string) => `/services/terminatingworkspaces/root:${id}/clusters`;
     const listed = async (id: string) =>
-      (await test.must("GET", `${view(id)}/*${logicalClusters}`, masters)).items?.length;
+      (await test.requestOk("GET", `${view(id)}/*${logicalClusters}`, masters)).items?.length;
     assert.equal(await listed("slow"), 0);
     const closed = await test.get(`${view("slow")}/${cluster}/api/v1/namespaces`, masters);
     assert.equal(closed.status, 403);
@@ -287,7 +309,7 @@ describe("the virtual workspace of a terminator", () => {
       "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     const watch = await test.watch(`${view("slow")}/*${logicalClusters}?${query}`, masters);
     assert.equal((await watch.next())?.type, "BOOKMARK");
-    await test.must("DELETE", `${tenancy}/workspaces/team`, masters);
+    await test.requestOk("DELETE", `${tenancy}/workspaces/team`, masters);
     assert.equal((await watch.next())?.type, "MODIFIED");
     for (const id of ["slow", "slower"]) assert.equal(await listed(id), 1);
     const inside = `${view("slow")}/${cluster}/api/v1/namespaces/default/configmaps`;
@@ -295,7 +317,7 @@ describe("the virtual workspace of a terminator", () => {
     assert.equal((await test.get(inside, { user: "a" })).status, 403);
     for (const id of ["slow", "slower"]) {
       const at = `${view(id)}/${cluster}${logicalClusters}/cluster`;
-      const object = await test.must("GET", at, masters);
+      const object = await test.requestOk("GET", at, masters);
       const status = object["status"] as { terminators: string[] };
       const put = (terminators: string[]) =>
         test.request("PUT", `${at}/status`, {

@@ -1,4 +1,7 @@
-/** Goal: shared APIs and workspaces: default bindings, deletion, initializers, and what a provider lets consumers do. */
+/**
+ * Goal: shared APIs in the lifecycle of workspaces: default bindings, deletion, initializers, and
+ * the permissions that a provider grants to consumers.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
@@ -26,10 +29,11 @@ async function started(): Promise<TestServer> {
 }
 
 async function madeWorkspace(test: TestServer, type: string, name = "team"): Promise<string> {
-  // Whoever is in system:masters makes it for somebody else: as them nobody acts.
+  // A member of system:masters creates the workspace for another owner, because no controller acts
+  // as system:masters.
   const annotations = { "experimental.tenancy.kcp.io/owner": '{"username":"a"}' };
   const body = { metadata: { name, annotations }, spec: { type: { name: type, path: "root" } } };
-  const made = await test.must("POST", workspaces, { ...masters, body });
+  const made = await test.requestOk("POST", workspaces, { ...masters, body });
   return (made["spec"] as { cluster: string }).cluster;
 }
 
@@ -41,25 +45,31 @@ const typeOf = (name: string, spec: object) => ({
 });
 
 describe("workspaces whose type has default bindings", () => {
-  it("have the API from their first moment, and lose it with everything else when they are deleted", async () => {
+  it("serve the API from their first moment, and lose it with all other content when they are deleted", async () => {
     const test = await started();
     await offer(test, "provider");
     const defaultAPIBindings = [{ path: "provider", export: "cowboys" }];
-    await test.must("POST", types, { ...masters, body: typeOf("western", { defaultAPIBindings }) });
+    await test.requestOk("POST", types, {
+      ...masters,
+      body: typeOf("western", { defaultAPIBindings }),
+    });
     const cluster = await madeWorkspace(test, "western");
-    await test.must("POST", `/clusters/${cluster}${inDefault}`, { ...masters, body: cowboy("x") });
-    const bindings = await test.must("GET", `${apis(cluster)}/apibindings`, masters);
+    await test.requestOk("POST", `/clusters/${cluster}${inDefault}`, {
+      ...masters,
+      body: cowboy("x"),
+    });
+    const bindings = await test.requestOk("GET", `${apis(cluster)}/apibindings`, masters);
     assert.match(bindings.items?.[0]?.metadata.name ?? "", /^cowboys-[0-9a-z]{5}$/);
-    await test.must("DELETE", `${workspaces}/team`, masters);
+    await test.requestOk("DELETE", `${workspaces}/team`, masters);
     for (let turn = 0; turn < 20; turn++) {
       await flushPendingWork(test);
       test.clock.advance(1000);
     }
     assert.equal((await test.get(`${workspaces}/team`, masters)).status, 404);
     const { identityHash } = (
-      await test.must("GET", `${apis("provider")}/apiexports/cowboys`, masters)
+      await test.requestOk("GET", `${apis("provider")}/apiexports/cowboys`, masters)
     )["status"] as { identityHash: string };
-    const left = await test.must(
+    const left = await test.requestOk(
       "GET",
       `/clusters/*/apis/wildwest.dev/v1alpha1/cowboys:${identityHash}`,
       masters,
@@ -69,8 +79,8 @@ describe("workspaces whose type has default bindings", () => {
   });
 });
 
-describe("a workspace that is deleted", () => {
-  it("keeps its bindings until the rest has gone, so that providers can let go of what they hold", async () => {
+describe("a workspace that is being deleted", () => {
+  it("keeps its bindings until its other content is deleted, so that providers can remove their finalizers", async () => {
     const test = await started();
     const claim = { group: "", resource: "configmaps", verbs: ["*"] };
     const held = { group: "", resource: "namespaces", verbs: ["*"] };
@@ -85,23 +95,23 @@ describe("a workspace that is deleted", () => {
     await flushPendingWork(test);
     const finalizers = ["wildwest.dev/hold"];
     const configMaps = "/api/v1/namespaces/default/configmaps";
-    await test.must("POST", `/clusters/${cluster}${inDefault}`, {
+    await test.requestOk("POST", `/clusters/${cluster}${inDefault}`, {
       ...masters,
       body: { ...cowboy("x"), metadata: { name: "x", finalizers } },
     });
-    await test.must("POST", `/clusters/${cluster}${configMaps}`, {
+    await test.requestOk("POST", `/clusters/${cluster}${configMaps}`, {
       ...masters,
       body: { metadata: { name: "held", finalizers } },
     });
-    await test.must("POST", `/clusters/${cluster}/api/v1/namespaces`, {
+    await test.requestOk("POST", `/clusters/${cluster}/api/v1/namespaces`, {
       ...masters,
       body: { metadata: { name: "held", finalizers } },
     });
-    await test.must("DELETE", `${workspaces}/team`, masters);
+    await test.requestOk("DELETE", `${workspaces}/team`, masters);
 
     const view = `/services/apiexport/provider/cowboys/clusters/${cluster}`;
     const isMarked = async (path: string) => {
-      const { metadata } = await test.must("GET", `${view}${path}`, { user: "admin" });
+      const { metadata } = await test.requestOk("GET", `${view}${path}`, { user: "admin" });
       return metadata["deletionTimestamp"] !== undefined;
     };
     for (const path of [`${configMaps}/held`, "/api/v1/namespaces/held", `${inDefault}/x`]) {
@@ -120,24 +130,24 @@ describe("a workspace that is deleted", () => {
 });
 
 describe("a maximal permission policy", () => {
-  it("limits everybody in the workspaces of consumers, their owners included", async () => {
+  it("limits all users in the workspaces of consumers, their owners included", async () => {
     const test = await started();
     await offer(test, "provider", { maximalPermissionPolicy: { local: {} } });
     await bind(test, "b", "provider");
-    await test.must("POST", "/clusters/b/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/b/api/v1/namespaces", {
       ...masters,
       body: { metadata: { name: "default" } },
     });
     const rbac = "/clusters/provider/apis/rbac.authorization.k8s.io/v1";
     assert.equal((await test.get(`/clusters/b${inDefault}`, { user: "admin" })).status, 403);
-    await test.must("POST", `${rbac}/clusterroles`, {
+    await test.requestOk("POST", `${rbac}/clusterroles`, {
       ...masters,
       body: {
         metadata: { name: "readers" },
         rules: [{ apiGroups: ["wildwest.dev"], resources: ["cowboys"], verbs: ["get", "list"] }],
       },
     });
-    await test.must("POST", `${rbac}/clusterrolebindings`, {
+    await test.requestOk("POST", `${rbac}/clusterrolebindings`, {
       ...masters,
       body: {
         metadata: { name: "readers" },
@@ -162,11 +172,11 @@ describe("a maximal permission policy", () => {
 });
 
 describe("admission that a provider configures", () => {
-  it("holds for its resources in the workspaces of consumers, and what these configure does not", async () => {
+  it("applies to its resources in the workspaces of consumers, and the consumers' own configuration does not", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
-    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/consumer/api/v1/namespaces", {
       ...masters,
       body: { metadata: { name: "default" } },
     });
@@ -189,9 +199,9 @@ describe("admission that a provider configures", () => {
     const configure = async (cluster: string, intent: string) => {
       const base = `/clusters/${cluster}/apis/admissionregistration.k8s.io/v1`;
       const body = policy(intent);
-      await test.must("POST", `${base}/validatingadmissionpolicies`, { ...masters, body });
+      await test.requestOk("POST", `${base}/validatingadmissionpolicies`, { ...masters, body });
       const spec = { policyName: "intents", validationActions: ["Deny"] };
-      await test.must("POST", `${base}/validatingadmissionpolicybindings`, {
+      await test.requestOk("POST", `${base}/validatingadmissionpolicybindings`, {
         ...masters,
         body: { metadata: { name: "intents" }, spec },
       });
@@ -211,25 +221,28 @@ describe("admission that a provider configures", () => {
 });
 
 describe("an export that gets another schema", () => {
-  it("serves what was stored before by the new schema, and what its provider deleted goes on being served", async () => {
+  it("serves stored objects with the new schema, and keeps serving the resources whose schema its provider deleted", async () => {
     const test = await started();
     await offer(test, "provider");
     await bind(test, "consumer", "provider");
-    await test.must("POST", "/clusters/consumer/api/v1/namespaces", {
+    await test.requestOk("POST", "/clusters/consumer/api/v1/namespaces", {
       ...masters,
       body: { metadata: { name: "default" } },
     });
-    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("old") });
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
+      ...masters,
+      body: cowboy("old"),
+    });
     const schemas = `${apis("provider", "v1alpha1")}/apiresourceschemas`;
     const horse = { horse: { type: "string", default: "jolly" } };
-    await test.must("POST", schemas, { ...masters, body: cowboySchema("tomorrow", horse) });
+    await test.requestOk("POST", schemas, { ...masters, body: cowboySchema("tomorrow", horse) });
     const exported = cowboyExport("tomorrow");
     const path = `${apis("provider")}/apiexports/cowboys`;
     assert.equal((await test.patch(path, "merge", { spec: exported.spec }, masters)).status, 200);
     await flushPendingWork(test);
-    const shown = await test.must("GET", `/clusters/consumer${inDefault}/old`, masters);
+    const shown = await test.requestOk("GET", `/clusters/consumer${inDefault}/old`, masters);
     assert.deepEqual(shown["spec"], { intent: "ride", horse: "jolly" });
-    const seen = await test.must(
+    const seen = await test.requestOk(
       "GET",
       "/services/apiexport/provider/cowboys/clusters/*/apis/wildwest.dev/v1alpha1/cowboys",
       masters,
@@ -239,10 +252,13 @@ describe("an export that gets another schema", () => {
       boundResources: { schema: { name: string } }[];
     };
     assert.equal(bound.boundResources[0]?.schema.name, "tomorrow.cowboys.wildwest.dev");
-    await test.must("DELETE", path, masters);
-    await test.must("DELETE", `${schemas}/tomorrow.cowboys.wildwest.dev`, masters);
+    await test.requestOk("DELETE", path, masters);
+    await test.requestOk("DELETE", `${schemas}/tomorrow.cowboys.wildwest.dev`, masters);
     await flushPendingWork(test);
-    await test.must("POST", `/clusters/consumer${inDefault}`, { ...masters, body: cowboy("new") });
+    await test.requestOk("POST", `/clusters/consumer${inDefault}`, {
+      ...masters,
+      body: cowboy("new"),
+    });
     const conditions = (
       (await binding(test, "consumer"))["status"] as {
         conditions: { type: string; reason?: string }[];

@@ -1,4 +1,7 @@
-/** Goal: requests that are sent on reach nobody they must not reach, carry nothing that could be used, and cannot use up what all share. */
+/**
+ * Goal: forwarded requests reach no forbidden host, carry no reusable credentials, and cannot
+ * exhaust the shared limits.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ApiRequest } from "@kcp-ts/apiserver/request/api-request";
@@ -49,7 +52,7 @@ function setUp(options: Partial<ForwarderOptions> = {}) {
   return { forwarder, forward, told };
 }
 
-describe("a request that is sent on", () => {
+describe("a forwarded request", () => {
   for (const host of privateHosts) {
     it(`does not go to ${host} where private addresses are denied`, async () => {
       const { forward, forwarder, told } = setUp({ denyPrivateAddresses: true });
@@ -61,7 +64,7 @@ describe("a request that is sent on", () => {
     });
   }
 
-  it("does not go to a name that becomes a private address", async () => {
+  it("does not go to a name that resolves to a private address", async () => {
     const { forward, forwarder, told } = setUp({
       denyPrivateAddresses: true,
       resolve: (_name, _options, callback) => callback(null, [{ address: "10.1.2.3", family: 4 }]),
@@ -73,7 +76,7 @@ describe("a request that is sent on", () => {
     forwarder.close();
   });
 
-  it("is refused when its user's name cannot be said in a header", async () => {
+  it("is rejected when its user's name is invalid in a header", async () => {
     const { forward, forwarder } = setUp({ denyPrivateAddresses: true });
     for (const username of ["a\r\nx-remote-group: system:masters", "日本", "a\0"])
       await assert.rejects(
@@ -103,7 +106,7 @@ describe("a request that is sent on", () => {
       await assert.rejects(another(), (error) => isStatusError(error, "TooManyRequests"));
       release();
       for (const { status } of await Promise.allSettled(underWay)) assert.equal(status, "rejected");
-      // They have left, so another one may come.
+      // The earlier requests have ended, so another one is accepted.
       await assert.rejects(another(), (error) => isStatusError(error, "ServiceUnavailable"));
       forwarder.close();
     });

@@ -1,7 +1,8 @@
 /**
- * Sends requests on to hosts that tenants name: a workspace that is a mount is served there. What a host learns of the client is who it is, never
- * by what it proved that: no tokens, no cookies, and no headers that speak in somebody's name go along. Sessions (exec, attach, port-forward) are
- * two connections, one to the client and one to the host, that are joined when the host agrees.
+ * Forwards requests to hosts that tenants name: such a host serves a mounted workspace. The host
+ * gets the identity of the user, never the user's credentials: tokens, cookies, and impersonation
+ * headers are not forwarded. Sessions (exec, attach, port-forward) are two connections, one to the
+ * client and one to the host, that are joined when the host accepts the upgrade.
  */
 import type { IncomingMessage } from "node:http";
 import { Agent, type RequestOptions, request as send } from "node:https";
@@ -13,10 +14,10 @@ import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import { deniedHostError, restrictedLookup } from "@kcp-ts/apiserver/webhooks";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
-import { pipeBothWays } from "./join-streams.ts";
 import { type MountHosts, parseMountHosts } from "./mount-hosts.ts";
 import { identityHeaders, isGlobalUser } from "./mount-identity.ts";
 import { type MountTarget, mountTarget } from "./mount-target.ts";
+import { pipeBothWays } from "./pipe-both-ways.ts";
 import {
   type SessionProtocol,
   sessionProtocolOf,
@@ -25,43 +26,48 @@ import {
 } from "./session-headers.ts";
 
 export interface ForwarderOptions {
-  /** Refuses targets on this machine, in its network and at link-local addresses. */
+  /** Rejects targets on this machine, in its network and at link-local addresses. */
   readonly denyPrivateAddresses?: boolean;
   readonly resolve?: LookupFunction;
-  /** What this server proves itself by, so that targets can believe what it says of users. */
+  /**
+   * The client certificate of this server, which authorizes its identity headers at the targets.
+   */
   readonly certificatePem?: string | undefined;
   readonly privateKeyPem?: string | undefined;
-  /** Where mounts may be; nowhere if left out. */
+  /** The hosts that may be mounted; none if omitted. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** What targets must be signed by; the system's authorities if left out. */
+  /** The CA of the targets; the system's CAs if omitted. */
   readonly caPem?: string | undefined;
-  /** Told why a target did not answer. */
+  /** Called with the reason when a target did not respond. */
   readonly onError: (error: unknown, url: string) => void;
 }
 
 export interface ForwardedRequest {
   readonly request: ApiRequest;
   readonly user: UserInfo;
-  /** Where the mount is. */
+  /** The URL of the mount. */
   readonly url: string;
-  /** What is asked of it, with a slash first and the query behind. */
+  /** The path of the request below the mount, with a leading slash and the query. */
   readonly path: string;
-  /** Whose mount it is. */
+  /** The logical cluster that owns the mount. */
   readonly cluster: ClusterName;
   readonly isWatch: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Requests of the mounts of one logical cluster under way; those beyond it are refused. */
+/**
+ * Forwarded requests in flight for the mounts of one logical cluster; further requests are
+ * rejected.
+ */
 export const forwardedPerClusterMax = 256;
-/** How many of them may be sessions, which last. */
+/** How many of them may be sessions, which are long-lived. */
 export const sessionsPerClusterMax = 64;
-/** As large as the largest object. */
+/** The size of the largest object. */
 const bodyBytesMax = 3 << 20;
 const socketsPerHostMax = 64;
 const socketsMax = 2048;
 const idleSocketMs = 20_000;
-/** A host that is gone without a word is noticed. */
+/** Detects a host that is gone without closing the connection. */
 const sessionKeepAliveMs = 30_000;
 
 const sentHeaders = ["accept", "content-type", "user-agent"] as const;
@@ -77,8 +83,8 @@ export class RequestForwarder {
   readonly #options: ForwarderOptions;
   readonly #lookup: LookupFunction;
   readonly #hosts: MountHosts;
-  readonly #underWay = new InFlightCounter(forwardedPerClusterMax);
-  readonly #sessionsUnderWay = new InFlightCounter(sessionsPerClusterMax);
+  readonly #inFlight = new InFlightCounter(forwardedPerClusterMax);
+  readonly #sessionsInFlight = new InFlightCounter(sessionsPerClusterMax);
   readonly #sessions = new Set<Duplex>();
   readonly #agent = new Agent({
     keepAlive: true,
@@ -117,7 +123,10 @@ export class RequestForwarder {
     }
   }
 
-  /** Asked of everybody who may enter: what they are told says nothing that the workspace does not. */
+  /**
+   * Checked for every user with access to the workspace: the error reveals nothing that the
+   * Workspace does not.
+   */
   #checkAllowed(url: URL, user: UserInfo): void {
     if (!this.#hosts.allows(url))
       throw statusError.forbiddenPath(
@@ -134,12 +143,12 @@ export class RequestForwarder {
     for (const connection of this.#sessions) connection.destroy();
   }
 
-  /** Counts it until it leaves. */
+  /** Counts a request until the returned function is called. */
   #enter(cluster: ClusterName, protocol: SessionProtocol | undefined): () => void {
-    const leave = this.#underWay.enter(cluster);
+    const leave = this.#inFlight.acquire(cluster);
     if (protocol === undefined) return leave;
     try {
-      const leaveSessions = this.#sessionsUnderWay.enter(cluster);
+      const leaveSessions = this.#sessionsInFlight.acquire(cluster);
       return () => {
         leave();
         leaveSessions();
@@ -200,7 +209,7 @@ export class RequestForwarder {
       this.#sessions.delete(connection);
       leave();
     });
-    // Until somebody reads it, an error would be nobody's.
+    // Prevents an uncaught error before a reader is attached.
     connection.on("error", () => {});
     connection.setTimeout(0);
     connection.setNoDelay(true);
@@ -209,20 +218,20 @@ export class RequestForwarder {
     const end = () => connection.destroy();
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
-    const takeOver = (client: Duplex) => pipeBothWays(client, connection);
-    return { status: 101, headers, body: undefined, takeOver };
+    const onUpgrade = (client: Duplex) => pipeBothWays(client, connection);
+    return { status: 101, headers, body: undefined, onUpgrade };
   }
 }
 
-/** A host that has agreed to speak another protocol. */
+/** A host that has accepted an upgrade to another protocol. */
 interface UpgradedConnection {
   readonly headers: Record<string, string>;
   readonly connection: Socket;
-  /** What it has said already. */
+  /** The first bytes that the host sent after the upgrade. */
   readonly head: Buffer;
 }
 
-/** So many at a time for each logical cluster. */
+/** Limits the requests in flight per logical cluster. */
 class InFlightCounter {
   readonly #max: number;
   readonly #counts = new Map<ClusterName, number>();
@@ -231,8 +240,8 @@ class InFlightCounter {
     this.#max = max;
   }
 
-  /** Throws a 429 when there are too many; returns how to leave, which may be said more than once. */
-  enter(cluster: ClusterName): () => void {
+  /** Throws a 429 when too many requests are in flight; returns an idempotent release function. */
+  acquire(cluster: ClusterName): () => void {
     const count = this.#counts.get(cluster) ?? 0;
     if (count >= this.#max) throw statusError.tooManyRequests(1);
     this.#counts.set(cluster, count + 1);
@@ -262,7 +271,7 @@ function headersOf({ headers }: ApiRequest): Record<string, string> {
 
 function responseOf(answer: IncomingMessage, isWatch: boolean): ApiResponse {
   const status = answer.statusCode ?? 0;
-  // Where another host sends clients is not for us to pass on.
+  // Redirects of the host are not forwarded to clients.
   if (status < 200 || (status >= 300 && status < 400)) {
     answer.destroy();
     throw statusError.unavailable("Not available.");

@@ -1,6 +1,6 @@
 /**
- * Workspaces that are served elsewhere: their requests are sent on to hosts that tenants name, as
- * far as the operator lets them.
+ * Mounted workspaces: their requests are forwarded to hosts that tenants name, within the
+ * operator's allowlist.
  */
 export {
   type ForwarderOptions,

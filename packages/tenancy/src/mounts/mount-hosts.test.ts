@@ -12,7 +12,7 @@ describe("the list of hosts that workspaces may be mounted from", () => {
   ]);
   const allows = (url: string) => hosts.allows(new URL(url));
 
-  it("allows a host at the port that its entry names, and at 443 where it names none", () => {
+  it("allows a host at the port of its entry, and at 443 without a port", () => {
     assert.equal(allows("https://mounts.example.com/x"), true);
     assert.equal(allows("https://MOUNTS.example.com:443/x"), true);
     assert.equal(allows("https://mounts.example.com:6443/x"), false);
@@ -23,7 +23,7 @@ describe("the list of hosts that workspaces may be mounted from", () => {
     assert.equal(allows("https://0xc0000201/x"), true);
   });
 
-  it("allows names below a wildcard, and not the name itself or one that only ends like it", () => {
+  it("allows names below a wildcard, and not the name itself or a name with the same ending", () => {
     assert.equal(allows("https://a.edge.example.com/"), true);
     assert.equal(allows("https://a.b.edge.example.com/"), true);
     assert.equal(allows("https://edge.example.com/"), false);
@@ -37,7 +37,7 @@ describe("the list of hosts that workspaces may be mounted from", () => {
     assert.equal(parseMountHosts([]).allows(new URL("https://mounts.example.com")), false);
   });
 
-  it("refuses entries that are no hosts", () => {
+  it("rejects entries that are not hosts", () => {
     for (const entry of ["", "*", "*.", "https://x", "a/b", "a@b", "a b", "*.*.c", "x:99999"])
       assert.throws(() => parseMountHosts([entry]), /is no host/, entry);
   });

@@ -1,13 +1,14 @@
 /**
- * The hosts that workspaces may be mounted from, by the operator's word. Requests to a mount say in this server's name who asks: a tenant that chose the host would collect
- * what the operator's certificate vouches for.
+ * The operator's allowlist of hosts for mounts. Requests to a mount carry user identities under
+ * this server's certificate: a tenant with a free choice of the host could collect and replay
+ * identities that the certificate vouches for.
  *
  *     mounts.example.com          port 443
  *     mounts.example.com:6443     that port
  *     *.edge.example.com          any name below it
  */
 
-/** Throws for an entry that is no host. */
+/** Throws for an entry that is not a host. */
 export function parseMountHosts(entries: readonly string[]): MountHosts {
   const hosts = entries.map((entry) => {
     const isBelow = entry.startsWith("*.");

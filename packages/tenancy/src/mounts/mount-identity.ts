@@ -1,5 +1,7 @@
-/** Who a mounted server is told that somebody is: users whom this server knows everywhere, and what is said of them outside of it. */
-
+/**
+ * The identity of a user at a mounted server: global users only, and only those attributes that are
+ * meaningful outside this server.
+ */
 import {
   clusterNameKey,
   scopesKey,
@@ -9,8 +11,10 @@ import {
 import { statusError } from "@kcp-ts/machinery/status";
 
 /**
- * Whether every logical cluster takes them for the same. Service accounts, holders of certificates that a workspace approved, users of a workspace's own issuers, and whom a
- * tenant acts as are somebody in one logical cluster, whose administrator chooses their names: to another server they would be whoever is called so there.
+ * Whether the user has the same identity in every logical cluster. Service accounts, holders of
+ * certificates that a workspace approved, users of a workspace's own issuers, and users that a
+ * tenant impersonates exist in one logical cluster, whose administrator chooses their names: on
+ * another server they would be mistaken for that server's users of the same names.
  */
 export function isGlobalUser({ extra }: UserInfo): boolean {
   return (
@@ -19,7 +23,10 @@ export function isGlobalUser({ extra }: UserInfo): boolean {
   );
 }
 
-/** In the words of the request-header authenticator of every API server. Throws for who cannot be said in headers. */
+/**
+ * Builds the headers of the request-header authenticator of every API server. Throws for a user
+ * that headers cannot express.
+ */
 export function identityHeaders({
   username,
   groups,
@@ -31,7 +38,8 @@ export function identityHeaders({
   };
   for (const [key, values] of Object.entries(extra ?? {}))
     if (!isOfKcp(key)) headers[`x-remote-extra-${headerName(key)}`] = [...values];
-  // What cannot be said of somebody is not left out: they would be somebody else.
+  // Attributes that headers cannot express are an error, because a user without them would be
+  // another user.
   if (
     !Object.values(headers)
       .flat()
@@ -47,18 +55,21 @@ const everybody: ReadonlySet<string> = new Set([
   wellKnownGroup.unauthenticated,
 ]);
 
-/** Groups of the system say what somebody may do in it: `system:masters` of this server is none of another one. */
+/**
+ * System groups grant permissions on this server only: `system:masters` here is not
+ * `system:masters` of another server.
+ */
 function isForwardedExtra(group: string): boolean {
   return !group.startsWith("system:") || everybody.has(group);
 }
 
-/** Scopes and warrants are this server's, and would be believed by another one of its kind. */
+/** Scopes and warrants are this server's, and another kcp server would honour them. */
 function isOfKcp(key: string): boolean {
   const [domain = ""] = key.toLowerCase().split("/", 1);
   return domain === "kcp.io" || domain.endsWith(".kcp.io");
 }
 
-/** Percent-encoded but for what a header's name may have. */
+/** Percent-encodes all characters that are invalid in a header's name. */
 function headerName(key: string): string {
   return encodeURIComponent(key)
     .replace(/[()]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`)

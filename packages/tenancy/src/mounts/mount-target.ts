@@ -1,18 +1,19 @@
 /**
- * Where a request to a mount is sent: below the mount's own address, and nowhere else on that host.
+ * The target of a request to a mount: below the mount's own URL, and nowhere else on that host.
  *
- * URLs are rewritten by whoever reads them: dots go up, backslashes are slashes. What would not stay as it is could lead to another path than the one
- * that was judged, with the identity that this server vouches for; it is refused instead of being understood.
+ * URL parsers normalize paths: dots go up, backslashes are slashes. A path that normalization would
+ * change could lead to another path than the authorized one, with the identity that this server
+ * vouches for; such a path is rejected instead of being interpreted.
  */
 import { statusError } from "@kcp-ts/machinery/status";
 
 export interface MountTarget {
   readonly url: URL;
-  /** As it is sent: path and query. */
+  /** The path and query to send. */
   readonly path: string;
 }
 
-/** `rest` begins with a slash, and is what comes behind the cluster on the request line. */
+/** `rest` begins with a slash, and is the part of the request line after the cluster. */
 export function mountTarget(mountUrl: string, rest: string): MountTarget {
   const mount = new URL(mountUrl);
   const prefix = mount.pathname === "/" ? "" : mount.pathname;
@@ -29,7 +30,10 @@ export function mountTarget(mountUrl: string, rest: string): MountTarget {
   return { url: mount, path };
 }
 
-/** However often whoever is behind the mount decodes it. */
+/**
+ * Detects dots under any number of percent-encodings, because the server behind the mount may
+ * decode repeatedly.
+ */
 function hasDots(path: string): boolean {
   return path
     .split("/")

@@ -1,6 +1,7 @@
 /**
- * Sessions (exec, attach, port-forward) begin as requests for another protocol. What of such a request is sent on, and what of its answer comes back:
- * two protocols are known, and of each the headers that it needs. Everything else stays here, tokens in the list of protocols included.
+ * Sessions (exec, attach, port-forward) begin as upgrade requests. This file selects the headers to
+ * forward of the request and of the response: two protocols are supported, each with the headers
+ * that it needs. All other headers are dropped, as are tokens in the list of subprotocols.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { type HeaderRecord, header, requestedUpgrade } from "@kcp-ts/apiserver/request/api-request";
@@ -16,7 +17,10 @@ const answered: Readonly<Record<SessionProtocol, readonly string[]>> = {
   "spdy/3.1": ["x-stream-protocol-version"],
 };
 
-/** Undefined when it wants none, or one that nobody knows here: then it is a request like any other. */
+/**
+ * Undefined without an upgrade, or with an unknown protocol: then the request is forwarded like any
+ * other.
+ */
 export function sessionProtocolOf(headers: HeaderRecord): SessionProtocol | undefined {
   const wanted = requestedUpgrade(headers);
   return wanted === "websocket" || wanted === "spdy/3.1" ? wanted : undefined;
@@ -39,7 +43,7 @@ export function upgradeRequestHeaders(
   return sent;
 }
 
-/** Browsers put their token among the protocols. It is for this server. */
+/** Browsers send their token as a subprotocol. The token is for this server only. */
 const tokenProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./i;
 
 function withoutTokens(headers: HeaderRecord): string[] {
@@ -49,7 +53,7 @@ function withoutTokens(headers: HeaderRecord): string[] {
     .filter((one) => one !== "" && !tokenProtocol.test(one));
 }
 
-/** Undefined when the answer is not one to what was asked for. */
+/** Undefined when the response does not match the requested upgrade. */
 export function upgradeResponseHeaders(
   headers: IncomingHttpHeaders,
   protocol: SessionProtocol,

@@ -1,4 +1,4 @@
-/** What the tests of this package are made of: an API server with workspaces, in process. */
+/** The test environment of this package: an API server with workspaces, in process. */
 import type { ApiServer } from "@kcp-ts/apiserver";
 import {
   TestServer as PlainTestServer,

@@ -1,10 +1,13 @@
-/** A valid object of every kind that is served in a workspace, for tests that go through all of them. */
+/**
+ * A valid object of every kind that is served in a workspace, for tests that iterate over all of
+ * them.
+ */
 import { type SampleKind, sampleKind, sampleKinds } from "@kcp-ts/apiserver/testing";
 
 const tenancy = "/apis/tenancy.kcp.io/v1alpha1";
 const topology = "/apis/topology.kcp.io/v1alpha1";
 
-/** Kinds of ours that are written down as definitions. */
+/** System kinds that are defined by schemas. */
 export const systemKinds: readonly SampleKind[] = [
   sampleKind(tenancy, "workspaces", "Workspace", "cluster", (value) => ({
     spec: { mount: { ref: { apiVersion: "example.com/v1", kind: "Place", name: value } } },

@@ -1,5 +1,6 @@
 /**
- * Two tenants in one store: cluster b is full of objects with names that cluster a has, too, and others.
+ * Two tenants in one store: cluster b is full of objects with names that cluster a has, too, and
+ * others.
  */
 import assert from "node:assert/strict";
 import type { Entry, StorageKey } from "@kcp-ts/apiserver/storage";
@@ -11,7 +12,7 @@ import {
 } from "@kcp-ts/apiserver/testing";
 import { allKinds } from "./sample-kinds.ts";
 
-/** Stands in every label and value of cluster b, and nowhere in cluster a. */
+/** A text in every label and value of cluster b, and nowhere in cluster a. */
 export const secretOfB = "bbbsecretbbb";
 export const common = "shared";
 export const onlyInB = `${secretOfB}-name`;
@@ -32,7 +33,7 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
       },
     });
     const create = (sample: SampleKind, name: string, namespace: string) =>
-      server.must("POST", `/clusters/${cluster}${collectionPath(sample, namespace)}`, {
+      server.requestOk("POST", `/clusters/${cluster}${collectionPath(sample, namespace)}`, {
         body: marked(sample, name, namespace),
       });
     for (const name of names) await create(namespaces, name, "");
@@ -46,7 +47,10 @@ export async function fillTwoTenants(server: TestServer): Promise<void> {
   }
 }
 
-/** The server itself writes the status of policies and of PartitionSets, soon after they are made. */
+/**
+ * Waits for the status of policies and of PartitionSets, which the server writes soon after their
+ * creation.
+ */
 async function settled(server: TestServer, cluster: string): Promise<void> {
   const { partitionSets, policies } = settledPaths;
   await untilEach(
@@ -75,12 +79,15 @@ async function untilEach(
 }
 
 const namespaces = allKinds.find(({ kind }) => kind === "Namespace") as SampleKind;
-/** Events are one collection under two names: what is made through one API is there in the other. */
+/**
+ * Events are one collection under two groups: an object that is created through one group exists in
+ * the other.
+ */
 const others = allKinds.filter(
   ({ kind, base }) => kind !== "Namespace" && base !== "/apis/events.k8s.io/v1",
 );
 
-/** Everything of cluster b, as the store has it. */
+/** All entries of cluster b in the store. */
 export async function stateOfB({ storage }: TestServer): Promise<string> {
   const { signal } = new AbortController();
   const page = await storage.list("/" as StorageKey, { signal, entriesMax: 100_000 });

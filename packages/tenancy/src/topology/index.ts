@@ -1,3 +1,3 @@
-/** Topology: shards in Partitions, and the PartitionSets that make them. */
+/** Topology: Partitions of shards, and the PartitionSets that create them. */
 export { partitions, topologyKinds } from "./kinds.ts";
 export { Topology } from "./topology.ts";

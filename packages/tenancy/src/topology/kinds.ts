@@ -1,5 +1,7 @@
-/** The kinds of topology as kcp v0.32 has them: a Partition selects shards by their labels, a PartitionSet makes Partitions by the values of some of them. */
-
+/**
+ * The kinds of topology as in kcp v0.32: a Partition selects shards by their labels, a PartitionSet
+ * creates Partitions by the values of some labels.
+ */
 import { type SystemKind, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition, SubresourceStrategy } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -41,7 +43,10 @@ const keyMessage = `Label key prefixes are optional and limited to 253 character
 const isKey = (key: string) =>
   `${key}.contains("/") ? ${key}.split("/", 2)[0].matches("${prefix}") && ${key}.split("/", 2)[1].matches("${word}") : ${key}.matches("${word}")`;
 
-/** A selector that can be read is all that is let in: what it makes is made where its author does not look. */
+/**
+ * Only a valid selector is admitted: a PartitionSet copies it into Partitions, where the author of
+ * the set does not see its errors.
+ */
 const shardSelector: JsonObject = object(
   {
     matchLabels: {
@@ -99,12 +104,12 @@ const partitionSetKind: SystemKind = {
   ),
 };
 
-/** As they are written down: what an export of root says of them. */
+/** The schemas that an export of root has for these kinds. */
 export const topologyKinds: readonly SystemKind[] = [partitionKind, partitionSetKind];
 export const partitions: ResourceDefinition = systemDefinition(partitionKind);
 export const partitionSets: ResourceDefinition = systemDefinition(partitionSetKind);
 
-/** The server's own writes: the status and nothing else, held to no rule about what changes. */
+/** The strategy of the server's own writes: the status only, without update validation. */
 export const systemWrite: SubresourceStrategy = {
   verbs: [],
   prepareForUpdate: () => {},

@@ -1,4 +1,7 @@
-/** Goal: a PartitionSet has the Partitions that the labels of shards ask for, whatever becomes of shards, of Partitions and of this server. */
+/**
+ * Goal: a PartitionSet has the Partitions that the labels of shards require, through all changes of
+ * shards, of Partitions and of this server.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Storage, StorageError } from "@kcp-ts/apiserver/storage";
@@ -21,7 +24,7 @@ async function start(storage: Storage = new MemoryStorage()): Promise<TestServer
 }
 
 const addShard = (test: TestServer, name: string, labels: object) =>
-  test.must("POST", shardsPath, {
+  test.requestOk("POST", shardsPath, {
     ...masters,
     body: {
       metadata: {
@@ -36,7 +39,7 @@ const relabel = (test: TestServer, name: string, labels: object) =>
   test.patch(`${shardsPath}/${name}`, "merge", { metadata: { labels } }, masters);
 
 async function partitionsIn(test: TestServer, cluster?: string): Promise<readonly AnyObject[]> {
-  return (await test.must("GET", `${topology(cluster)}/partitions`, masters)).items ?? [];
+  return (await test.requestOk("GET", `${topology(cluster)}/partitions`, masters)).items ?? [];
 }
 
 const selectorOf = (partition: AnyObject) =>
@@ -53,7 +56,7 @@ interface Told {
 }
 
 async function told(test: TestServer, name = "regions"): Promise<Told> {
-  const set = await test.must("GET", `${topology()}/partitionsets/${name}`, masters);
+  const set = await test.requestOk("GET", `${topology()}/partitionsets/${name}`, masters);
   return (set["status"] ?? { conditions: [] }) as unknown as Told;
 }
 
@@ -72,9 +75,12 @@ const settled = (test: TestServer, wanted: readonly string[]) =>
   });
 
 describe("a PartitionSet", () => {
-  it("follows shards as they come, move, leave and go", async () => {
+  it("follows shards as they are created, relabelled and deleted", async () => {
     const test = await start();
-    await test.must("POST", `${topology()}/partitionsets`, { ...masters, body: setOf(byRegion) });
+    await test.requestOk("POST", `${topology()}/partitionsets`, {
+      ...masters,
+      body: setOf(byRegion),
+    });
     await settled(test, []);
     await addShard(test, "one", { region: "eu" });
     await settled(test, ["eu"]);
@@ -86,15 +92,16 @@ describe("a PartitionSet", () => {
     await settled(test, ["ap", "eu"]);
     await relabel(test, "three", { excluded: "true" });
     await settled(test, ["eu"]);
-    for (const name of ["one", "two"]) await test.must("DELETE", `${shardsPath}/${name}`, masters);
+    for (const name of ["one", "two"])
+      await test.requestOk("DELETE", `${shardsPath}/${name}`, masters);
     await settled(test, []);
     await test.close();
   });
 
-  it("owns what it makes, and says in it what it was told", async () => {
+  it("owns the Partitions that it creates, and copies its selector into them", async () => {
     const test = await start();
     const body = setOf(byRegion);
-    const set = await test.must("POST", `${topology()}/partitionsets`, { ...masters, body });
+    const set = await test.requestOk("POST", `${topology()}/partitionsets`, { ...masters, body });
     await addShard(test, "one", { region: "eu" });
     await settled(test, ["eu"]);
     const [made] = await partitionsIn(test);
@@ -113,11 +120,14 @@ describe("a PartitionSet", () => {
     await test.close();
   });
 
-  it("follows what is said of it, and keeps what is still wanted", async () => {
+  it("follows changes of its spec, and keeps Partitions that are still required", async () => {
     const test = await start();
     await addShard(test, "one", { region: "eu", cloud: "a" });
     await addShard(test, "two", { region: "us", cloud: "b" });
-    await test.must("POST", `${topology()}/partitionsets`, { ...masters, body: setOf(byRegion) });
+    await test.requestOk("POST", `${topology()}/partitionsets`, {
+      ...masters,
+      body: setOf(byRegion),
+    });
     await settled(test, ["eu", "us"]);
     const before = await partitionsIn(test);
     const change = (spec: object) =>
@@ -135,28 +145,35 @@ describe("a PartitionSet", () => {
     await test.close();
   });
 
-  it("makes again what somebody changes or takes away", async () => {
+  it("recreates Partitions that a client changes or deletes", async () => {
     const test = await start();
     await addShard(test, "one", { region: "eu" });
-    await test.must("POST", `${topology()}/partitionsets`, { ...masters, body: setOf(byRegion) });
+    await test.requestOk("POST", `${topology()}/partitionsets`, {
+      ...masters,
+      body: setOf(byRegion),
+    });
     await settled(test, ["eu"]);
     const path = `${topology()}/partitions/${(await partitionsIn(test))[0]?.metadata.name}`;
     const spec = { selector: { matchLabels: { region: "moon" } } };
     assert.equal((await test.patch(path, "merge", { spec }, masters)).status, 200);
     await settled(test, ["eu"]);
-    await test.must("DELETE", path, masters);
+    await test.requestOk("DELETE", path, masters);
     await settled(test, ["eu"]);
     await test.close();
   });
 
-  it("leaves alone what others made, and says so when one of them has its name", async () => {
+  it("leaves Partitions of other owners alone, and reports one that has the name of its own", async () => {
     const test = await start();
     await addShard(test, "one", { region: "eu" });
-    await test.must("POST", `${topology()}/partitionsets`, { ...masters, body: setOf(byRegion) });
+    await test.requestOk("POST", `${topology()}/partitionsets`, {
+      ...masters,
+      body: setOf(byRegion),
+    });
     await settled(test, ["eu"]);
     const [made] = await partitionsIn(test);
     const name = String(made?.metadata.name);
-    // The same name with another owner: it was made by hand while the set's own was away.
+    // The same name with another owner: a user created the Partition while the set's own was
+    // missing.
     await test.patch(
       `${topology()}/partitions/${name}`,
       "merge",
@@ -169,19 +186,19 @@ describe("a PartitionSet", () => {
       return ready?.["status"] === "False" && String(ready["message"]).includes(name);
     });
     assert.equal((await partitionsIn(test)).length, 1);
-    await test.must("DELETE", `${topology()}/partitions/${name}`, masters);
+    await test.requestOk("DELETE", `${topology()}/partitions/${name}`, masters);
     await settled(test, ["eu"]);
     await test.close();
   });
 
-  it("has a name cut as upstream cuts it", async () => {
+  it("has a Partition name truncated as upstream truncates it", async () => {
     const test = await start();
     const labels = Object.fromEntries(
       [1, 2, 3, 4, 5].map((at) => [`label${at}`, `value${at}-${"1234567890".repeat(5)}`]),
     );
     await addShard(test, "long", labels);
     const body = setOf({ dimensions: Object.keys(labels) });
-    await test.must("POST", `${topology()}/partitionsets`, { ...masters, body });
+    await test.requestOk("POST", `${topology()}/partitionsets`, { ...masters, body });
     await until(test, "it is made", async () => (await partitionsIn(test)).length === 1);
     const name = String((await partitionsIn(test))[0]?.metadata.name);
     const whole = `regions-${Object.values(labels).join("-")}`;
@@ -189,7 +206,7 @@ describe("a PartitionSet", () => {
     await test.close();
   });
 
-  it("is refused with a selector that nobody could read", async () => {
+  it("is rejected with an invalid selector", async () => {
     const test = await start();
     const bad: readonly (readonly [what: string, shardSelector: object])[] = [
       [
@@ -233,11 +250,11 @@ describe("a PartitionSet", () => {
 const expression = (one: object) => ({ matchExpressions: [one] });
 
 describe("topology among tenants", () => {
-  it("is a tenant's own: neither sets nor partitions are seen or touched from another logical cluster", async () => {
+  it("belongs to its tenant: neither sets nor partitions are read or changed from another logical cluster", async () => {
     const test = await start();
     await addShard(test, "one", { region: "eu" });
     const own = { user: "a", body: setOf(byRegion) } as const;
-    await test.must("POST", `${topology("a")}/partitionsets`, own);
+    await test.requestOk("POST", `${topology("a")}/partitionsets`, own);
     await until(test, "a has it", async () => (await partitionsIn(test, "a")).length === 1);
     assert.deepEqual(await partitionsIn(test, "b"), []);
     const name = (await partitionsIn(test, "a"))[0]?.metadata.name;
@@ -249,11 +266,11 @@ describe("topology among tenants", () => {
     await test.close();
   });
 
-  it("tells a tenant of shards no more than the labels that it asks for by name", async () => {
+  it("reveals to a tenant no more of the shards than the labels that the tenant asks for by name", async () => {
     const test = await start();
     await addShard(test, "one", { region: "eu", secret: "canary" });
     const body = setOf(byRegion);
-    await test.must("POST", `${topology("a")}/partitionsets`, { user: "a", body });
+    await test.requestOk("POST", `${topology("a")}/partitionsets`, { user: "a", body });
     await until(test, "a has it", async () => (await partitionsIn(test, "a")).length === 1);
     for (const path of ["partitions", "partitionsets"]) {
       const { text } = await test.get(`${topology("a")}/${path}`, { user: "a" });
@@ -263,19 +280,19 @@ describe("topology among tenants", () => {
     await test.close();
   });
 
-  it("is gone with its logical cluster", async () => {
+  it("is deleted with its logical cluster", async () => {
     const test = await start();
     await addShard(test, "one", { region: "eu" });
     const workspaces = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
-    const made = await test.must("POST", workspaces, {
+    const made = await test.requestOk("POST", workspaces, {
       ...masters,
       body: { metadata: { name: "w" } },
     });
     const { cluster } = made["spec"] as { cluster: string };
     const body = setOf(byRegion);
-    await test.must("POST", `${topology(cluster)}/partitionsets`, { ...masters, body });
+    await test.requestOk("POST", `${topology(cluster)}/partitionsets`, { ...masters, body });
     await until(test, "it is made", async () => (await partitionsIn(test, cluster)).length === 1);
-    await test.must("DELETE", `${workspaces}/w`, masters);
+    await test.requestOk("DELETE", `${workspaces}/w`, masters);
     await until(test, "nothing is left", async () => {
       const signal = new AbortController().signal;
       const { entries } = await test.storage.list("/topology.kcp.io/" as never, {
@@ -321,9 +338,12 @@ describe("a PartitionSet and a store that fails", () => {
       const test = await start(storage);
       await addShard(test, "one", { region: "eu" });
       await addShard(test, "two", { region: "us" });
-      await test.must("POST", `${topology()}/partitionsets`, { ...masters, body: setOf(byRegion) });
+      await test.requestOk("POST", `${topology()}/partitionsets`, {
+        ...masters,
+        body: setOf(byRegion),
+      });
       await settled(test, ["eu", "us"]);
-      // The first write is the client's own, and may be refused: it is sent again.
+      // The first write is the client's own, and may be rejected: it is sent again.
       arm(at);
       for (let tries = 0; tries < 2; tries++)
         await test.patch(
@@ -352,17 +372,20 @@ describe("a PartitionSet and a store that fails", () => {
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       await broken.close();
       const test = await start(memory);
-      if (status !== 201) await test.must("POST", path, { ...masters, body });
+      if (status !== 201) await test.requestOk("POST", path, { ...masters, body });
       await settled(test, ["eu", "us"]);
       await test.close();
     });
   }
 
-  it("looked at by two servers at once has each Partition once", async () => {
+  it("reconciled by two servers at once has each Partition once", async () => {
     const memory = new MemoryStorage();
     const { storage } = failing(memory);
     const [first, second] = [await start(storage), await start(storage)];
-    await first.must("POST", `${topology()}/partitionsets`, { ...masters, body: setOf(byRegion) });
+    await first.requestOk("POST", `${topology()}/partitionsets`, {
+      ...masters,
+      body: setOf(byRegion),
+    });
     for (const [at, region] of ["ap", "eu", "us"].entries())
       await addShard(first, `shard-${at}`, { region });
     await settled(first, ["ap", "eu", "us"]);

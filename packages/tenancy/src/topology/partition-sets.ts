@@ -1,10 +1,10 @@
 /**
- * Brings PartitionSets to the Partitions that they say: those that are missing are made, those that no shard is in any more go.
+ * Reconciles PartitionSets: creates missing Partitions, deletes those that no shard is in any more.
  *
- * It can begin anywhere and may be killed anywhere. What a Partition is called follows from what it is, so doing it twice does no harm, neither
- * after a crash nor by two servers at once.
+ * A reconcile is level-based and may be interrupted anywhere. The name of a Partition follows from
+ * its content, so repeating a create does no harm, neither after a crash nor by two servers at
+ * once.
  */
-
 import {
   apiVersionOf,
   collectionKeyOf,
@@ -37,8 +37,8 @@ import {
   systemWriteOptions,
   uncancelled,
 } from "../workspaces/index.ts";
-import { listAllEntries } from "./every-entry.ts";
 import { partitionSets, partitions, systemWrite } from "./kinds.ts";
+import { listAllEntries } from "./list-all-entries.ts";
 import {
   type Labels,
   type PartitionSetSpec,
@@ -60,34 +60,39 @@ interface PartitionSet extends PartitionSetSpec {
   readonly uid: string;
 }
 
-/** Nobody tells of a name that another lets go. */
+/**
+ * The retry interval while another object has a name: no event reports that the name is released.
+ */
 const nameTakenMs = 10_000;
 
-/** One look at one PartitionSet; milliseconds until the next one, when it waits for something that nobody tells of. */
+/**
+ * Reconciles one PartitionSet; returns the milliseconds until the next reconcile when it waits for
+ * a change without an event.
+ */
 export async function reconcilePartitionSet(
-  parts: PartitionSetDependencies,
+  dependencies: PartitionSetDependencies,
   key: StorageKey,
 ): Promise<number | undefined> {
-  const entry = await parts.watchCache.get(key, { kind: "latest" }, uncancelled);
+  const entry = await dependencies.watchCache.get(key, { kind: "latest" }, uncancelled);
   if (entry === undefined) return undefined;
   const object = decodeObject(entry);
-  // What it made goes after it, as everything does that has an owner.
+  // The garbage collector deletes the Partitions, because the set owns them.
   if (member(object, "metadata")["deletionTimestamp"] !== undefined) return undefined;
   const set = readPartitionSet(parseObjectKey(key).cluster, object);
   let wanted: Map<string, LabelSelectorObject>;
   try {
-    wanted = partitionSelectors(set, await labelsOfShards(parts.storage));
+    wanted = partitionSelectors(set, await labelsOfShards(dependencies.storage));
   } catch (error) {
     if (!(error instanceof SelectorSyntaxError)) throw error;
-    await report(parts, set, undefined, [
+    await report(dependencies, set, undefined, [
       isFalse("PartitionSetValid", "InvalidSelector", error.message),
       isFalse("PartitionsReady", "ErrorGeneratingPartitions", error.message),
     ]);
     return undefined;
   }
-  const taken = await createAndDelete(parts, set, wanted);
+  const taken = await createAndDelete(dependencies, set, wanted);
   const message = `partition could not get created: there is another Partition named ${taken.join(", ")}`;
-  await report(parts, set, wanted.size, [
+  await report(dependencies, set, wanted.size, [
     { type: "PartitionSetValid", status: "True" },
     taken.length === 0
       ? { type: "PartitionsReady", status: "True" }
@@ -96,7 +101,7 @@ export async function reconcilePartitionSet(
   return taken.length === 0 ? undefined : nameTakenMs;
 }
 
-/** The PartitionSet that a Partition was made by. */
+/** The PartitionSet that owns a Partition. */
 export function owningPartitionSet(
   { key }: Pick<Entry, "key">,
   partition: JsonObject,
@@ -106,13 +111,13 @@ export function owningPartitionSet(
   return objectKey({ ...parseObjectKey(key), ...collectionKeyOf(partitionSets), name });
 }
 
-/** Names that it would have to use, and that others have. */
+/** Returns the required names that objects of other owners have. */
 async function createAndDelete(
-  parts: PartitionSetDependencies,
+  dependencies: PartitionSetDependencies,
   set: PartitionSet,
   wanted: ReadonlyMap<string, LabelSelectorObject>,
 ): Promise<string[]> {
-  const { storage, registry } = parts;
+  const { storage, registry } = dependencies;
   const { cluster, dimensions } = set;
   const isThere = new Set<string>();
   const names = new Set<string>();
@@ -120,7 +125,7 @@ async function createAndDelete(
   for await (const entry of listAllEntries(storage, all)) {
     const { name } = parseObjectKey(entry.key);
     names.add(name);
-    // Those of others, of which there may be many, are not taken apart.
+    // Partitions of other owners, of which there may be many, are not decoded.
     const partition = mayContain(entry, Buffer.from(set.uid)) ? decodeObject(entry) : {};
     if (ownerOf(partition)?.["uid"] !== set.uid) continue;
     const key = selectorKey(selectorOf(partition));
@@ -143,7 +148,7 @@ async function createAndDelete(
   return taken;
 }
 
-/** False when somebody's finalizer holds it back. */
+/** False when a finalizer keeps the Partition. */
 async function isRemoved(registry: Registry, cluster: ClusterName, name: string): Promise<boolean> {
   try {
     const address = clusterScoped(cluster, name);
@@ -185,7 +190,7 @@ async function report(
       status: { ...status, ...(count === undefined ? {} : { count }), conditions: next },
     };
   };
-  const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+  const rules = { ...systemWriteOptions, subresource: systemWrite, isDerivedFromLive: true };
   try {
     await registry.update(partitionSets, clusterScoped(cluster, name), build, rules);
   } catch (error) {

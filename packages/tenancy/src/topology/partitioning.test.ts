@@ -1,4 +1,7 @@
-/** Goal: shards are divided by the values of their labels, and a Partition's name follows from what it is. */
+/**
+ * Goal: shards are partitioned by the values of their labels, and a Partition's name follows from
+ * its content.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { partitionName, partitionSelectors, selectorKey } from "./partitioning.ts";
@@ -12,15 +15,15 @@ const shards = [
 const labelsOf = (division: Parameters<typeof partitionSelectors>[0]) =>
   [...partitionSelectors(division, shards).values()].map(({ matchLabels }) => matchLabels);
 
-describe("a division of shards", () => {
-  it("has one part for each value of its dimension, and leaves out who lacks the label", () => {
+describe("a partitioning of shards", () => {
+  it("has one partition for each value of its dimension, and leaves out shards without the label", () => {
     assert.deepEqual(labelsOf({ dimensions: ["region"], shardSelector: undefined }), [
       { region: "eu" },
       { region: "us" },
     ]);
   });
 
-  it("has one part for each combination that some shard has", () => {
+  it("has one partition for each combination of values that a shard has", () => {
     assert.deepEqual(labelsOf({ dimensions: ["region", "cloud"], shardSelector: undefined }), [
       { region: "eu", cloud: "a" },
       { region: "eu", cloud: "b" },
@@ -28,7 +31,7 @@ describe("a division of shards", () => {
     ]);
   });
 
-  it("takes the labels that its selector asks for into every part, and no shard that it does not select", () => {
+  it("copies the labels of its selector into every partition, and includes no shard that it does not select", () => {
     const shardSelector = { matchLabels: { cloud: "a" } };
     assert.deepEqual(labelsOf({ dimensions: ["region"], shardSelector }), [
       { region: "eu", cloud: "a" },
@@ -37,7 +40,7 @@ describe("a division of shards", () => {
     assert.deepEqual(labelsOf({ dimensions: [], shardSelector }), [{ cloud: "a" }]);
   });
 
-  it("hands expressions on as they are", () => {
+  it("copies matchExpressions unchanged", () => {
     const matchExpressions = [{ key: "cloud", operator: "NotIn", values: ["b"] }];
     const parts = partitionSelectors(
       { dimensions: ["region"], shardSelector: { matchExpressions } },
@@ -52,18 +55,18 @@ describe("a division of shards", () => {
     );
   });
 
-  it("without a dimension and without labels has no part", () => {
+  it("without a dimension and without labels has no partition", () => {
     assert.deepEqual(labelsOf({ dimensions: [], shardSelector: undefined }), []);
     assert.deepEqual(labelsOf({ dimensions: [], shardSelector: {} }), []);
   });
 
-  it("is not misled by labels that objects have by themselves", () => {
+  it("is not misled by property names that all JavaScript objects have", () => {
     assert.deepEqual(labelsOf({ dimensions: ["constructor"], shardSelector: undefined }), []);
   });
 });
 
 describe("the key of a selector", () => {
-  it("does not depend on the order of labels, and does on everything else", () => {
+  it("is independent of the order of labels, and depends on everything else", () => {
     const key = selectorKey({ matchLabels: { a: "1", b: "2" } });
     assert.equal(selectorKey({ matchLabels: { b: "2", a: "1" } }), key);
     assert.notEqual(selectorKey({ matchLabels: { a: "1", b: "3" } }), key);
@@ -76,12 +79,12 @@ describe("the name of a Partition", () => {
   const set = { name: "regions", uid: "1234" };
   const selector = { matchLabels: { region: "EU_West.1", cloud: "a" } };
 
-  it("says the set and the values of its dimensions in their order, with characters that names may have", () => {
+  it("has the set and the values of its dimensions in their order, in characters that names allow", () => {
     const name = partitionName(set, ["region", "cloud"], selector);
     assert.match(name, /^regions-a-eu-west-1-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  it("is the same whenever it is asked for, and another of another set or another selector", () => {
+  it("is the same on every call, and differs for another set or another selector", () => {
     const name = partitionName(set, ["region"], selector);
     assert.equal(partitionName(set, ["region"], selector), name);
     assert.notEqual(partitionName({ ...set, uid: "5678" }, ["region"], selector), name);
@@ -89,7 +92,7 @@ describe("the name of a Partition", () => {
     assert.notEqual(partitionName(set, ["region"], other), name);
   });
 
-  it("is cut where generateName cuts", () => {
+  it("is truncated where generateName truncates", () => {
     const name = partitionName({ name: "x".repeat(100), uid: "1" }, ["region"], selector);
     assert.equal(name.length, 63);
     assert.ok(name.startsWith("x".repeat(58)));

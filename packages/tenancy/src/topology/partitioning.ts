@@ -1,4 +1,4 @@
-/** From the labels of shards to the Partitions that a PartitionSet is to have. Nothing here reads or writes. */
+/** Computes the Partitions of a PartitionSet from the labels of shards. Pure. */
 import { createHash } from "node:crypto";
 import { generateName } from "@kcp-ts/machinery/names";
 import {
@@ -14,8 +14,9 @@ export interface PartitionSetSpec {
 }
 
 /**
- * The selectors of the Partitions, by a key that says the same of the same selector: one for each combination of values that some shard has.
- * A shard without one of the labels belongs to none of them. Throws `SelectorSyntaxError`.
+ * The selectors of the Partitions by a canonical key: one for each combination of values that a
+ * shard has. A shard without one of the labels belongs to none of them. Throws
+ * `SelectorSyntaxError`.
  */
 export function partitionSelectors(
   { dimensions, shardSelector }: PartitionSetSpec,
@@ -39,7 +40,7 @@ export function partitionSelectors(
   return found;
 }
 
-/** Two selectors with the same key select the same in the same words, whatever the order of their labels. */
+/** Two selectors with the same key are equal, except for the order of their labels. */
 export function selectorKey(selector: LabelSelectorObject | undefined): string {
   const labels = Object.entries(selector?.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const expressions = (selector?.matchExpressions ?? []).map(({ key, operator, values }) => [
@@ -51,8 +52,9 @@ export function selectorKey(selector: LabelSelectorObject | undefined): string {
 }
 
 /**
- * What upstream has `generateName` make of the set's name and the values of its dimensions, but with an end that follows from what the
- * Partition is: whoever makes it a second time, after a crash or beside another server, finds it there.
+ * The name that upstream's `generateName` makes of the set's name and the values of its dimensions,
+ * but with a suffix that follows from the Partition's content: a second create, after a crash or by
+ * another server, finds the existing Partition.
  */
 export function partitionName(
   set: { readonly name: string; readonly uid: string },
@@ -62,7 +64,7 @@ export function partitionName(
   const values = [...new Set(dimensions)]
     .sort()
     .map((key) => `-${(selector.matchLabels?.[key] ?? "").toLowerCase()}`);
-  // Values of labels may have characters that names may not.
+  // Label values may have characters that names may not.
   const stem = `${set.name}${values.join("").replaceAll(/[^a-z0-9-]/g, "-")}-`;
   const digest = createHash("sha256")
     .update(`${set.uid}\n${selectorKey(selector)}`)

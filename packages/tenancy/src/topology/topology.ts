@@ -1,5 +1,7 @@
-/** The room put together: what the server starts and stops, and what others ask about Partitions. */
-
+/**
+ * Composes topology: the server starts and stops it, and other components query Partitions through
+ * it.
+ */
 import {
   collectionKeyOf,
   type Registry,
@@ -18,8 +20,8 @@ import { isJsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
 import { KeyedWorkQueue, member, shards, uncancelled } from "../workspaces/index.ts";
-import { listAllEntries } from "./every-entry.ts";
 import { partitionSets, partitions } from "./kinds.ts";
+import { listAllEntries } from "./list-all-entries.ts";
 import { owningPartitionSet, reconcilePartitionSet } from "./partition-sets.ts";
 
 export interface TopologyOptions {
@@ -30,13 +32,13 @@ export interface TopologyOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** A job that is about no single one. No key of an object looks like it. */
+/** The queue item that reconciles all sets. No object has this key. */
 const everySet = "" as StorageKey;
-/** Each look lists the Partitions of a logical cluster: few at a time. */
+/** Each reconcile lists the Partitions of a logical cluster, so the concurrency is small. */
 const looksAtOnce = 4;
 
 export class Topology {
-  /** Served in every logical cluster. */
+  /** Resources that are served in every logical cluster. */
   static readonly resources: readonly ResourceDefinition[] = [partitions, partitionSets];
   readonly #options: TopologyOptions;
   readonly #jobs: KeyedWorkQueue<StorageKey>;
@@ -49,7 +51,7 @@ export class Topology {
       ...{ clock, onError, concurrency: looksAtOnce },
       work: async (key) => {
         if (key !== everySet) return reconcilePartitionSet(parts, key);
-        await this.#lookAtAll();
+        await this.#requeueAll();
         return undefined;
       },
     });
@@ -58,12 +60,12 @@ export class Topology {
   /** The hub must be open. */
   start(): void {
     const lookAtAll = () => this.#jobs.add(everySet);
-    this.#follow(shards, lookAtAll);
-    this.#follow(partitionSets, ({ key, current }) => {
+    this.#watchShards(shards, lookAtAll);
+    this.#watchShards(partitionSets, ({ key, current }) => {
       if (current !== undefined) this.#jobs.add(key);
     });
-    this.#follow(partitions, (event) => this.#onPartition(event));
-    // What an earlier run left unfinished is taken up.
+    this.#watchShards(partitions, (event) => this.#onPartition(event));
+    // Resumes the work that an earlier process left unfinished.
     lookAtAll();
   }
 
@@ -71,7 +73,7 @@ export class Topology {
     return this.#jobs.stop();
   }
 
-  /** Which shards are in a Partition; undefined when there is none of the name. */
+  /** The shard selector of a Partition; undefined when the Partition does not exist. */
   async selectorOf(cluster: ClusterName, name: string): Promise<LabelSelectorObject | undefined> {
     const key = objectKey({ ...collectionKeyOf(partitions), cluster, namespace: "", name });
     const entry = await this.#options.watchCache.get(key, { kind: "latest" }, uncancelled);
@@ -80,24 +82,24 @@ export class Topology {
     return isJsonObject(selector) ? (selector as LabelSelectorObject) : {};
   }
 
-  /** One that somebody changed, or took away, is made again as it was. */
+  /** Requeues the owner of a Partition that was changed or deleted, which restores it. */
   #onPartition({ key, current, previous }: HubEvent): void {
     const entry = current ?? previous;
     const set = entry && owningPartitionSet({ key }, decodeObject(entry));
     if (set !== undefined) this.#jobs.add(set);
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #requeueAll(): Promise<void> {
     const all = resourcePrefix(collectionKeyOf(partitionSets));
     for await (const { key } of listAllEntries(this.#options.storage, all)) this.#jobs.add(key);
   }
 
-  #follow(definition: ResourceDefinition, onEvent: (event: HubEvent) => void): void {
+  #watchShards(definition: ResourceDefinition, onEvent: (event: HubEvent) => void): void {
     this.#options.watchCache.hub.listen(resourcePrefix(collectionKeyOf(definition)), {
       onEvent,
       onLost: ({ code }) => {
         if (code === "closed") return;
-        this.#follow(definition, onEvent);
+        this.#watchShards(definition, onEvent);
         this.#jobs.add(everySet);
       },
     });

@@ -1,4 +1,7 @@
-/** Who owns which fields of the kinds of kcp: what is sent again changes nothing, and what the system sets is nobody's. */
+/**
+ * The owners of fields of kcp's kinds: a request that is sent again changes nothing, and fields
+ * that the system sets have no manager.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { AnyObject } from "@kcp-ts/apiserver/testing";
@@ -15,7 +18,7 @@ interface Kind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly spec: JsonObject;
-  /** Members of the spec that the schema has a default for: these belong to the sender, too. */
+  /** Members of the spec with a default in the schema: these belong to the sender, too. */
   readonly defaulted?: readonly string[];
 }
 
@@ -80,7 +83,7 @@ describe("fields of", () => {
     await test.server.bootstrap("https://kcp.example.com");
     const names = { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" };
     const version = { name: "v1", served: true, storage: true, schema: { type: "object" } };
-    await test.must("POST", `${apis}/v1alpha1/apiresourceschemas`, {
+    await test.requestOk("POST", `${apis}/v1alpha1/apiresourceschemas`, {
       user: "masters",
       body: {
         metadata: { name: schemaName },
@@ -106,7 +109,7 @@ describe("fields of", () => {
 
     it(`${what} are its creator's as far as it sent them`, async () => {
       const name = `sent-${count++}`;
-      const created = await test.must("POST", `${at}?fieldManager=creator`, {
+      const created = await test.requestOk("POST", `${at}?fieldManager=creator`, {
         user: "masters",
         body: objectOf(name),
       });
@@ -136,12 +139,12 @@ describe("fields of", () => {
       const name = `mixed-${count++}`;
       const path = `${at}/${name}`;
       const options = { user: "masters", body: objectOf(name) } as const;
-      await test.must("POST", `${at}?fieldManager=creator`, options);
+      await test.requestOk("POST", `${at}?fieldManager=creator`, options);
       const applied = await apply(path, objectOf(name));
       assert.equal(applied.status, 200, applied.text);
-      // Once more where a controller came first.
+      // A controller wrote first: retried once.
       const update = async () => {
-        const stored = await test.must("GET", path, { user: "masters" });
+        const stored = await test.requestOk("GET", path, { user: "masters" });
         const body = { ...stored, metadata: { ...stored.metadata, labels: { team: "b" } } };
         return test.request("PUT", `${path}?fieldManager=creator`, { user: "masters", body });
       };
@@ -151,15 +154,15 @@ describe("fields of", () => {
     });
   }
 
-  it("a Workspace keep the path of its type as it was written, be it of a cluster", async () => {
-    const parent = await test.must("POST", `${tenancy}/workspaces`, {
+  it("a Workspace keep the path of its type as it was written, also when it names a cluster", async () => {
+    const parent = await test.requestOk("POST", `${tenancy}/workspaces`, {
       user: "masters",
       body: { metadata: { name: "org" }, spec: { type: { name: "universal", path: "root" } } },
     });
     const { cluster } = parent["spec"] as { cluster: string };
     const inside = `/clusters/${cluster}/apis/tenancy.kcp.io/v1alpha1`;
     const body = { metadata: { name: "mine" }, spec: {} };
-    await test.must("POST", `${inside}/workspacetypes`, { user: "masters", body });
+    await test.requestOk("POST", `${inside}/workspacetypes`, { user: "masters", body });
     for (const [index, path] of [cluster, "root:org"].entries()) {
       const name = `by-${index}`;
       const object = {

@@ -1,25 +1,25 @@
 /**
- * The initializer `system:apibindings`: holds a new logical cluster back until what its type binds it to is bound. Where all of it is bound by the
- * write that makes the workspace, which is the rule, there is nothing to wait for and the workspace is ready in the answer.
+ * The initializer `system:apibindings`: keeps a new logical cluster in Initializing until its
+ * default APIBindings are bound. Where the write that creates the workspace binds all of them,
+ * which is the rule, the initializer is omitted and the workspace is Ready in the response.
  */
-
 import type { Draft } from "@kcp-ts/apiserver/registry";
-import { copyString } from "@kcp-ts/apiserver/request/own-text";
+import { copyString } from "@kcp-ts/apiserver/request/copy-string";
 import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { labelsOf } from "@kcp-ts/apiserver/stored-object";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { KeyedWorkQueue } from "./job-queue.ts";
-import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
-import { logicalClusterName, logicalClusters, systemWrite } from "./kinds/definitions.ts";
-import { initializerLabel, put, textsOf } from "./kinds/phases.ts";
 import {
   clusterScoped,
   logicalClusterKey,
   systemWriteOptions,
   type TenancyDependencies,
-} from "./parts.ts";
+} from "./dependencies.ts";
+import { KeyedWorkQueue } from "./keyed-work-queue.ts";
+import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
+import { logicalClusterName, logicalClusters, systemWrite } from "./kinds/definitions.ts";
+import { initializerLabel, put, textsOf } from "./kinds/phases.ts";
 import { type DefaultBinding, member } from "./records.ts";
 import {
   bindingsInitializer,
@@ -29,28 +29,31 @@ import {
   WorkspaceTypeError,
 } from "./workspace-types.ts";
 
-/** How far the default bindings of a logical cluster are. */
+/** The state of the default bindings of a logical cluster. */
 export interface DefaultBindingsState {
   readonly isExportMissing: boolean;
-  /** What is yet to be bound, in words. */
+  /** The messages for bindings that are not bound yet. */
   readonly incomplete: readonly string[];
 }
 
-/** Initializers of a type that a new logical cluster still has when it is stored: those of others, and ours when there is something to wait for. */
+/**
+ * The initializers of a type that a new logical cluster still has when it is stored: those of other
+ * controllers, and this one when a binding is incomplete.
+ */
 export async function remainingInitializers(
-  { defaultsComplete }: Pick<TenancyDependencies, "defaultsComplete">,
+  { areDefaultBindingsComplete }: Pick<TenancyDependencies, "areDefaultBindingsComplete">,
   cluster: ClusterName,
   type: ResolvedType,
   ownInitializers: ReadonlySet<string>,
 ): Promise<readonly string[]> {
   const left = initializersOf(type).filter((id) => !ownInitializers.has(id));
   const bindings = defaultBindingsOf(type);
-  const isComplete = bindings.length === 0 || (await defaultsComplete(cluster, bindings));
+  const isComplete = bindings.length === 0 || (await areDefaultBindingsComplete(cluster, bindings));
   return isComplete ? left : [...left, bindingsInitializer];
 }
 
 export interface BindingsInitializerOptions {
-  readonly parts: TenancyDependencies;
+  readonly dependencies: TenancyDependencies;
   readonly onError: (error: unknown) => void;
 }
 
@@ -58,15 +61,15 @@ const [waitingLabel] = initializerLabel(bindingsInitializer);
 const conditionType = "APIBindingsInitialized";
 
 export class BindingsInitializer {
-  readonly #parts: TenancyDependencies;
+  readonly #dependencies: TenancyDependencies;
   readonly #jobs: KeyedWorkQueue<StorageKey>;
-  /** Nearly always none. */
+  /** Nearly always empty. */
   readonly #waiting = new Set<ClusterName>();
 
-  constructor({ parts, onError }: BindingsInitializerOptions) {
-    this.#parts = parts;
+  constructor({ dependencies, onError }: BindingsInitializerOptions) {
+    this.#dependencies = dependencies;
     this.#jobs = new KeyedWorkQueue({
-      clock: parts.clock,
+      clock: dependencies.clock,
       onError,
       work: (key) => this.#work(key),
     });
@@ -77,12 +80,12 @@ export class BindingsInitializer {
   }
 
   onLogicalCluster({ key, current }: HubEvent): void {
-    if (current !== undefined) this.look(current);
+    if (current !== undefined) this.enqueueIfInitializing(current);
     else if (this.#waiting.size > 0) this.#waiting.delete(parseObjectKey(key).cluster);
   }
 
-  /** One that was stored, now or before this server began. */
-  look(entry: Entry): void {
+  /** Called for a LogicalCluster that was stored, now or before this server started. */
+  enqueueIfInitializing(entry: Entry): void {
     const isWaiting = labelsOf(entry)?.[waitingLabel] !== undefined;
     if (!isWaiting && this.#waiting.size === 0) return;
     const { cluster } = parseObjectKey(entry.key);
@@ -93,24 +96,27 @@ export class BindingsInitializer {
     }
   }
 
-  /** A binding came, went or changed. */
-  bindingChanged(cluster: ClusterName): void {
+  /** Called when a binding is created, deleted or changed. */
+  onBindingChanged(cluster: ClusterName): void {
     if (this.#waiting.size > 0 && this.#waiting.has(cluster))
       this.#jobs.add(logicalClusterKey(cluster));
   }
 
   async #work(key: StorageKey): Promise<undefined> {
     const { cluster } = parseObjectKey(key);
-    const record = await this.#parts.logicalClusterIndex.get(key);
+    const record = await this.#dependencies.logicalClusterIndex.get(key);
     if (record === undefined || !record.initializers.includes(bindingsInitializer)) return;
-    const condition = await this.#judge(cluster, record.type);
+    const condition = await this.#evaluate(cluster, record.type);
     await this.#write(cluster, condition);
   }
 
-  async #judge(cluster: ClusterName, type: string | undefined): Promise<Condition> {
-    const wanted = await this.#wantedBy(type);
+  async #evaluate(cluster: ClusterName, type: string | undefined): Promise<Condition> {
+    const wanted = await this.#requiredBindings(type);
     if (typeof wanted === "string") return failed("WorkspaceTypesInvalid", "Error", wanted);
-    const { isExportMissing, incomplete } = await this.#parts.defaultsIn(cluster, wanted);
+    const { isExportMissing, incomplete } = await this.#dependencies.defaultBindingsStateOf(
+      cluster,
+      wanted,
+    );
     if (isExportMissing)
       return failed(
         "APIBindingErrors",
@@ -122,11 +128,11 @@ export class BindingsInitializer {
     return failed("WaitingOnAPIBindings", "Info", message);
   }
 
-  /** Why not, when it cannot be said. */
-  async #wantedBy(type = ""): Promise<readonly DefaultBinding[] | string> {
+  /** Returns the reason when the type cannot be resolved. */
+  async #requiredBindings(type = ""): Promise<readonly DefaultBinding[] | string> {
     const at = type.lastIndexOf(":");
     const [path, name] = [type.slice(0, Math.max(at, 0)), type.slice(at + 1)];
-    const { types } = this.#parts;
+    const { types } = this.#dependencies;
     const found = await types.find(path, name);
     if (found === undefined) return `error getting WorkspaceType ${path}|${name}: not found`;
     try {
@@ -138,7 +144,7 @@ export class BindingsInitializer {
   }
 
   async #write(cluster: ClusterName, condition: Condition): Promise<void> {
-    const { registry, clock } = this.#parts;
+    const { registry, clock } = this.#dependencies;
     const build = async (old: JsonObject | undefined): Promise<Draft> => {
       const status: Draft = { ...member(old ?? {}, "status") };
       const before = textsOf(status["initializers"]);
@@ -153,7 +159,7 @@ export class BindingsInitializer {
       status["conditions"] = setCondition(conditionsOf(status), condition, clock.now());
       return { ...old, status };
     };
-    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerivedFromLive: true };
     const address = clusterScoped(cluster, logicalClusterName);
     await registry.update(logicalClusters, address, build, rules);
   }

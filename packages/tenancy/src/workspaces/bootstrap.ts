@@ -1,13 +1,20 @@
 /**
- * What there is in `root` before anybody makes anything: its own LogicalCluster, the Shard that this server is, and the types of workspaces.
+ * Creates the initial content of `root`: its own LogicalCluster, the Shard of this server, and the
+ * built-in WorkspaceTypes.
  *
- * Made when it is missing and left alone when it is not, so that what an administrator changed stays changed; only the addresses of the shard
- * follow the server.
+ * Missing objects are created and existing ones left unchanged, so that changes of an administrator
+ * persist; only the URLs of the Shard follow the server.
  */
-
 import { namespaces } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { rootCluster } from "@kcp-ts/machinery/names";
+import {
+  clusterScoped,
+  ensureObject,
+  shardKey,
+  systemWriteOptions,
+  type TenancyDependencies,
+} from "./dependencies.ts";
 import {
   logicalClusterName,
   logicalClusters,
@@ -16,41 +23,37 @@ import {
   workspaceTypes,
 } from "./kinds/definitions.ts";
 import { createMetricsViewer } from "./metrics-viewer.ts";
-import {
-  clusterScoped,
-  ensureObject,
-  shardKey,
-  systemWriteOptions,
-  type TenancyDependencies,
-} from "./parts.ts";
 import { annotation, member } from "./records.ts";
 import { createRootRoles } from "./root-roles.ts";
 import { shardName } from "./shard.ts";
 import { typeStatus } from "./type-admission.ts";
 
-/** What may be wanted of it or not. */
+/** Options of the initial content of root. */
 export interface RootBootstrapOptions {
-  /** The types `organization` and `team`, the first of which is what workspaces below root are by default; there if left out. */
+  /**
+   * Creates the types `organization` and `team`, the first of which is the default type of
+   * workspaces below root; true if omitted.
+   */
   readonly workspaceTypes?: boolean | undefined;
-  /** A service account that may read metrics; not there if left out. */
+  /** Creates a service account that may read metrics; false if omitted. */
   readonly metricsViewer?: boolean | undefined;
-  /** Who may have a home made; everybody who is known if left out. */
+  /** The groups that may create home workspaces; all authenticated users if omitted. */
   readonly homeCreatorGroups?: readonly string[] | undefined;
 }
 
-/** True when the server is reached under another address than before. */
+/** Returns true when the external URL of the server has changed. */
 export async function bootstrapRoot(
-  parts: TenancyDependencies,
+  dependencies: TenancyDependencies,
   externalUrl: string,
   content: RootBootstrapOptions = {},
 ): Promise<boolean> {
   const inRoot = (name: string) => clusterScoped(rootCluster, name);
-  const before = await parts.shardIndex.get(shardKey);
+  const before = await dependencies.shardIndex.get(shardKey);
   if (before === undefined)
-    await ensureObject(parts, shards, inRoot(shardName), shardObject(externalUrl));
+    await ensureObject(dependencies, shards, inRoot(shardName), shardObject(externalUrl));
   const isMoved = before !== undefined && before.externalUrl !== externalUrl;
-  if (isMoved) await updateShardUrls(parts, externalUrl);
-  await ensureObject(parts, logicalClusters, inRoot(logicalClusterName), {
+  if (isMoved) await updateShardUrls(dependencies, externalUrl);
+  await ensureObject(dependencies, logicalClusters, inRoot(logicalClusterName), {
     metadata: {
       annotations: {
         [annotation.path]: rootCluster,
@@ -65,12 +68,12 @@ export async function bootstrapRoot(
   const { workspaceTypes: hasOrganizations = true } = content;
   for (const [name, spec] of hasOrganizations ? builtInTypes : plainTypes) {
     const metadata = { annotations: { [annotation.path]: rootCluster } };
-    const status = typeStatus(externalUrl, rootCluster, name, parts.clock.now());
-    await ensureObject(parts, workspaceTypes, inRoot(name), { metadata, spec, status });
+    const status = typeStatus(externalUrl, rootCluster, name, dependencies.clock.now());
+    await ensureObject(dependencies, workspaceTypes, inRoot(name), { metadata, spec, status });
   }
-  await ensureObject(parts, namespaces, inRoot("default"), {});
-  await createRootRoles(parts, content.homeCreatorGroups);
-  if (content.metricsViewer === true) await createMetricsViewer(parts);
+  await ensureObject(dependencies, namespaces, inRoot("default"), {});
+  await createRootRoles(dependencies, content.homeCreatorGroups);
+  if (content.metricsViewer === true) await createMetricsViewer(dependencies);
   return isMoved;
 }
 
@@ -81,9 +84,9 @@ function shardObject(url: string): JsonObject {
   };
 }
 
-/** The server may be reached under another address than last time. */
+/** The external URL of the server may differ from that of the last start. */
 async function updateShardUrls({ registry }: TenancyDependencies, url: string): Promise<void> {
-  const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
+  const rules = { ...systemWriteOptions, subresource: systemWrite, isDerivedFromLive: true };
   const build = async (old: JsonObject | undefined) => {
     const spec = { ...member(old ?? {}, "spec"), ...(shardObject(url)["spec"] as JsonObject) };
     return { ...old, spec };
@@ -94,7 +97,7 @@ async function updateShardUrls({ registry }: TenancyDependencies, url: string): 
 const inRoot = (name: string) => ({ name, path: "root" });
 const universal = inRoot("universal");
 
-/** As kcp with its default batteries has them. */
+/** The types of kcp with its default batteries. */
 const builtInTypes: readonly (readonly [name: string, spec: JsonObject])[] = [
   [
     "universal",
@@ -142,7 +145,10 @@ const builtInTypes: readonly (readonly [name: string, spec: JsonObject])[] = [
   ],
 ];
 
-/** Without those that are for trying out: then what is below root is a plain workspace unless it says otherwise. */
+/**
+ * The types without those of the battery: workspaces below root are universal unless they name a
+ * type.
+ */
 const plainTypes: typeof builtInTypes = builtInTypes
   .filter(([name]) => name !== "organization" && name !== "team")
   .map(([name, spec]) => [name, { ...spec, defaultChildWorkspaceType: universal }]);

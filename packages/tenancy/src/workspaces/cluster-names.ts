@@ -1,4 +1,4 @@
-/** Names of logical clusters as kcp makes them: hashes, of chance or of a user's name. */
+/** Names of logical clusters in kcp's format: hashes of random bytes or of a user's name. */
 import { createHash, randomBytes } from "node:crypto";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 
@@ -6,25 +6,25 @@ const randomBytesCount = 32;
 const nameCharacters = 16;
 const homeBytes = 8;
 
-/** 83 bits of chance: no two are the same. */
+/** 83 random bits: names do not collide. */
 export function newClusterName(): ClusterName {
   const hash = createHash("sha224").update(randomBytes(randomBytesCount)).digest();
   return base36(hash).slice(0, nameCharacters) as ClusterName;
 }
 
-/** The same for the same user, for ever. */
+/** The same name for the same user, for ever. */
 export function homeClusterName(username: string): ClusterName {
   return base36(
     createHash("sha224").update(username).digest().subarray(0, homeBytes),
   ) as ClusterName;
 }
 
-/** Eight characters that stand for a shard in an annotation. */
+/** Eight characters that denote a shard in an annotation. */
 export function shardHash(shard: string): string {
   return base36(createHash("sha224").update(shard).digest()).slice(0, 8);
 }
 
-/** Digits, then letters; each leading zero byte is a leading zero. */
+/** Digits, then letters; each leading zero byte becomes a leading zero. */
 export function base36(bytes: Uint8Array): string {
   let zeros = 0;
   while (zeros < bytes.length && bytes[zeros] === 0) zeros++;

@@ -1,7 +1,10 @@
-/** What a workspace that is deleted says of the objects that are still there, in the words of Kubernetes' namespaces. */
-import type { RemainingContent } from "./empty-cluster.ts";
+/**
+ * The conditions of a workspace that is being deleted, about its remaining objects, in the words of
+ * Kubernetes' namespaces.
+ */
 import type { Condition } from "./kinds/conditions.ts";
 import { workspaces } from "./kinds/definitions.ts";
+import type { RemainingContent } from "./logical-cluster-resources-deleter.ts";
 
 export function remainingContentCondition({ resources, finalizers }: RemainingContent): Condition {
   const parts = [`Some resources are remaining: ${listed(resources, "has", "resource instances")}`];

@@ -1,4 +1,4 @@
-/** Goal: a Workspace whose logical cluster is gone says so, everywhere that its phase is said. */
+/** Goal: a Workspace whose LogicalCluster is deleted reports so, wherever its phase is reported. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { until } from "@kcp-ts/apiserver/testing";
@@ -7,22 +7,22 @@ import { TestServer } from "../testing/index.ts";
 const masters = { user: "masters" } as const;
 const workspaces = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces";
 
-describe("a Workspace whose LogicalCluster is gone", () => {
-  it("is unavailable, in its phase, its label and its conditions", async () => {
+describe("a Workspace whose LogicalCluster is deleted", () => {
+  it("is Unavailable, in its phase, its label and its conditions", async () => {
     const test = await TestServer.start();
     await test.server.bootstrap("https://kcp.example.com");
     const body = { metadata: { name: "lost" } };
-    const made = await test.must("POST", workspaces, { ...masters, body });
+    const made = await test.requestOk("POST", workspaces, { ...masters, body });
     const { cluster } = made["spec"] as { cluster: string };
     const logical = `/clusters/${cluster}/apis/core.kcp.io/v1alpha1/logicalclusters/cluster`;
-    await test.must("DELETE", logical, masters);
+    await test.requestOk("DELETE", logical, masters);
     await until(test, "it is gone", async () => (await test.get(logical, masters)).status === 404);
     test.clock.advance(61_000);
     await until(test, "it is known", async () => {
-      const { status } = await test.must("GET", `${workspaces}/lost`, masters);
+      const { status } = await test.requestOk("GET", `${workspaces}/lost`, masters);
       return (status as { phase: string }).phase === "Unavailable";
     });
-    const { metadata, status } = await test.must("GET", `${workspaces}/lost`, masters);
+    const { metadata, status } = await test.requestOk("GET", `${workspaces}/lost`, masters);
     assert.equal(metadata.labels?.["tenancy.kcp.io/phase"], "Unavailable");
     const { conditions } = status as { conditions: { type: string; [key: string]: string }[] };
     const { lastTransitionTime: _, ...condition } =

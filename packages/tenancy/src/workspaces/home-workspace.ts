@@ -1,8 +1,8 @@
 /**
- * Home workspaces: every user has one, made when they first ask for it under the name `~` in root, and found again by a hash of their name.
- * It is a logical cluster without a Workspace: what is shown of it is made up from its LogicalCluster.
+ * Home workspaces: every user has one, created on the first request for `~` in root, and found by a
+ * hash of the user's name. A home is a logical cluster without a Workspace object: the Workspace in
+ * the response is computed from its LogicalCluster.
  */
-
 import { apiVersionOf } from "@kcp-ts/apiserver/registry";
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
@@ -11,9 +11,9 @@ import { isUserWord } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import { remainingInitializers } from "./bindings-initializer.ts";
 import { homeClusterName } from "./cluster-names.ts";
+import { createLogicalCluster } from "./create-logical-cluster.ts";
+import { logicalClusterKey, type TenancyDependencies, uncancelled } from "./dependencies.ts";
 import { workspaces } from "./kinds/definitions.ts";
-import { createLogicalCluster } from "./new-logical-cluster.ts";
-import { logicalClusterKey, type TenancyDependencies, uncancelled } from "./parts.ts";
 import { annotation, member } from "./records.ts";
 import { shardName } from "./shard.ts";
 import { resolveOrForbid } from "./workspace-admission.ts";
@@ -26,10 +26,10 @@ export interface HomeWorkspaceOptions extends TenancyDependencies {
   readonly ownInitializers: ReadonlySet<string>;
 }
 
-/** Upstream waits this long for those who prepare a home. */
+/** Upstream's timeout for the controllers that initialize a home. */
 const creationMsMax = 60_000;
 
-/** The user's home as a Workspace, made if there is none; a 429 as long as it is being prepared. */
+/** The user's home as a Workspace, created if it does not exist; a 429 while it is initializing. */
 export async function homeWorkspace(
   options: HomeWorkspaceOptions,
   user: UserInfo,
@@ -74,8 +74,8 @@ async function createHome(options: HomeWorkspaceOptions, user: UserInfo): Promis
   const { username } = user;
   await createLogicalCluster(options, {
     cluster,
-    // Whoever comes first makes it, for the same user.
-    isFresh: true,
+    // The first of concurrent requests creates the home, all of them for the same user.
+    isNameGenerated: true,
     annotations: {
       [annotation.path]: isUserWord(username) ? `user:${username}` : cluster,
       [annotation.type]: typePathOf(type.type),

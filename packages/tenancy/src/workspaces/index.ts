@@ -1,21 +1,8 @@
-/** Tenancy: workspaces, their types, and the logical clusters behind them. */
+/** Tenancy: workspaces, their types, and their logical clusters. */
 export type { DefaultBindingsState } from "./bindings-initializer.ts";
 export type { RootBootstrapOptions } from "./bootstrap.ts";
 export { homeClusterName } from "./cluster-names.ts";
-export { homeName } from "./home-workspace.ts";
-export { KeyedWorkQueue } from "./job-queue.ts";
-export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
-export {
-  logicalClusters,
-  shards,
-  tenancyKinds,
-  workspaces,
-  workspaceTypes,
-} from "./kinds/definitions.ts";
-export { schemaBuilders } from "./kinds/notation.ts";
-export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
-export type { MaintainedBindingSet } from "./maintained-bindings.ts";
-export { ObjectIndex } from "./object-index.ts";
+export type { MaintainedBindingSet } from "./default-api-binding-lifecycle-controller.ts";
 export {
   clusterScoped,
   createIfAbsent,
@@ -24,7 +11,20 @@ export {
   type NamespaceDefaults,
   systemWriteOptions,
   uncancelled,
-} from "./parts.ts";
+} from "./dependencies.ts";
+export { homeName } from "./home-workspace.ts";
+export { KeyedWorkQueue } from "./keyed-work-queue.ts";
+export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
+export {
+  logicalClusters,
+  shards,
+  tenancyKinds,
+  workspaces,
+  workspaceTypes,
+} from "./kinds/definitions.ts";
+export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
+export { schemaBuilders } from "./kinds/schema-builders.ts";
+export { ObjectIndex } from "./object-index.ts";
 export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { readShard } from "./shard.ts";

@@ -1,7 +1,7 @@
 /**
- * LogicalClusters are the system's: others may finish their initialization, and delete those that say so.
+ * Admission of LogicalClusters, which belong to the system: users may finish their initialization,
+ * and delete those that allow a direct deletion.
  */
-
 import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
 import { isSystemMaster, wellKnownGroup } from "@kcp-ts/apiserver/request/user";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
@@ -65,13 +65,13 @@ export const logicalClusterAdmission: AdmissionPlugin = {
 };
 
 /**
- * Where it is in the tree, of which type, whose, who must not enter, whether it is closed: said by those above it, not by who
- * administers its content.
+ * Annotations with the cluster's path, type, owner, required groups and inactivity are set by
+ * administrators of the parent, not by administrators of its content.
  */
 function checkAnnotations(object: JsonObject, old: JsonObject): void {
   const now = member(member(object, "metadata"), "annotations");
   const before = member(member(old, "metadata"), "annotations");
-  // With the write that makes it ready, less is said of the owner.
+  // The write that makes the cluster Ready reduces the owner annotation.
   const settled = { annotations: before };
   removeOwnerGroups(settled);
   for (const key of new Set([...Object.keys(now), ...Object.keys(before)])) {
@@ -80,7 +80,7 @@ function checkAnnotations(object: JsonObject, old: JsonObject): void {
   }
 }
 
-/** Of the domain kcp.io, but for the one that every object is given. */
+/** Annotations of the domain kcp.io, except the cluster annotation that every object has. */
 const reservedAnnotation = /^(?!kcp\.io\/cluster$)(?:[^/]+\.)?kcp\.io\//;
 
 function throwAny(refusal: string | undefined): void {

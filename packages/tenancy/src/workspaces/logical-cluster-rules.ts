@@ -1,12 +1,16 @@
 /**
- * Which changes of a LogicalCluster's state are not its owner's to make, in the words of upstream; undefined when one is. What is sent is judged as
- * it is sent, and what comes of it once more, when webhooks have had their say and the phase is what follows from the rest.
+ * Validates changes of a LogicalCluster's state, with upstream's messages; undefined when a change
+ * is allowed. The object is validated as sent, and once more after mutating webhooks and with the
+ * derived phase.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { deletionFinalizer, textsOf } from "./kinds/phases.ts";
 import { member } from "./records.ts";
 
-/** Phases that come one after the other, and not the other way round; the others follow from something else, and are nobody's to write. */
+/**
+ * Phases with an order that must not go back; the other phases are derived, and users may not write
+ * them.
+ */
 const order: Readonly<Record<string, number>> = {
   "": 1,
   Scheduling: 2,
@@ -37,7 +41,7 @@ export function phaseUpdateError(status: JsonObject, oldStatus: JsonObject): str
   if (grows(now, before)) return "status.initializers must not grow";
   if (oldPhase === "Initializing" && phase !== oldPhase && now.length > 0)
     return "status.initializers is not empty";
-  // Not in upstream: a workspace would wait for ever for a controller that is not there.
+  // Not in upstream: a workspace would wait for ever for a terminator without a controller.
   if (grows(textsOf(status["terminators"]), textsOf(oldStatus["terminators"])))
     return "status.terminators must not grow";
   return undefined;

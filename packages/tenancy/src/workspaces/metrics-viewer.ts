@@ -1,5 +1,7 @@
-/** A service account in root that may read the metrics of the server, with a token in a Secret that lasts. */
-
+/**
+ * A service account in root that may read the metrics of the server, with a long-lived token in a
+ * Secret.
+ */
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -9,7 +11,7 @@ import {
 } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { ensureObject, type TenancyDependencies } from "./parts.ts";
+import { ensureObject, type TenancyDependencies } from "./dependencies.ts";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const role = "metrics-viewer";
@@ -39,9 +41,9 @@ const objects: readonly (readonly [ResourceDefinition, string, JsonObject])[] = 
   ],
 ];
 
-export async function createMetricsViewer(parts: TenancyDependencies): Promise<void> {
+export async function createMetricsViewer(dependencies: TenancyDependencies): Promise<void> {
   for (const [definition, name, object] of objects) {
     const namespace = definition.isNamespaced ? account.namespace : "";
-    await ensureObject(parts, definition, { cluster: rootCluster, namespace, name }, object);
+    await ensureObject(dependencies, definition, { cluster: rootCluster, namespace, name }, object);
   }
 }

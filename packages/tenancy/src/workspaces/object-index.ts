@@ -1,8 +1,8 @@
 /**
- * What is known of objects of one kind, by key: read from the store when first asked for, kept true by the hub, forgotten when many others
- * were asked for since. It keeps the few members that decisions need, never whole objects; and also that there is no such object.
+ * A bounded index of objects of one kind, by key: read from the store on the first request, updated
+ * by the hub, evicted by last use. The index holds the few fields that decisions need, never
+ * complete objects; and also the absence of an object.
  */
-
 import { collectionKeyOf, type ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import {
@@ -22,7 +22,7 @@ export interface ObjectIndexOptions<Known> {
   readonly definition: ResourceDefinition;
   readonly read: (object: JsonObject) => Known;
   readonly recordsMax?: number;
-  /** Told of every change, whether or not the object was known; after the index knows of it. */
+  /** Called for every change, of indexed and other objects, after the index was updated. */
   readonly onChange?: (event: HubEvent) => void;
 }
 
@@ -41,8 +41,8 @@ const recordsDefaultMax = 20_000;
 
 export class ObjectIndex<Known> implements HubListener {
   readonly #options: ObjectIndexOptions<Known>;
-  /** In order of last use, oldest first; as long as it is half empty, of first use. */
-  readonly #held = new Map<StorageKey, VersionedRecord<Known>>();
+  /** In order of last use, oldest first; of first use while the index is less than half full. */
+  readonly #records = new Map<StorageKey, VersionedRecord<Known>>();
   readonly #loading = new Map<StorageKey, Loading<Known>>();
 
   constructor(options: ObjectIndexOptions<Known>) {
@@ -55,17 +55,17 @@ export class ObjectIndex<Known> implements HubListener {
   }
 
   get size(): number {
-    return this.#held.size;
+    return this.#records.size;
   }
 
-  /** Without a promise when it is at hand. */
+  /** Returns without a promise when the object is indexed. */
   get(key: StorageKey): MaybePromise<Known | undefined> {
-    const held = this.#held.get(key);
+    const held = this.#records.get(key);
     if (held !== undefined) {
-      // Every request asks: the order is kept when somebody may have to go soon.
-      if (this.#held.size * 2 > this.#recordsMax) {
-        this.#held.delete(key);
-        this.#held.set(key, held);
+      // Every request calls this: the order of use is maintained only when an eviction may be near.
+      if (this.#records.size * 2 > this.#recordsMax) {
+        this.#records.delete(key);
+        this.#records.set(key, held);
       }
       return held.value;
     }
@@ -81,19 +81,19 @@ export class ObjectIndex<Known> implements HubListener {
 
   onEvent(event: HubEvent): void {
     const { key } = event;
-    // Whoever loads it may have read the state before this change.
+    // A load in flight may have read the state before this change.
     this.#loading.delete(key);
-    const held = this.#held.get(key);
+    const held = this.#records.get(key);
     if (held !== undefined && held.revision < event.revision) {
-      // What is gone will not be asked for again, by those who know what they do.
-      if (event.current === undefined) this.#held.delete(key);
-      else this.#held.set(key, this.#hold(event.current, event.revision));
+      // Deleted objects are rarely requested again, so their record is dropped.
+      if (event.current === undefined) this.#records.delete(key);
+      else this.#records.set(key, this.#store(event.current, event.revision));
     }
     this.#options.onChange?.(event);
   }
 
   onLost(error: StorageError): void {
-    this.#held.clear();
+    this.#records.clear();
     this.#loading.clear();
     if (error.code !== "closed") this.#listen();
   }
@@ -107,26 +107,26 @@ export class ObjectIndex<Known> implements HubListener {
     try {
       const entry = await this.#options.watchCache.get(key, { kind: "latest" }, neverAborted);
       const revision = entry?.modifiedAt ?? (0 as Revision);
-      // What changed meanwhile is read again by whoever asks next.
+      // An object that changed during the load is read again by the next caller.
       return this.#loading.get(key)?.ticket === ticket
         ? this.#keep(key, entry, revision)
-        : this.#hold(entry, revision).value;
+        : this.#store(entry, revision).value;
     } finally {
       if (this.#loading.get(key)?.ticket === ticket) this.#loading.delete(key);
     }
   }
 
   #keep(key: StorageKey, entry: Entry | undefined, revision: Revision): Known | undefined {
-    const held = this.#hold(entry, revision);
-    this.#held.set(key, held);
-    if (this.#held.size > this.#recordsMax) {
-      const [oldest] = this.#held.keys();
-      if (oldest !== undefined) this.#held.delete(oldest);
+    const held = this.#store(entry, revision);
+    this.#records.set(key, held);
+    if (this.#records.size > this.#recordsMax) {
+      const [oldest] = this.#records.keys();
+      if (oldest !== undefined) this.#records.delete(oldest);
     }
     return held.value;
   }
 
-  #hold(entry: Entry | undefined, revision: Revision): VersionedRecord<Known> {
+  #store(entry: Entry | undefined, revision: Revision): VersionedRecord<Known> {
     return {
       value: entry === undefined ? undefined : this.#options.read(decodeObject(entry)),
       revision,

@@ -1,8 +1,9 @@
 /**
- * Which logical clusters a Workspace names as its own, of all that were looked at: a number for each, so that it can be told at a start, for very many and without
- * reading any of them twice, which logical clusters may have no owner.
+ * The set of logical clusters that scanned Workspaces own: one number per cluster, so that a start
+ * detects logical clusters without an owner among very many without reading any object twice.
  *
- * Two may have the same number, about once in a thousand million starts with a hundred thousand each: such a logical cluster is found at the next one.
+ * Two clusters may have the same number, about once in a thousand million starts with a hundred
+ * thousand clusters each: such an orphan is found at the next start.
  */
 export class OwnedClusters {
   readonly #numbers = new Set<number>();
@@ -20,7 +21,7 @@ export class OwnedClusters {
   }
 }
 
-/** 53 bits of two hashes (FNV-1a and one with another prime). */
+/** 53 bits of two hashes (FNV-1a and a variant with another prime). */
 function numberOf(text: string): number {
   let [a, b] = [0x811c9dc5, 0x9e3779b9];
   for (let at = 0; at < text.length; at++) {

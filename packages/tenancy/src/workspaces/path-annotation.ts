@@ -1,17 +1,16 @@
 /**
- * `kcp.io/path` is where an object is, for those who refer to it by path: forced onto kinds that are referred to so, and onto whatever else
- * carries it already.
+ * Admission of `kcp.io/path`, the path of an object's workspace for references by path: it is
+ * enforced on kinds with such references, and on every other object that carries the annotation.
  */
-
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { logicalClusterKey, type TenancyDependencies } from "./dependencies.ts";
 import { logicalClusters } from "./kinds/definitions.ts";
-import { logicalClusterKey, type TenancyDependencies } from "./parts.ts";
 import { annotation, member } from "./records.ts";
 
-/** Plural and group of the kinds that always have it. */
+/** Plural and group of the kinds that always have the annotation. */
 const referredTo: ReadonlySet<string> = new Set([
   "apiexports.apis.kcp.io",
   "apibindings.apis.kcp.io",

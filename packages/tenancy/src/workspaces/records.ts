@@ -1,4 +1,7 @@
-/** What decisions need to know of Workspaces, LogicalClusters and WorkspaceTypes: small, because there can be very many. */
+/**
+ * Small records of Workspaces, LogicalClusters and WorkspaceTypes with the fields that decisions
+ * need, because there can be very many.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { Phase } from "./kinds/phases.ts";
@@ -14,17 +17,17 @@ export const annotation = {
   maxTotalObjects: "core.kcp.io/max-total-objects",
 } as const;
 
-/** An edge of the tree. */
+/** An edge of the workspace tree. */
 export interface WorkspaceRecord {
   readonly cluster: ClusterName | undefined;
   readonly phase: Phase;
-  /** Set when the workspace is a mount: where requests to it go. */
+  /** Set when the workspace is a mount: the target of its requests. */
   readonly mountUrl: string | undefined;
 }
 
 export interface LogicalClusterRecord {
   readonly phase: Phase;
-  /** The longest path to it, or undefined when nobody said. */
+  /** The canonical path of the cluster; undefined when it is not set. */
   readonly path: string | undefined;
   /** `<path>:<name>` of its type. */
   readonly type: string | undefined;
@@ -32,11 +35,11 @@ export interface LogicalClusterRecord {
   readonly isDeleted: boolean;
   readonly initializers: readonly string[];
   readonly terminators: readonly string[];
-  /** Objects that there is room for, 0 or less for any number; undefined when nobody said. */
+  /** The maximum of objects, 0 or less for any number; undefined when it is not set. */
   readonly objectsMax: number | undefined;
 }
 
-/** Whose tokens are believed in the workspaces of a type. */
+/** The issuers whose tokens are accepted in the workspaces of a type. */
 export interface AuthenticationRecord {
   readonly name: string;
   readonly jwt: readonly JsonValue[];
@@ -60,7 +63,7 @@ export interface TypeLimit {
   readonly types: readonly TypeReference[];
 }
 
-/** An export that workspaces of a type are bound to from the beginning. */
+/** An export that workspaces of a type bind from their creation. */
 export interface DefaultBinding {
   readonly path: string;
   readonly export: string;
@@ -69,7 +72,7 @@ export interface DefaultBinding {
 export interface WorkspaceTypeRecord {
   readonly name: string;
   readonly cluster: ClusterName;
-  /** Of the workspace that it is in. */
+  /** The path of the export's workspace. */
   readonly path: string;
   readonly hasInitializer: boolean;
   readonly hasTerminator: boolean;
@@ -79,9 +82,9 @@ export interface WorkspaceTypeRecord {
   readonly allowedChildren: TypeLimit | undefined;
   readonly allowedParents: TypeLimit | undefined;
   readonly defaultBindings: readonly DefaultBinding[];
-  /** Names of WorkspaceAuthenticationConfigurations beside it. */
+  /** Names of WorkspaceAuthenticationConfigurations in the type's workspace. */
   readonly authenticationConfigurations: readonly string[];
-  /** Workspaces that are there already follow what is said of them. */
+  /** Whether existing workspaces follow changes of the default bindings. */
   readonly maintainsBindings: boolean;
 }
 
@@ -139,7 +142,7 @@ export function readWorkspaceType(object: JsonObject): WorkspaceTypeRecord {
   };
 }
 
-/** Without a path the workspace of the type is meant. */
+/** A binding without a path refers to the workspace of the type. */
 function defaultBindings(
   value: JsonValue | undefined,
   own: ClusterName,
@@ -175,7 +178,7 @@ function optional(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** As Go's ParseInt takes them; anything else says nothing, as in kcp. */
+/** Parses like Go's ParseInt; any other value counts as not set, as in kcp. */
 function integer(value: JsonValue | undefined): number | undefined {
   return typeof value === "string" && /^[+-]?\d{1,18}$/.test(value) ? Number(value) : undefined;
 }

@@ -1,5 +1,4 @@
-/** Who may do what in `root` before an administrator says more. The names are kcp's: tools look for them. */
-
+/** The initial RBAC rules of `root`. The names are kcp's, because tools look for them. */
 import { clusterRoleBindings, clusterRoles } from "@kcp-ts/apiserver/registry";
 import { wellKnownGroup } from "@kcp-ts/apiserver/request/user";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -9,12 +8,12 @@ import {
   ensureObject,
   systemWriteOptions,
   type TenancyDependencies,
-} from "./parts.ts";
+} from "./dependencies.ts";
 
 const apiGroup = "rbac.authorization.k8s.io";
 const tenancy = "tenancy.kcp.io";
 const topology = "topology.kcp.io";
-/** As a provider's policies know a group of its consumers. */
+/** The name of a consumers' group in a provider's maximal permission policy. */
 const asConsumers = (group: string) => `apis.kcp.io:binding:${group}`;
 
 const roles: Readonly<Record<string, readonly JsonObject[]>> = {
@@ -67,7 +66,7 @@ function bindTo(name: string): JsonObject {
 
 const homeCreatorsBinding = "system:kcp:configured-group:home-clusterworkspace-create";
 
-/** Each gives a role to everybody who is known, or to those said. */
+/** Each entry binds a role to all authenticated users, or to the given group. */
 const bindings: Readonly<Record<string, string | readonly [role: string, group: string]>> = {
   "system:kcp:tenancy:authenticated:access": "system:kcp:workspace:access",
   "system:kcp:authenticated:tenancy:reader": "system:kcp:tenancy:reader",
@@ -89,17 +88,20 @@ const bindings: Readonly<Record<string, string | readonly [role: string, group: 
   ],
 };
 
-/** `homeCreators` are the groups that may have homes made: those said last, when any are said; everybody who is known otherwise. */
+/**
+ * Creates the roles. `homeCreators` are the groups that may create home workspaces; all
+ * authenticated users without any.
+ */
 export async function createRootRoles(
-  parts: TenancyDependencies,
+  dependencies: TenancyDependencies,
   homeCreators: readonly string[] | undefined,
 ): Promise<void> {
   const at = (name: string) => clusterScoped(rootCluster, name);
   for (const [name, rules] of Object.entries(roles))
-    await ensureObject(parts, clusterRoles, at(name), { rules });
+    await ensureObject(dependencies, clusterRoles, at(name), { rules });
   for (const [name, given] of Object.entries(bindings)) {
     const [role, group] = typeof given === "string" ? [given, wellKnownGroup.authenticated] : given;
-    await ensureObject(parts, clusterRoleBindings, at(name), {
+    await ensureObject(dependencies, clusterRoleBindings, at(name), {
       roleRef: { apiGroup, kind: "ClusterRole", name: role },
       subjects: subjectsOf([group]),
     });
@@ -109,7 +111,7 @@ export async function createRootRoles(
     ...old,
     subjects: subjectsOf(homeCreators),
   });
-  await parts.registry.update(
+  await dependencies.registry.update(
     clusterRoleBindings,
     at(homeCreatorsBinding),
     build,

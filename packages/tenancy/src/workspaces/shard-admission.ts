@@ -1,5 +1,4 @@
-/** Shards on their way in: what nobody said of where they are reached is what they said of where other shards reach them. */
-
+/** Admission of Shards: missing URLs default to the base URL. */
 import type { AdmissionPlugin } from "@kcp-ts/apiserver/admission";
 import { isJsonObject } from "@kcp-ts/machinery/json";
 import { shards } from "./kinds/definitions.ts";

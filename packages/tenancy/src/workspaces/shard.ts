@@ -1,4 +1,4 @@
-/** The one shard that this server is, as its Shard object in root describes it. */
+/** The one shard of this server, as its Shard object in root describes it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   type LabelSelectorObject,
@@ -25,7 +25,7 @@ export function readShard(object: JsonObject): ShardRecord {
   };
 }
 
-/** Whether workspaces may be put there that ask for these labels, or for none. */
+/** Whether workspaces with this shard selector, or without one, may be scheduled to the shard. */
 export function isSchedulable(
   shard: ShardRecord,
   selector: LabelSelectorObject | undefined,
@@ -35,7 +35,7 @@ export function isSchedulable(
   try {
     return selectorFromLabelSelectorObject(selector).matches(shard.labels);
   } catch (error) {
-    // What cannot be read selects nothing.
+    // An invalid selector selects nothing.
     if (error instanceof SelectorSyntaxError) return false;
     throw error;
   }

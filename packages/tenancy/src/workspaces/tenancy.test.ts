@@ -1,4 +1,4 @@
-/** Goal: the parts of tenancy that have limits, orders or formats of their own. */
+/** Goal: the parts of tenancy with limits, orders or formats of their own work as specified. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
@@ -7,11 +7,11 @@ import { encodeObject } from "@kcp-ts/apiserver/stored-object";
 import { FakeClock, supervisorFor } from "@kcp-ts/apiserver/testing";
 import { WatchCache } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { TerminatingClusters } from "./closing-clusters.ts";
 import { base36, homeClusterName, newClusterName } from "./cluster-names.ts";
-import { KeyedWorkQueue } from "./job-queue.ts";
+import { KeyedWorkQueue } from "./keyed-work-queue.ts";
 import { workspaces } from "./kinds/definitions.ts";
 import { ObjectIndex } from "./object-index.ts";
+import { TerminatingClusters } from "./terminating-clusters.ts";
 import { workspaceKey } from "./workspace-tree.ts";
 import { aliasesMax, WorkspaceTypes } from "./workspace-types.ts";
 
@@ -19,13 +19,13 @@ const signal = new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("names of logical clusters", () => {
-  it("are sixteen characters of chance", () => {
+  it("are sixteen random characters", () => {
     const names = new Set(Array.from({ length: 100 }, newClusterName));
     assert.equal(names.size, 100);
     for (const name of names) assert.match(name, /^[0-9a-z]{16}$/);
   });
 
-  it("of homes follow from the user's name", () => {
+  it("of home workspaces follow from the user's name", () => {
     assert.equal(homeClusterName("alice"), homeClusterName("alice"));
     assert.notEqual(homeClusterName("alice"), homeClusterName("bob"));
     assert.match(homeClusterName("alice"), /^[0-9a-z]{10,13}$/);
@@ -68,7 +68,7 @@ describe("an index of objects", () => {
     return { storage, watchCache, index, put, reads: () => reads };
   };
 
-  it("reads an object once, and knows at once what changes", async () => {
+  it("reads an object once, and applies changes at once", async () => {
     const { storage, watchCache, index, put, reads } = await open();
     const revision = await put("a");
     assert.equal(await index.get(workspaceKey(root, "a")), "a");
@@ -76,16 +76,16 @@ describe("an index of objects", () => {
     assert.equal(reads(), 1);
     assert.equal(await index.get(workspaceKey(root, "b")), undefined);
     const second = await put("b");
-    await watchCache.hub.reach(second, signal);
+    await watchCache.hub.waitForRevision(second, signal);
     assert.equal(await index.get(workspaceKey(root, "b")), "b");
     const key = workspaceKey(root, "a");
     const gone = await storage.commit({ key, value: "delete", expected: revision }, { signal });
-    await watchCache.hub.reach(gone, signal);
+    await watchCache.hub.waitForRevision(gone, signal);
     assert.equal(await index.get(key), undefined);
     await watchCache.close();
   });
 
-  it("holds so many and no more, the least used one goes", async () => {
+  it("is limited in number, and evicts the least recently used object", async () => {
     const { watchCache, index, put } = await open(2);
     for (const name of ["a", "b", "c"]) await put(name);
     await index.get(workspaceKey(root, "a"));
@@ -98,7 +98,7 @@ describe("an index of objects", () => {
   });
 });
 
-describe("types that extend others", () => {
+describe("WorkspaceTypes that extend others", () => {
   const chain = (length: number) => {
     const types = {
       get: (key: StorageKey) => {
@@ -111,7 +111,7 @@ describe("types that extend others", () => {
         };
       },
     };
-    const tree = { resolveText: () => ({ kind: "cluster", cluster: "root" }) };
+    const tree = { resolvePathText: () => ({ kind: "cluster", cluster: "root" }) };
     return new WorkspaceTypes(types as never, tree as never);
   };
   const resolve = async (length: number) => {
@@ -121,7 +121,7 @@ describe("types that extend others", () => {
     return types.resolve(first);
   };
 
-  it("are so many and no more", async () => {
+  it("are limited in number", async () => {
     assert.equal((await resolve(aliasesMax)).aliases.length, aliasesMax);
     await assert.rejects(resolve(aliasesMax + 2), /extends more than 100 types/);
   });
@@ -135,8 +135,8 @@ describe("types that extend others", () => {
   });
 });
 
-describe("jobs", () => {
-  it("run once per key at a time, and again when they were asked for meanwhile", async () => {
+describe("work queue items", () => {
+  it("run once per key at a time, and again when they were requeued meanwhile", async () => {
     const log: string[] = [];
     const finish: (() => void)[] = [];
     const queue = new KeyedWorkQueue<string>({
@@ -162,7 +162,7 @@ describe("jobs", () => {
     await queue.stop();
   });
 
-  it("that fail are tried again, later and later, on one timer", async () => {
+  it("that fail are retried with growing backoff, on one timer", async () => {
     const clock = new FakeClock();
     let tries = 0;
     const queue = new KeyedWorkQueue<string>({
@@ -190,7 +190,7 @@ describe("jobs", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("run so many at once and no more", async () => {
+  it("run with limited concurrency", async () => {
     let running = 0;
     let most = 0;
     const queue = new KeyedWorkQueue<string>({
@@ -212,7 +212,7 @@ describe("jobs", () => {
 });
 
 describe("a logical cluster that is being emptied", () => {
-  it("stays closed until what was under way has ended, and is looked at once more", async () => {
+  it("stays closed until requests in flight have ended, and is checked once more", async () => {
     const clock = new FakeClock();
     const looked: string[] = [];
     const closing = new TerminatingClusters(clock, async (cluster) => {
@@ -220,8 +220,8 @@ describe("a logical cluster that is being emptied", () => {
     });
     const cluster = "c" as ClusterName;
     assert.equal(closing.has(cluster), false);
-    closing.enter(cluster);
-    closing.leave(cluster);
+    closing.markTerminating(cluster);
+    closing.markDeleted(cluster);
     assert.equal(closing.has(cluster), true);
     clock.advance(59_000);
     await settle();
@@ -236,7 +236,7 @@ describe("a logical cluster that is being emptied", () => {
   });
 });
 
-describe("keys of workspaces", () => {
+describe("storage keys of workspaces", () => {
   it("are below the prefix that the index listens to", () => {
     const { group, resource, identity } = workspaces;
     const prefix = resourcePrefix({ group, resource, identity });

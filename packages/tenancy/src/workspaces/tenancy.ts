@@ -1,5 +1,7 @@
-/** The room put together: what the server starts, stops and asks about workspaces and logical clusters. */
-
+/**
+ * Composes tenancy: the server starts, stops and queries workspaces and logical clusters through
+ * this class.
+ */
 import type { AdmissionPlugin } from "@kcp-ts/apiserver/admission";
 import {
   collectionKeyOf,
@@ -16,8 +18,21 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName, ClusterPath } from "@kcp-ts/machinery/names";
 import { BindingsInitializer } from "./bindings-initializer.ts";
 import { bootstrapRoot, type RootBootstrapOptions } from "./bootstrap.ts";
-import { terminatingClusterAdmission } from "./closing-gate.ts";
-import { GeneratedNames } from "./fresh-names.ts";
+import { universalInitializer } from "./create-logical-cluster.ts";
+import {
+  DefaultApiBindingLifecycleController,
+  type MaintainedBindingSet,
+} from "./default-api-binding-lifecycle-controller.ts";
+import {
+  clusterScoped,
+  logicalClusterKey,
+  type NamespaceDefaults,
+  shardKey,
+  systemWriteOptions,
+  type TenancyDependencies,
+} from "./dependencies.ts";
+import { externalUrlUpdates } from "./external-url-updates.ts";
+import { GeneratedNames } from "./generated-names.ts";
 import { type HomeWorkspaceOptions, homeWorkspace } from "./home-workspace.ts";
 import {
   logicalClusters,
@@ -27,23 +42,8 @@ import {
   workspaces,
   workspaceTypes,
 } from "./kinds/definitions.ts";
-import { WorkspaceLifecycleController } from "./lifecycle.ts";
 import { logicalClusterAdmission } from "./logical-cluster-admission.ts";
-import {
-  DefaultApiBindingLifecycleController,
-  type MaintainedBindingSet,
-} from "./maintained-bindings.ts";
-import { externalUrlUpdates } from "./new-address.ts";
-import { universalInitializer } from "./new-logical-cluster.ts";
 import { ObjectIndex } from "./object-index.ts";
-import {
-  clusterScoped,
-  logicalClusterKey,
-  type NamespaceDefaults,
-  shardKey,
-  systemWriteOptions,
-  type TenancyDependencies,
-} from "./parts.ts";
 import { pathAnnotation } from "./path-annotation.ts";
 import {
   type AuthenticationRecord,
@@ -56,9 +56,11 @@ import {
 } from "./records.ts";
 import { readShard } from "./shard.ts";
 import { shardAdmission } from "./shard-admission.ts";
+import { terminatingClusterAdmission } from "./terminating-cluster-admission.ts";
 import { typeAdmission } from "./type-admission.ts";
 import { scheduleAgain, workspaceAdmission } from "./workspace-admission.ts";
-import { workspacePrerequisites } from "./workspace-companions.ts";
+import { WorkspaceLifecycleController } from "./workspace-lifecycle-controller.ts";
+import { workspacePrerequisites } from "./workspace-prerequisites.ts";
 import { type PathResolution, WorkspaceTree } from "./workspace-tree.ts";
 import { bindingsInitializer, WorkspaceTypes } from "./workspace-types.ts";
 
@@ -70,189 +72,207 @@ export interface TenancyOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly mayUse: TenancyDependencies["mayUse"];
-  readonly bindDefaults: TenancyDependencies["bindDefaults"];
-  readonly keepDefaults: TenancyDependencies["keepDefaults"];
-  readonly defaultsComplete: TenancyDependencies["defaultsComplete"];
-  readonly defaultsIn: TenancyDependencies["defaultsIn"];
-  readonly kindIn: TenancyDependencies["kindIn"];
-  /** Everything else that logical clusters have without defining it themselves. */
+  readonly createDefaultBindings: TenancyDependencies["createDefaultBindings"];
+  readonly maintainDefaultBindings: TenancyDependencies["maintainDefaultBindings"];
+  readonly areDefaultBindingsComplete: TenancyDependencies["areDefaultBindingsComplete"];
+  readonly defaultBindingsStateOf: TenancyDependencies["defaultBindingsStateOf"];
+  readonly definitionOfKind: TenancyDependencies["definitionOfKind"];
+  /** All other kinds that logical clusters have without a CRD of their own. */
   readonly builtIns: readonly ResourceDefinition[];
-  /** What root begins with, where it is not as usual. */
+  /** Options of the initial content of root. */
   readonly root?: RootBootstrapOptions | undefined;
-  /** Whether users have homes; they do if it is left out. */
+  /** Whether users have home workspaces; true if omitted. */
   readonly homeWorkspaces?: boolean | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** Initializers that are done when a workspace is stored. */
+/** Initializers that are done before a workspace is stored. */
 const ownInitializers: ReadonlySet<string> = new Set([universalInitializer, bindingsInitializer]);
 
 /** A few KiB each. */
 const authenticationRecordsMax = 500;
 
 export class Tenancy {
-  /** Served in every logical cluster. */
+  /** Resources that are served in every logical cluster. */
   readonly resources: readonly ResourceDefinition[];
-  /** Served in root alone. */
+  /** Resources that are served in root alone. */
   readonly rootResources: readonly ResourceDefinition[] = [shards];
   readonly admissionPlugins: readonly AdmissionPlugin[];
-  readonly #parts: TenancyDependencies;
+  readonly #dependencies: TenancyDependencies;
   readonly #lifecycle: WorkspaceLifecycleController;
-  readonly #maintained: DefaultApiBindingLifecycleController;
+  readonly #defaultBindingLifecycle: DefaultApiBindingLifecycleController;
   readonly #bindingsInitializer: BindingsInitializer;
   readonly #authenticationIndex: ObjectIndex<AuthenticationRecord>;
-  readonly #home: HomeWorkspaceOptions;
+  readonly #homeOptions: HomeWorkspaceOptions;
   readonly #root: RootBootstrapOptions | undefined;
-  /** Whether `~` in root is the home of whoever asks. */
-  readonly hasHomes: boolean;
+  /** Whether `~` in root is the home workspace of the requesting user. */
+  readonly hasHomeWorkspaces: boolean;
   readonly #onError: (error: unknown) => void;
   #externalUrl = "https://localhost:6443";
-  /** Nothing, where nobody looks after it. */
-  namespaceContent: NamespaceDefaults = () => [];
+  /** Empty until a controller that maintains default objects sets it. */
+  namespaceDefaults: NamespaceDefaults = () => [];
 
   constructor(options: TenancyOptions) {
     const { random, builtIns, onError } = options;
     this.#onError = onError;
     this.#root = options.root;
-    this.hasHomes = options.homeWorkspaces !== false;
-    this.#parts = this.#assemble(options);
+    this.hasHomeWorkspaces = options.homeWorkspaces !== false;
+    this.#dependencies = this.#composeDependencies(options);
     this.#authenticationIndex = new ObjectIndex({
       watchCache: options.watchCache,
       definition: workspaceAuthenticationConfigurations,
       read: readAuthentication,
       recordsMax: authenticationRecordsMax,
     });
-    this.#bindingsInitializer = new BindingsInitializer({ parts: this.#parts, onError });
-    const externalUrl = () => this.#externalUrl;
-    this.#home = { ...this.#parts, ownInitializers, externalUrl };
-    const freshNames = new GeneratedNames();
-    const companions = workspacePrerequisites({
-      ...this.#home,
-      freshNames,
-      begins: (cluster) => this.#lifecycle.begins(cluster),
-      discard: (cluster) => this.#lifecycle.discard(cluster),
-      suspect: (cluster) => this.#lifecycle.suspect(cluster),
+    this.#bindingsInitializer = new BindingsInitializer({
+      dependencies: this.#dependencies,
+      onError,
     });
-    const ownWorkspaces = { ...workspaces, companions };
+    const externalUrl = () => this.#externalUrl;
+    this.#homeOptions = { ...this.#dependencies, ownInitializers, externalUrl };
+    const generatedNames = new GeneratedNames();
+    const prerequisites = workspacePrerequisites({
+      ...this.#homeOptions,
+      generatedNames,
+      trackNewCluster: (cluster) => this.#lifecycle.trackNewCluster(cluster),
+      deleteUnowned: (cluster) => this.#lifecycle.deleteUnowned(cluster),
+      scheduleOrphanCheck: (cluster) => this.#lifecycle.scheduleOrphanCheck(cluster),
+    });
+    const ownWorkspaces = { ...workspaces, prerequisites };
     this.resources = [
       logicalClusters,
       workspaceAuthenticationConfigurations,
       ownWorkspaces,
       workspaceTypes,
     ];
-    const admission = { ...this.#parts, random, ownInitializers, freshNames };
+    const admission = {
+      ...this.#dependencies,
+      random,
+      ownInitializers,
+      generatedNames,
+    };
     this.#lifecycle = new WorkspaceLifecycleController({
-      parts: this.#parts,
+      dependencies: this.#dependencies,
       definitions: [...builtIns, ...this.resources],
       onError,
-      onSeen: (entry) => this.#bindingsInitializer.look(entry),
+      onListed: (entry) => this.#bindingsInitializer.enqueueIfInitializing(entry),
       reschedule: async (cluster, name) => {
         const placed = await scheduleAgain(admission, cluster, name);
         if (placed === undefined) return;
-        const made = await companions.make(placed, cluster, undefined);
+        const made = await prerequisites.create(placed, cluster, undefined);
         await this.#replace(cluster, name, placed);
-        made?.keep();
+        made?.commit();
       },
     });
-    this.#maintained = new DefaultApiBindingLifecycleController({
-      parts: this.#parts,
-      survey: (looks) => this.#lifecycle.survey(looks),
+    this.#defaultBindingLifecycle = new DefaultApiBindingLifecycleController({
+      dependencies: this.#dependencies,
+      scan: (looks) => this.#lifecycle.scan(looks),
       onError,
     });
     this.admissionPlugins = [
-      terminatingClusterAdmission((cluster) => this.#isClosing(cluster)),
+      terminatingClusterAdmission((cluster) => this.#isTerminating(cluster)),
       typeAdmission({ clock: options.clock, externalUrl }),
       logicalClusterAdmission,
       shardAdmission,
       workspaceAdmission(admission),
-      pathAnnotation(this.#parts),
+      pathAnnotation(this.#dependencies),
     ];
   }
 
   /** The hub must be open. */
   start(): void {
     this.#lifecycle.start();
-    this.#maintained.start();
+    this.#defaultBindingLifecycle.start();
   }
 
   async stop(): Promise<void> {
     await this.#lifecycle.stop();
-    await this.#maintained.stop();
+    await this.#defaultBindingLifecycle.stop();
     await this.#bindingsInitializer.stop();
   }
 
-  /** An APIBinding of a logical cluster came, went or changed. */
-  bindingChanged(cluster: ClusterName): void {
-    this.#bindingsInitializer.bindingChanged(cluster);
+  /** Called when an APIBinding of a logical cluster is created, deleted or changed. */
+  onBindingChanged(cluster: ClusterName): void {
+    this.#bindingsInitializer.onBindingChanged(cluster);
   }
 
-  /** Default bindings that a logical cluster keeps. */
-  maintainedIn(cluster: ClusterName): Promise<MaintainedBindingSet> {
-    return this.#maintained.in(cluster);
+  /** The maintained default bindings of a logical cluster. */
+  maintainedBindingsIn(cluster: ClusterName): Promise<MaintainedBindingSet> {
+    return this.#defaultBindingLifecycle.maintainedIn(cluster);
   }
 
-  /** Makes what root begins with. `externalUrl` is where clients reach this server, without a path. */
+  /**
+   * Creates the initial content of root. `externalUrl` is the URL under which clients reach this
+   * server, without a path.
+   */
   async bootstrap(externalUrl: string): Promise<void> {
     this.#externalUrl = externalUrl;
-    const isMoved = await bootstrapRoot(this.#parts, externalUrl, this.#root);
+    const isMoved = await bootstrapRoot(this.#dependencies, externalUrl, this.#root);
     if (isMoved)
-      void this.#lifecycle.survey(externalUrlUpdates(this.#parts, externalUrl, this.#onError));
+      void this.#lifecycle.scan(externalUrlUpdates(this.#dependencies, externalUrl, this.#onError));
   }
 
-  /** A user's home, as a Workspace; made when they first ask for it. */
-  home(user: UserInfo): Promise<JsonObject> {
-    return homeWorkspace(this.#home, user);
+  /** A user's home as a Workspace; created on the first request. */
+  homeWorkspaceOf(user: UserInfo): Promise<JsonObject> {
+    return homeWorkspace(this.#homeOptions, user);
   }
 
-  /** Of the shard that this server is. */
+  /** The labels of this server's shard. */
   async shardLabels(): Promise<Readonly<Record<string, string>>> {
-    return (await this.#parts.shardIndex.get(shardKey))?.labels ?? {};
+    return (await this.#dependencies.shardIndex.get(shardKey))?.labels ?? {};
   }
 
-  /** From a path to a logical cluster; without a promise when its workspaces were used lately. */
+  /** Resolves a path to a logical cluster; without a promise when its workspaces are indexed. */
   resolve(path: ClusterPath): MaybePromise<PathResolution> {
-    return this.#parts.tree.resolve(path);
+    return this.#dependencies.tree.resolve(path);
   }
 
-  /** What is behind an address of this server, the slash included; undefined when it is another's. */
-  ownTarget(url: string): string | undefined {
+  /**
+   * The part of a URL after this server's external URL, with the slash; undefined for another
+   * server's URL.
+   */
+  localTarget(url: string): string | undefined {
     return url.startsWith(`${this.#externalUrl}/`)
       ? url.slice(this.#externalUrl.length)
       : undefined;
   }
 
-  /** Its users are kept out until somebody says otherwise. */
+  /** Whether the cluster is closed to its users until an administrator reopens it. */
   isInactive(cluster: ClusterName): MaybePromise<boolean> {
-    const { inactive, hasSeenAll } = this.#lifecycle;
-    if (hasSeenAll || inactive.has(cluster)) return inactive.size > 0 && inactive.has(cluster);
-    return this.#whether(cluster, ({ phase }) => phase === "Inactive");
+    const { inactive, hasSynced } = this.#lifecycle;
+    if (hasSynced || inactive.has(cluster)) return inactive.size > 0 && inactive.has(cluster);
+    return this.#checkRecord(cluster, ({ phase }) => phase === "Inactive");
   }
 
-  /** How many objects it is said to have room for; undefined when nothing is said of it. */
+  /** The object limit of the cluster; undefined when it is not set. */
   objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined> {
-    const { limited, hasSeenAll } = this.#lifecycle;
-    if (hasSeenAll && (limited.size === 0 || !limited.has(cluster))) return undefined;
+    const { withObjectLimit, hasSynced } = this.#lifecycle;
+    if (hasSynced && (withObjectLimit.size === 0 || !withObjectLimit.has(cluster)))
+      return undefined;
     const record = this.logicalCluster(cluster);
     return record instanceof Promise ? record.then((one) => one?.objectsMax) : record?.objectsMax;
   }
 
-  /** It is not ready yet. One that nobody made as a workspace is from the beginning. */
+  /**
+   * Whether the cluster is not ready yet. A cluster that was not created as a workspace is ready
+   * from the beginning.
+   */
   isBootstrapping(cluster: ClusterName): MaybePromise<boolean> {
-    return this.#whether(cluster, ({ phase }) => phase !== "Ready");
+    return this.#checkRecord(cluster, ({ phase }) => phase !== "Ready");
   }
 
-  /** It is being emptied, or will be when it is its turn. */
-  #isClosing(cluster: ClusterName): MaybePromise<boolean> {
-    const { closing, hasSeenAll } = this.#lifecycle;
-    if (hasSeenAll || closing.has(cluster)) return closing.has(cluster);
-    return this.#whether(
+  /** Whether the cluster is being emptied, or queued for it. */
+  #isTerminating(cluster: ClusterName): MaybePromise<boolean> {
+    const { terminating, hasSynced } = this.#lifecycle;
+    if (hasSynced || terminating.has(cluster)) return terminating.has(cluster);
+    return this.#checkRecord(
       cluster,
       ({ isDeleted, terminators }) => isDeleted && terminators.length === 0,
     );
   }
 
-  /** False of one that is not there. */
-  #whether(
+  /** False for a cluster that does not exist. */
+  #checkRecord(
     cluster: ClusterName,
     is: (record: LogicalClusterRecord) => boolean,
   ): MaybePromise<boolean> {
@@ -261,18 +281,22 @@ export class Tenancy {
     return record !== undefined && is(record);
   }
 
-  /** False when nobody has put anything there, as far as the hub has come: then it need not be read. */
-  mayHave(cluster: ClusterName, collection: ResourceKey): boolean {
-    return this.#lifecycle.mayHave(cluster, collection);
+  /**
+   * False when the collection had no object up to the hub's revision: a read is unnecessary then.
+   */
+  mayContain(cluster: ClusterName, collection: ResourceKey): boolean {
+    return this.#lifecycle.mayContain(cluster, collection);
   }
 
   logicalCluster(cluster: ClusterName): MaybePromise<LogicalClusterRecord | undefined> {
-    return this.#parts.logicalClusterIndex.get(logicalClusterKey(cluster));
+    return this.#dependencies.logicalClusterIndex.get(logicalClusterKey(cluster));
   }
 
-  /** Whose tokens are believed in it, besides those that are believed everywhere. */
-  async authenticationIn(cluster: ClusterName): Promise<readonly AuthenticationRecord[]> {
-    const { types } = this.#parts;
+  /** The authentication configurations that apply in the cluster in addition to the global ones. */
+  async authenticationConfigurationsIn(
+    cluster: ClusterName,
+  ): Promise<readonly AuthenticationRecord[]> {
+    const { types } = this.#dependencies;
     const type = (await this.logicalCluster(cluster))?.type;
     const at = type?.lastIndexOf(":") ?? -1;
     if (type === undefined || at < 0) return [];
@@ -289,7 +313,7 @@ export class Tenancy {
     return (await Promise.all(records)).filter((one) => one !== undefined);
   }
 
-  #assemble(options: TenancyOptions): TenancyDependencies {
+  #composeDependencies(options: TenancyOptions): TenancyDependencies {
     const { watchCache } = options;
     const workspaceIndex = new ObjectIndex({
       watchCache,
@@ -310,7 +334,7 @@ export class Tenancy {
       watchCache,
       definition: workspaceTypes,
       read: readWorkspaceType,
-      onChange: (event: HubEvent) => this.#maintained.onType(event),
+      onChange: (event: HubEvent) => this.#defaultBindingLifecycle.onType(event),
     });
     const shardIndex = new ObjectIndex({
       watchCache,
@@ -323,18 +347,24 @@ export class Tenancy {
     return {
       ...options,
       ...{ workspaceIndex, logicalClusterIndex, typeIndex, shardIndex, tree, types },
-      namespaceContent: (namespace) => this.namespaceContent(namespace),
+      namespaceDefaults: (namespace) => this.namespaceDefaults(namespace),
     };
   }
 
   async #replace(cluster: ClusterName, name: string, placed: JsonObject): Promise<void> {
     const build = async (old: JsonObject | undefined) => {
       const draft: Draft = { ...old };
-      // Whoever was faster has put it somewhere: what we made has no owner then, and goes.
+      // Another server has scheduled the workspace first: the logical cluster that this call
+      // created has no owner then, and is deleted.
       if (member(draft, "spec")["cluster"] !== undefined) return draft;
       return { ...placed } as Draft;
     };
-    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerived: true };
-    await this.#parts.registry.update(workspaces, clusterScoped(cluster, name), build, rules);
+    const rules = { ...systemWriteOptions, subresource: systemWrite, isDerivedFromLive: true };
+    await this.#dependencies.registry.update(
+      workspaces,
+      clusterScoped(cluster, name),
+      build,
+      rules,
+    );
   }
 }

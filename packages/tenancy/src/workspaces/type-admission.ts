@@ -1,5 +1,6 @@
-/** WorkspaceTypes on their way in: names that mean something else, and where their controllers find what waits for them. */
-
+/**
+ * Admission of WorkspaceTypes: reserved names, and the virtual workspace URLs of their controllers.
+ */
 import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -36,7 +37,7 @@ export function typeAdmission({ clock, externalUrl }: TypeAdmissionOptions): Adm
   };
 }
 
-/** Published whether or not the type has controllers. */
+/** The URLs are published whether or not the type has controllers. */
 export function typeStatus(url: string, cluster: string, name: string, nowMs: number): JsonObject {
   const at = (service: string) => `${url}/services/${service}/${cluster}:${name}`;
   const ready = setCondition([], { type: "VirtualWorkspaceURLsReady", status: "True" }, nowMs);

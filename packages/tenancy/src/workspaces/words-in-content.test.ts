@@ -1,4 +1,7 @@
-/** Goal: what a tenant writes into labels and annotations is not taken for the state of its Workspace, whatever words it has. */
+/**
+ * Goal: labels and annotations of a tenant are not mistaken for the state of its Workspace,
+ * whatever words they have.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { until } from "@kcp-ts/apiserver/testing";
@@ -14,12 +17,12 @@ const words = {
   status: "True",
 };
 
-describe("a Workspace with words of its own", () => {
-  it("is active, ends nobody's watches, and is deleted like others", async () => {
+describe("a Workspace with words of phases and conditions in its metadata", () => {
+  it("is active, ends no watches, and is deleted like others", async () => {
     const test = await TestServer.start();
     await test.server.bootstrap("https://kcp.example.com");
     const body = { metadata: { name: "wordy", annotations: words } };
-    const made = await test.must("POST", workspaces, { ...masters, body });
+    const made = await test.requestOk("POST", workspaces, { ...masters, body });
     const { cluster } = made["spec"] as { cluster: string };
     const everywhere = await test.watch("/clusters/*/api/v1/configmaps?watch=1", masters);
     const logical = `/clusters/${cluster}/apis/core.kcp.io/v1alpha1/logicalclusters/cluster`;
@@ -32,11 +35,11 @@ describe("a Workspace with words of its own", () => {
     );
     const configMap = { metadata: { name: "late", annotations: words } };
     const configMaps = `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
-    await test.must("POST", configMaps, { ...masters, body: configMap });
+    await test.requestOk("POST", configMaps, { ...masters, body: configMap });
     const [event] = await everywhere.take(1);
     assert.equal(event?.object.metadata.name, "late", "a watch of all clusters goes on");
     await everywhere.leave();
-    await test.must("DELETE", `${workspaces}/wordy`, masters);
+    await test.requestOk("DELETE", `${workspaces}/wordy`, masters);
     await until(test, "it is gone", async () => {
       const { status } = await test.get(`${workspaces}/wordy`, masters);
       return status === 404;

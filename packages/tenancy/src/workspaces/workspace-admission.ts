@@ -1,8 +1,8 @@
 /**
- * A Workspace on its way in: its type is found and may be used, it may be where it is to be, and it is given a logical cluster, all in the
- * one write that stores it. What is left to do afterwards is nothing, unless controllers of its type have to prepare it.
+ * Admission of Workspaces: resolves the type and authorizes its use, checks that the type is
+ * allowed below the parent, and schedules the workspace to a logical cluster, all in the one write
+ * that stores it. No work remains afterwards, unless controllers of its type have to initialize it.
  */
-
 import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
@@ -12,11 +12,11 @@ import { type ClusterName, generateName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { remainingInitializers } from "./bindings-initializer.ts";
 import { shardHash } from "./cluster-names.ts";
-import type { GeneratedNames } from "./fresh-names.ts";
+import { logicalClusterKey, shardKey, type TenancyDependencies } from "./dependencies.ts";
+import type { GeneratedNames } from "./generated-names.ts";
 import { type Condition, setCondition } from "./kinds/conditions.ts";
 import { workspaceFinalizer, workspaces, workspaceTypes } from "./kinds/definitions.ts";
 import { phaseLabel } from "./kinds/phases.ts";
-import { logicalClusterKey, shardKey, type TenancyDependencies } from "./parts.ts";
 import {
   annotation,
   type LogicalClusterRecord,
@@ -39,7 +39,7 @@ export interface WorkspaceAdmissionOptions extends TenancyDependencies {
   readonly random: Random;
   /** Initializers that the server itself runs, before a workspace is stored. */
   readonly ownInitializers: ReadonlySet<string>;
-  readonly freshNames: GeneratedNames;
+  readonly generatedNames: GeneratedNames;
 }
 
 export function workspaceAdmission(options: WorkspaceAdmissionOptions): AdmissionPlugin {
@@ -87,7 +87,7 @@ async function admitCreate(
     return;
   }
   const type = await typeFor(options, { cluster, parent, user, name, spec });
-  // As it was written: whoever applies the same again changes nothing.
+  // The path is kept as written, so that a repeated apply changes nothing.
   const path = reference(spec["type"])?.path ?? type.type.path;
   spec["type"] = { name: type.type.name, path };
   addLabels(metadata, type.type.labels);
@@ -101,7 +101,10 @@ async function admitCreate(
   });
 }
 
-/** A logical cluster that exists is somebody's, or nobody's by intent: homes and root have no Workspace. */
+/**
+ * An existing logical cluster belongs to another Workspace, or has none on purpose: homes and root
+ * have no Workspace.
+ */
 async function requireUnusedCluster(
   { logicalClusterIndex }: TenancyDependencies,
   name: string,
@@ -115,7 +118,7 @@ export function clusterNameConflict(name: string, cluster: string): StatusError 
   return refused(name, `the logical cluster ${cluster} exists already`);
 }
 
-/** Made here, because the name is part of the URL. */
+/** Generates the name in admission, because the name is part of the URL. */
 function nameFor({ name, generateName: prefix }: MutableObject, random: Random): string {
   if (typeof name === "string" && name !== "") return name;
   return typeof prefix === "string" && prefix !== "" ? generateName(prefix, random) : "";
@@ -129,14 +132,14 @@ interface WorkspaceInput {
   readonly spec: JsonObject;
 }
 
-/** The type that is asked for, or the parent's default; whoever creates the workspace must be allowed to use it. */
+/** The requested type, or the parent's default; the creator must have the permission to use it. */
 async function typeFor(
   { types, mayUse }: WorkspaceAdmissionOptions,
   { cluster, parent, user, name, spec }: WorkspaceInput,
 ): Promise<ResolvedType> {
   const given = reference(spec["type"]);
   try {
-    // Without its type nobody knows what the parent allows below it.
+    // The limits on child workspaces are unknown without the parent's type.
     const parentType = await typeOf(types, parent, given === undefined ? "parent" : "workspace");
     const asked = given ?? parentType?.type.defaultChild ?? { name: "universal", path: "root" };
     const mayUseType: CanUseType = (at, type) => mayUse(user, at, type);
@@ -153,7 +156,7 @@ function toForbidden(name: string, error: unknown): unknown {
   return error instanceof WorkspaceTypeError ? refused(name, error.message) : error;
 }
 
-/** A type may have become one that cannot be used, since it was last looked at. */
+/** A type may have become invalid since it was last resolved. */
 export async function resolveOrForbid(
   types: TenancyDependencies["types"],
   type: WorkspaceTypeRecord,
@@ -188,19 +191,19 @@ interface Placement {
   readonly name: string;
 }
 
-/** Gives the workspace a logical cluster, if there is a shard for it; what comes back is its status. */
+/** Schedules the workspace to a logical cluster, if a shard matches; returns its status. */
 async function scheduleWorkspace(
   options: WorkspaceAdmissionOptions,
   { metadata, spec, type, parent, cluster, name }: Placement,
 ): Promise<JsonObject> {
-  const { shardIndex, clock, ownInitializers, freshNames } = options;
+  const { shardIndex, clock, ownInitializers, generatedNames } = options;
   const shard = await shardIndex.get(shardKey);
   const selector = member(spec, "location")["selector"];
   if (shard === undefined || !isSchedulable(shard, isJsonObject(selector) ? selector : undefined)) {
     addLabels(metadata, { [phaseLabel]: "Scheduling" });
     return statusOf("Scheduling", [unschedulable], clock.now());
   }
-  const own = String(spec["cluster"] ?? freshNames.make());
+  const own = String(spec["cluster"] ?? generatedNames.generate());
   spec["cluster"] = own;
   spec["URL"] = `${shard.externalUrl}/clusters/${parent?.path ?? cluster}:${name}`;
   metadata["annotations"] = {
@@ -251,7 +254,10 @@ function statusOf(phase: string, conditions: readonly Condition[], nowMs: number
   return { phase, conditions: list };
 }
 
-/** Who creates it, in full until it is ready; members of system:masters leave no trace. */
+/**
+ * Records the creator, with all attributes until the workspace is ready; members of system:masters
+ * are not recorded.
+ */
 function noteOwner(
   metadata: MutableObject,
   user: UserInfo,
@@ -275,7 +281,7 @@ function noteOwner(
 
 function addLabels(metadata: MutableObject, labels: JsonObject | undefined): void {
   if (labels === undefined) return;
-  // What the creator says of a label goes before what the type says.
+  // Labels of the creator take precedence over those of the type.
   metadata["labels"] = { ...labels, ...member(metadata, "labels") };
 }
 
@@ -286,7 +292,7 @@ function regionOf({ labels }: ShardRecord): JsonObject | undefined {
 const fixedFields = ["type", "cluster", "URL", "mount"] as const;
 const fixedAnnotations = [annotation.owner, annotation.requiredGroups, annotation.cluster] as const;
 
-/** What the system has set is the system's. */
+/** Restores the fields that only the system writes. */
 function admitUpdate(
   { user, name }: AdmissionRequest,
   draft: MutableObject,
@@ -308,7 +314,7 @@ function admitUpdate(
   const oldAnnotations = member(member(old, "metadata"), "annotations");
   for (const key of fixedAnnotations) {
     const before = oldAnnotations[key];
-    // Whoever writes the whole object need not know of these.
+    // A client that replaces the object need not send these annotations.
     if (annotations[key] === undefined && before !== undefined) annotations[key] = before;
     if (annotations[key] !== before) throw refused(name, `annotation ${key} is immutable`);
   }
@@ -319,7 +325,10 @@ function refused(name: string, message: string): StatusError {
   return statusError.forbidden(workspaces, name, message);
 }
 
-/** A workspace that could not be put anywhere when it was created, as it would be if it were created now; undefined if it still cannot be. */
+/**
+ * Schedules a workspace that was unschedulable at its creation, with the current state; undefined
+ * if it still is.
+ */
 export async function scheduleAgain(
   options: WorkspaceAdmissionOptions,
   cluster: ClusterName,

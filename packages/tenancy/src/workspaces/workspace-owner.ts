@@ -1,10 +1,12 @@
-/** Whose a workspace is: a user, in an annotation of it, in full until it is ready. */
-
+/**
+ * The owner of a workspace: a user in an annotation, with all attributes until the workspace is
+ * ready.
+ */
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { annotation, member } from "./records.ts";
 
-/** Undefined where nobody is named; masters may write anything there. */
+/** Undefined when the annotation is invalid; system:masters may write anything there. */
 export function workspaceOwner(
   annotations: Readonly<Record<string, unknown>>,
 ): UserInfo | undefined {
@@ -19,7 +21,7 @@ export function workspaceOwner(
   };
 }
 
-/** The owner's name stays, what else is known of them goes; so does what names nobody. */
+/** Keeps the owner's name and drops the other attributes; drops an invalid annotation. */
 export function removeOwnerGroups(metadata: { [member: string]: JsonValue }): void {
   const { [annotation.owner]: text, ...others } = member(metadata, "annotations");
   if (text === undefined) return;

@@ -1,9 +1,9 @@
 /**
- * The tree of workspaces: from a path to the name of a logical cluster, one Workspace object per word.
+ * The workspace tree: resolves a path to the name of a logical cluster, with one Workspace object
+ * per segment.
  *
- * A path whose workspaces were used lately is resolved in the turn in which it is asked for.
+ * A path whose workspaces are indexed is resolved synchronously.
  */
-
 import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { objectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
@@ -16,9 +16,9 @@ import type { WorkspaceRecord } from "./records.ts";
 export type PathResolution =
   | { readonly kind: "cluster"; readonly cluster: ClusterName }
   | { readonly kind: "missing" }
-  /** It is there, and something about it is wrong. */
+  /** The workspace exists, and is not usable. */
   | { readonly kind: "unavailable" }
-  /** It is served elsewhere; `parent` is where it is mounted. */
+  /** Another server serves the workspace; `parent` is the cluster of the mount. */
   | { readonly kind: "mount"; readonly url: string; readonly parent: ClusterName };
 
 const missing: PathResolution = { kind: "missing" };
@@ -37,8 +37,8 @@ export class WorkspaceTree {
     return this.#walk(first, words, isHome ? 2 : 1);
   }
 
-  /** Of a path of any length, a name included; users write these. */
-  resolveText(path: string): MaybePromise<PathResolution> {
+  /** Resolves a path of any length, or a cluster name, as users write it. */
+  resolvePathText(path: string): MaybePromise<PathResolution> {
     const reference = parseClusterReference(path);
     if (reference === undefined) return missing;
     if (typeof reference === "string") return { kind: "cluster", cluster: reference };
@@ -64,7 +64,10 @@ export class WorkspaceTree {
   }
 }
 
-/** The cluster below, or why there is none. One that has no cluster yet is not there yet. */
+/**
+ * The cluster of a child workspace, or the reason why there is none. An unscheduled workspace
+ * counts as missing.
+ */
 function stepOf(
   parent: ClusterName,
   record: WorkspaceRecord | undefined,

@@ -1,7 +1,7 @@
 /**
- * Types of workspaces: which one is meant, what it is one of, and which may be below which.
+ * Resolves WorkspaceTypes: the type of a reference, the types that it extends, and the types that
+ * are allowed below others.
  */
-
 import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
@@ -12,22 +12,22 @@ import type { ObjectIndex } from "./object-index.ts";
 import type { DefaultBinding, TypeLimit, TypeReference, WorkspaceTypeRecord } from "./records.ts";
 import type { WorkspaceTree } from "./workspace-tree.ts";
 
-/** The one identifier that stands for no type: the default bindings of all of them. */
+/** The one identifier without a type: it stands for the default bindings of all types. */
 export const bindingsInitializer = "system:apibindings";
 
-/** Types that one type may be at once: a chain longer than this is a mistake. */
+/** The maximum of types that one type extends: a longer chain is a mistake. */
 export const aliasesMax = 100;
 
-/** A type with everything that it is one of: those that it extends first, itself last. */
+/** A type with all types that it extends, itself last. */
 export interface ResolvedType {
   readonly type: WorkspaceTypeRecord;
   readonly aliases: readonly WorkspaceTypeRecord[];
 }
 
-/** Why a type cannot be used, in the words of a refusal. */
+/** The reason why a type cannot be used, as an error message. */
 export class WorkspaceTypeError extends Error {}
 
-/** Whether somebody may use types of a name in a logical cluster, there or not. */
+/** Whether a user may use types of a name in a logical cluster, whether they exist or not. */
 export type CanUseType = (cluster: ClusterName, name: string) => MaybePromise<boolean>;
 
 const everybody: CanUseType = () => true;
@@ -41,15 +41,16 @@ export class WorkspaceTypes {
     this.#tree = tree;
   }
 
-  /** Of a reference with a path: exactly there. */
+  /** Finds the type of a reference with a path, exactly there. */
   async find(path: string, name: string): Promise<WorkspaceTypeRecord | undefined> {
     const cluster = await this.#clusterAt(path);
     return cluster === undefined ? undefined : this.#typeIn(cluster, name);
   }
 
   /**
-   * The type that somebody asks for: with a path exactly there, else the nearest that they may use in the parent, in what is above it, in
-   * root. Whether they may is asked before anybody looks: the refusal is the same whether there is such a type or not.
+   * Finds the type of a user's reference: with a path exactly there, else the nearest that the user
+   * may use in the parent, in its ancestors, in root. The authorization precedes the lookup: the
+   * error is the same whether the type exists or not.
    */
   async findFor(
     mayUse: CanUseType,
@@ -68,7 +69,9 @@ export class WorkspaceTypes {
     throw isAllowed ? cannotBeResolved(asked) : mayNotBeUsed(asked);
   }
 
-  /** For somebody who must be allowed to use all of it, or for the system. */
+  /**
+   * Resolves a type for a user with permission to use all types that it extends, or for the system.
+   */
   async resolve(type: WorkspaceTypeRecord, mayUse: CanUseType = everybody): Promise<ResolvedType> {
     const aliases = new Map<string, WorkspaceTypeRecord>();
     await this.#collect(type, aliases, { above: [], mayUse });
@@ -76,7 +79,7 @@ export class WorkspaceTypes {
   }
 
   async #clusterAt(path: string): Promise<ClusterName | undefined> {
-    const pending = this.#tree.resolveText(path);
+    const pending = this.#tree.resolvePathText(path);
     const found = pending instanceof Promise ? await pending : pending;
     return found.kind === "cluster" ? found.cluster : undefined;
   }
@@ -131,12 +134,15 @@ function mayNotBeUsed(asked: string): WorkspaceTypeError {
   );
 }
 
-/** What initializers and terminators are called: by the name of the cluster, which does not change. */
+/**
+ * The name of a type's initializer or terminator: it has the name of the cluster, which does not
+ * change.
+ */
 export function initializerNameOf({ cluster, name }: WorkspaceTypeRecord): string {
   return `${cluster}:${name}`;
 }
 
-/** What people call it. */
+/** The path of a type, for messages. */
 export function typePathOf({ path, name }: WorkspaceTypeRecord): string {
   return `${path}:${name}`;
 }
@@ -148,7 +154,7 @@ export function initializersOf({ aliases }: ResolvedType): readonly string[] {
     : ids;
 }
 
-/** Of all that a type is, each once. */
+/** The default bindings of a type and all types that it extends, each once. */
 export function defaultBindingsOf({
   aliases,
 }: Pick<ResolvedType, "aliases">): readonly DefaultBinding[] {
@@ -158,7 +164,7 @@ export function defaultBindingsOf({
   return [...found.values()];
 }
 
-/** Of those types that keep them. */
+/** The default bindings of those types that maintain them. */
 export function maintainedBindingsOf({ aliases }: ResolvedType): readonly DefaultBinding[] {
   return defaultBindingsOf({ aliases: aliases.filter((one) => one.maintainsBindings) });
 }
@@ -167,7 +173,10 @@ export function terminatorsOf({ aliases }: ResolvedType): readonly string[] {
   return aliases.filter(({ hasTerminator }) => hasTerminator).map(initializerNameOf);
 }
 
-/** Why a workspace of one type may not be below one of the other; undefined when it may. */
+/**
+ * The reason why a workspace of one type is not allowed below one of the other; undefined when it
+ * is.
+ */
 export function placementError(
   child: ResolvedType,
   parent: ResolvedType | undefined,

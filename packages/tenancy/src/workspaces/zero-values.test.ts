@@ -1,4 +1,7 @@
-/** Objects as clients in Go write them: structs that are never left out, empty lists as null, a creation time that is null. */
+/**
+ * Objects as Go clients encode them: structs that are never omitted, empty lists as null, a
+ * creationTimestamp of null.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../testing/index.ts";
@@ -77,7 +80,7 @@ describe("zero values of Go", () => {
       assert.equal(again.status, 200, again.text);
     });
 
-  it("are refused where kcp refuses them, in its words", async () => {
+  it("are rejected where kcp rejects them, with its error messages", async () => {
     const at = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaceauthenticationconfigurations";
     const claimMappings = { username: { claim: "sub" }, groups: {}, uid: {} };
     const body = {

@@ -1,8 +1,8 @@
 /**
- * All that is known of what changed when, put together from every answer and every event of a history.
+ * The known changes of a history, collected from every response and every event.
  *
- * A revision is one change of one object: whoever tells of it tells the same. Where an unfiltered watch has been, all changes are known; elsewhere, a
- * deletion may have gone unseen, and nothing is concluded from its absence.
+ * A revision is one change of one object, the same in every response. In the range of an unfiltered
+ * watch all changes are known; elsewhere a deletion may be unseen, and its absence proves nothing.
  */
 import {
   type History,
@@ -164,7 +164,7 @@ function* changesOf(history: History): Generator<KnownChange> {
       if (event.type === "BOOKMARK") continue;
       const { key, state, type } = event;
       if (type !== "DELETED") yield put(key, state, `watch ${watcher}`);
-      // Whoever selects sees a DELETED for what only left the selection.
+      // A watch with a selector gets a DELETED for an object that only left the selection.
       else if (isUnfiltered(scope)) {
         yield { key, revision: state.revision, kind: "delete", state, source: `watch ${watcher}` };
       }

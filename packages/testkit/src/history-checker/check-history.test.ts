@@ -1,6 +1,6 @@
 /**
- * A small history that is right, and the same with one fault planted, for every promise: each checker finds its own. What a server may do,
- * and must not be blamed for, is here as well.
+ * A correct small history, and the same with one injected fault for every guarantee: each checker
+ * finds its own. Permitted behaviour of a server, which must not be reported, is tested as well.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,18 +1,22 @@
 /**
- * Wing and Gong's search with Lowe's memory: is there an order of the operations, each somewhere between its call and its return, in which a sequential
- * object would have given these answers?
+ * Wing and Gong's search with Lowe's memory: whether there is an order of the operations, each
+ * between its call and its return, in which a sequential object would have had these responses.
  *
- * An operation that never returned may take effect at any time after its call, or never. A model may allow several next states.
+ * An operation that never returned may take effect at any time after its call, or never. A model
+ * may allow several next states.
  */
 export interface TimedOperation {
   readonly invokedAt: number;
-  /** Infinity: nobody knows whether it happened. */
+  /** Infinity: whether the operation took effect is unknown. */
   readonly returnedAt: number;
 }
 
 export interface Model<State, Op> {
   readonly initial: State;
-  /** The states in which the object may be after this operation with this outcome; none when it cannot have had it. */
+  /**
+   * The possible states of the object after this operation with this outcome; none when the outcome
+   * is impossible.
+   */
   step(state: State, operation: Op): readonly State[];
   /** Equal for equal states only. */
   stateKey(state: State): string;
@@ -20,7 +24,10 @@ export interface Model<State, Op> {
 
 export type Linearization<State, Op> =
   | { readonly kind: "linearizable"; readonly order: readonly Op[] }
-  /** The longest order that was found, the state after it, and what could have come next by time but not by its outcome. */
+  /**
+   * The longest order that was found, the state after it, and the operations that could have come
+   * next by time but not by their outcome.
+   */
   | {
       readonly kind: "impossible";
       readonly order: readonly Op[];

@@ -1,4 +1,4 @@
-/** Operations that no object explains, behind those of a history that is right. */
+/** Operations that no sequential object explains, appended to those of a correct history. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { checkHistory } from "./check-history.ts";
@@ -20,7 +20,7 @@ import {
   write,
 } from "./sample-history.ts";
 
-/** Operations that no object explains, behind those of the right history. */
+/** Operations that no sequential object explains, appended to the correct history. */
 const impossible: readonly [title: string, readonly Operation[]][] = [
   ["a stale get", [operation(18, a, { verb: "get" }, { kind: "object", state: a14 })]],
   [
@@ -138,7 +138,7 @@ describe("an object that several clients use", () => {
     });
   }
 
-  it("a quorum list that shows what was deleted before is not linearizable", () => {
+  it("a quorum list that shows an object that was deleted before is not linearizable", () => {
     const stale = list(
       14,
       [
@@ -150,7 +150,7 @@ describe("an object that several clients use", () => {
     assert.deepEqual(guarantees({ ...right, lists: [stale] }), ["linearizable"]);
   });
 
-  it("many writes at once whose answers were lost are decided", () => {
+  it("many concurrent writes whose responses were lost are decided", () => {
     const writes = Array.from({ length: 14 }, (_, i): Operation => {
       const request: WriteRequest = { verb: "patch", spec: { [`p${i}`]: `one/${i}` }, labels: {} };
       return operation(18 + i / 100, a, request, open, never);

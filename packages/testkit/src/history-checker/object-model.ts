@@ -1,8 +1,9 @@
 /**
- * One Kubernetes object as a sequential machine: what each request answers in each state, and what it leaves behind.
+ * One Kubernetes object as a sequential machine: the response of each request in each state, and
+ * the next state.
  *
- * A write whose answer was lost leaves a state whose uid and revision nobody knows until somebody reads them; it is known only that
- * the revision is later than the one before.
+ * A write whose response was lost leaves a state whose uid and revision are unknown until they are
+ * read; only that the revision is later than the previous one is certain.
  */
 import type {
   KeyRequest,

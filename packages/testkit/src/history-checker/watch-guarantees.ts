@@ -1,7 +1,9 @@
 /**
- * etcd's guarantees of a watch, each a check of its own: what a stream says against itself, and against all that is known to have happened.
+ * etcd's guarantees of a watch, each with a check of its own: a stream against itself, and against
+ * all known changes.
  *
- * Two of etcd's are elsewhere: `atomic` is the change log's, which takes one change for a revision only.
+ * Two of etcd's guarantees are elsewhere: `atomic` is part of the change log, which has one change
+ * per revision.
  */
 import { type ChangeLog, type KnownChange, startOf } from "./change-log.ts";
 import { expectedEvent } from "./expected-event.ts";
@@ -37,7 +39,7 @@ export const ordered: WatchCheck = ({ watches }) =>
     return found;
   });
 
-/** Unique: a watcher hears of a change once, however often it comes back. */
+/** Unique: a watcher receives a change once, however often it reconnects. */
 export const unique: WatchCheck = ({ watches }) => {
   const heard = new Set<string>();
   return watches.flatMap((segment) =>
@@ -53,7 +55,10 @@ export const unique: WatchCheck = ({ watches }) => {
   );
 };
 
-/** Reliable: no change between two that a stream tells of is left out. Resumable: nor between the end of a stream and the one that goes on. */
+/**
+ * Reliable: no change between two events of a stream is missing. Resumable: nor between the end of
+ * a stream and its continuation.
+ */
 export const reliable: WatchCheck = ({ watches }, log) =>
   watches.flatMap((segment) => {
     const from = startOf(segment);
@@ -72,7 +77,7 @@ export const reliable: WatchCheck = ({ watches }, log) =>
     );
   });
 
-/** Bookmarkable: whatever happened up to a bookmark was told before it, and nothing of it comes later. */
+/** Bookmarkable: all changes up to a bookmark are delivered before it, and none of them later. */
 export const bookmarkable: WatchCheck = ({ watches }, log) =>
   watches.flatMap((segment) => {
     const from = startOf(segment);
@@ -115,7 +120,10 @@ export const isCreate: WatchCheck = (history, log) =>
     return [violation("is-create", segment, `${event.type} should be ${expected.type}`, [event])];
   });
 
-/** Filtered: nothing is told of what is not selected, and what leaves the selection is DELETED. */
+/**
+ * Filtered: objects that are not selected have no events, and an object that leaves the selection
+ * is DELETED.
+ */
 export const filtered: WatchCheck = (history, log) => [
   ...history.watches.flatMap((segment) =>
     [...objectsOf(segment)]
@@ -148,7 +156,7 @@ type Judge = (
   expected: ReturnType<typeof expectedEvent>,
 ) => Violation[];
 
-/** Each event beside what it should be; those of changes that nobody else tells of are left alone. */
+/** Each event with its expected one; events of changes that no other response shows are skipped. */
 function compared({ watches }: History, log: ChangeLog, judge: Judge): Violation[] {
   return watches.flatMap((segment) =>
     segment.events.flatMap((event) => {

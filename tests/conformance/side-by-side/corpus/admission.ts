@@ -1,5 +1,5 @@
 /** What admission refuses: policies, webhooks that cannot be asked, quotas; and configurations that are refused themselves. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { configMap, namespace, post, put, remove } from "../requests.ts";
 
 const group = "/apis/admissionregistration.k8s.io/v1";
@@ -88,7 +88,7 @@ const counted = [
 
 export const admission: CorpusTopic = {
   name: "admission",
-  exchanges: [
+  requests: [
     namespace("admission"),
     ...denials,
     post("policy: does not compile", policies, {

@@ -1,5 +1,5 @@
 /** Server-side apply: owners, conflicts, giving up fields, lists by key. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { configMap, get, namespace, patch, post, put, sortedCauses } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/applies/configmaps";
@@ -15,7 +15,7 @@ const by = (manager: string, force = false) =>
 
 export const applies: CorpusTopic = {
   name: "applies",
-  exchanges: [
+  requests: [
     namespace("applies"),
     patch("apply", "a new one", `${cm}/one${by("a")}`, configMap("one", { x: "1", y: "1" })),
     patch("apply", "the same again", `${cm}/one${by("a")}`, configMap("one", { x: "1", y: "1" })),

@@ -1,12 +1,12 @@
 /** Creating objects: what is filled in, what is refused, and in which words. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { configMap, get, namespace, post } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/creation/configmaps";
 
 export const creation: CorpusTopic = {
   name: "creation",
-  exchanges: [
+  requests: [
     namespace("creation"),
     post("a plain one", cm, configMap("plain", { a: "1" })),
     get("and read it", `${cm}/plain`),

@@ -1,5 +1,5 @@
 /** Custom resources: defaults, pruning, validation, rules, subresources, forms, every verb. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import {
   asMetadata,
   asMetadataList,
@@ -91,7 +91,7 @@ const widget = (name: string, spec: unknown, rest: object = {}) => ({
 
 export const customResources: CorpusTopic = {
   name: "custom-resources",
-  exchanges: [
+  requests: [
     namespace("custom"),
     post("the definition", crds, {
       ...definition(

@@ -1,5 +1,5 @@
 /** Several versions of a kind, a kind without namespaces, a kind without a schema, and definitions that change under their objects. */
-import type { CorpusRequest, CorpusTopic } from "../exchange.ts";
+import type { CorpusRequest, CorpusTopic } from "../corpus-request.ts";
 import {
   asTable,
   established,
@@ -63,7 +63,7 @@ const gears = (newDefault: string, rest: object = {}) =>
 
 export const customVersions: CorpusTopic = {
   name: "custom-versions",
-  exchanges: [
+  requests: [
     namespace("versions"),
     post("define", crds, gears("iron")),
     get("is established", `${crds}/gears.${group}`, { until: established }),

@@ -1,5 +1,5 @@
 /** CustomResourceDefinitions: what is defaulted, what is refused, conditions, discovery, the end. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import {
   asTable,
   established,
@@ -22,7 +22,7 @@ const withSchema = (plural: string, schema: object) =>
 
 export const definitions: CorpusTopic = {
   name: "definitions",
-  exchanges: [
+  requests: [
     post("a plain one", crds, toys),
     get("is established", `${crds}/toys.${group}`, { until: established }),
     get("as a table", `${crds}/toys.${group}`, asTable),

@@ -1,5 +1,5 @@
 /** Deleting one and many: preconditions, finalizers, propagation, options that are none. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { asTable, configMap, get, namespace, patch, post, put, remove } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/deletion/configmaps";
@@ -11,7 +11,7 @@ const fresh = (name: string, metadata: object = {}) =>
 
 export const deletion: CorpusTopic = {
   name: "deletion",
-  exchanges: [
+  requests: [
     namespace("deletion"),
     fresh("plain"),
     remove("plain", `${cm}/plain`),

@@ -1,5 +1,5 @@
 /** Discovery, the version, and paths and methods that are none. */
-import type { CorpusRequest, CorpusTopic } from "../exchange.ts";
+import type { CorpusRequest, CorpusTopic } from "../corpus-request.ts";
 import { accept, get, patch, post, put, remove } from "../requests.ts";
 
 const aggregated = accept(
@@ -8,7 +8,7 @@ const aggregated = accept(
 
 export const discovery: CorpusTopic = {
   name: "discovery",
-  exchanges: [
+  requests: [
     get("the core versions", "/api"),
     get("the core versions, with a slash", "/api/"),
     get("the groups", "/apis", { view: (body) => only(body, "groups", "name", groups) }),

@@ -1,5 +1,5 @@
 /** The corpus, topic by topic. Topics share a server but no namespace and no definition. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { admission } from "./admission.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";

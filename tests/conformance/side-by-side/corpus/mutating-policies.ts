@@ -1,5 +1,5 @@
 /** Mutating policies: what is refused of them, what they make of objects, and how they fail. */
-import type { CorpusAnswer, CorpusRequest, CorpusTopic } from "../exchange.ts";
+import type { CorpusRequest, CorpusResponse, CorpusTopic } from "../corpus-request.ts";
 import { configMap, namespace, patch, post } from "../requests.ts";
 
 const group = "/apis/admissionregistration.k8s.io/v1";
@@ -207,7 +207,7 @@ const install = ({ name, spec, binding = {} }: Case): CorpusRequest[] => [
 const sent = (name: string) => configMap(name, { a: "x" }, { labels: { policy: name } });
 
 /** Until something came of it: a refusal, or another object than the one that was sent. */
-const changed = ({ status, body }: CorpusAnswer): boolean => {
+const changed = ({ status, body }: CorpusResponse): boolean => {
   if (status >= 400) return true;
   const { data, metadata } = body as { data?: object; metadata: { labels: object } };
   const isAsSent =
@@ -220,7 +220,7 @@ const ask = ({ name, isQuiet = false }: Case): CorpusRequest =>
 
 export const mutatingPolicies: CorpusTopic = {
   name: "mutating-policies",
-  exchanges: [
+  requests: [
     namespace("mutations"),
     post("parameters", at, configMap("params", { max: "1" })),
     ...badPolicies.map(([name, spec]) =>

@@ -1,5 +1,5 @@
 /** Namespaces: their labels, phases, finalizers, status and end. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { asTable, configMap, get, patch, post, put, remove } from "../requests.ts";
 
 const ns = "/api/v1/namespaces";
@@ -12,7 +12,7 @@ const space = (name: string, metadata: object = {}, rest: object = {}) => ({
 
 export const namespaces: CorpusTopic = {
   name: "namespaces",
-  exchanges: [
+  requests: [
     get("the default one", `${ns}/default`, {
       view: (body) => ({ ...(body as object), metadata: "differs by who made it" }),
     }),

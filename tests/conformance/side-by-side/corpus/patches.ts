@@ -1,5 +1,5 @@
 /** JSON patches, merge patches and strategic merge patches. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { configMap, get, namespace, patch, post } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/patches/configmaps";
@@ -7,7 +7,7 @@ const sa = "/api/v1/namespaces/patches/serviceaccounts";
 
 export const patches: CorpusTopic = {
   name: "patches",
-  exchanges: [
+  requests: [
     namespace("patches"),
     post("one", cm, configMap("one", { a: "1", b: "2" }, { labels: { app: "x" } })),
     patch("merge", "merge: set and remove", `${cm}/one`, { data: { a: null, c: "3" } }),

@@ -1,6 +1,6 @@
 /** Getting and listing: selectors, paging, versions, other forms of the answer. */
 import { load } from "js-yaml";
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import {
   accept,
   asMetadata,
@@ -17,7 +17,7 @@ const cm = "/api/v1/namespaces/reads/configmaps";
 
 export const reads: CorpusTopic = {
   name: "reads",
-  exchanges: [
+  requests: [
     namespace("reads"),
     get("an empty list", cm),
     post("one", cm, configMap("one", { a: "1" }, { labels: { app: "x", n: "1" } })),

@@ -1,5 +1,5 @@
 /** Events, leases, quotas and accounts. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { asTable, get, namespace, patch, post, put, remove } from "../requests.ts";
 
 const at = "/api/v1/namespaces/records";
@@ -47,7 +47,7 @@ const quota = (name: string, spec: object) => ({
 
 export const records: CorpusTopic = {
   name: "records",
-  exchanges: [
+  requests: [
     namespace("records"),
     post("event", `${at}/events`, event("one")),
     get("event as events.k8s.io", `${newEvents}/one`),

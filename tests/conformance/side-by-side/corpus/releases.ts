@@ -1,5 +1,5 @@
 /** What helm does: a Secret per revision found by labels, objects made, changed by three-way patches, rolled back and removed. */
-import type { CorpusRequest, CorpusTopic } from "../exchange.ts";
+import type { CorpusRequest, CorpusTopic } from "../corpus-request.ts";
 import { configMap, get, namespace, patch, post, put, remove } from "../requests.ts";
 
 const at = "/api/v1/namespaces/releases";
@@ -26,7 +26,7 @@ const helm = "fieldManager=helm";
 
 export const releases: CorpusTopic = {
   name: "releases",
-  exchanges: [
+  requests: [
     namespace("releases"),
     ...install(),
     ...upgrade(),

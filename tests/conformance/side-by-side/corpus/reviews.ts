@@ -1,5 +1,5 @@
 /** Questions about who may do what, who one is, and whose a token is. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { get, grantWorkspaceAccess, impersonating, namespace, post } from "../requests.ts";
 
 const authorization = "/apis/authorization.k8s.io/v1";
@@ -11,7 +11,7 @@ const local = `${authorization}/namespaces/reviews/localsubjectaccessreviews`;
 
 export const reviews: CorpusTopic = {
   name: "reviews",
-  exchanges: [
+  requests: [
     namespace("reviews"),
     ...grantWorkspaceAccess("dora"),
     post("a role", `${rbac}/roles`, {

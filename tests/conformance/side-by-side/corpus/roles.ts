@@ -1,5 +1,5 @@
 /** Roles and bindings: what they may say, and who may give what. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import {
   asTable,
   get,
@@ -85,7 +85,7 @@ const bad = [
 
 export const roles: CorpusTopic = {
   name: "roles",
-  exchanges: [
+  requests: [
     namespace("roles"),
     ...grantWorkspaceAccess("alice", "bob"),
     post("a role", `${at}/roles`, role("reader", readers)),

@@ -1,5 +1,5 @@
 /** Times, right and wrong, in the two forms that there are: whole seconds, and exactly six digits more. */
-import { type CorpusTopic, valueAt } from "../exchange.ts";
+import { type CorpusTopic, valueAt } from "../corpus-request.ts";
 import { post } from "../requests.ts";
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases?dryRun=All";
@@ -36,7 +36,7 @@ const named = (value: unknown) => JSON.stringify(value);
 
 export const times: CorpusTopic = {
   name: "times",
-  exchanges: values.flatMap((value) => [
+  requests: values.flatMap((value) => [
     post(
       `six digits: ${named(value)}`,
       leases,

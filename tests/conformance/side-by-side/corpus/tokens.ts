@@ -1,5 +1,5 @@
 /** Tokens of service accounts, asked for and looked at. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { grantWorkspaceAccess, impersonating, namespace, post } from "../requests.ts";
 
 const at = "/api/v1/namespaces/tokens";
@@ -13,7 +13,7 @@ const request = (spec: object = {}) => ({
 
 export const tokens: CorpusTopic = {
   name: "tokens",
-  exchanges: [
+  requests: [
     namespace("tokens"),
     ...grantWorkspaceAccess("erin"),
     post("an account", `${at}/serviceaccounts`, { metadata: { name: "robot" } }),

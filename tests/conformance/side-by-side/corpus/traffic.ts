@@ -1,5 +1,5 @@
 /** Priority and fairness, and requests for certificates: what these kinds may say. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { get, patch, post, put, remove } from "../requests.ts";
 
 const flow = "/apis/flowcontrol.apiserver.k8s.io/v1";
@@ -45,7 +45,7 @@ const condition = (type: string, status = "True") => ({
 
 export const traffic: CorpusTopic = {
   name: "traffic",
-  exchanges: [
+  requests: [
     post("schema", schemas, schema("corpus")),
     post("schema: without anything", schemas, { metadata: { name: "bad" }, spec: {} }),
     post("schema: of precedence 0", schemas, schema("bad", { matchingPrecedence: -1 })),

@@ -1,5 +1,5 @@
 /** PUT: versions, preconditions, what may not change. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { configMap, get, namespace, post, put } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/updates/configmaps";
@@ -13,7 +13,7 @@ const secret = (name: string, rest: object) => ({
 
 export const updates: CorpusTopic = {
   name: "updates",
-  exchanges: [
+  requests: [
     namespace("updates"),
     post("one", cm, configMap("one", { a: "1" }, { labels: { app: "x" } }), {
       save: { version: "metadata.resourceVersion", uid: "metadata.uid" },

@@ -1,5 +1,5 @@
 /** Validating policies: what is refused of them, and what they refuse, in which words. */
-import type { CorpusAnswer, CorpusRequest, CorpusTopic } from "../exchange.ts";
+import type { CorpusRequest, CorpusResponse, CorpusTopic } from "../corpus-request.ts";
 import { configMap, namespace, patch, post, put, remove } from "../requests.ts";
 import { badBindings, badPolicies, holds, rule } from "./bad-policies.ts";
 
@@ -19,11 +19,11 @@ interface Case {
   readonly name: string;
   readonly spec: object;
   readonly binding?: object;
-  readonly until?: (answer: CorpusAnswer) => boolean;
+  readonly until?: (answer: CorpusResponse) => boolean;
 }
 
-const denied = ({ status }: CorpusAnswer): boolean => status >= 400;
-const warned = ({ headers }: CorpusAnswer): boolean => headers["warning"] !== undefined;
+const denied = ({ status }: CorpusResponse): boolean => status >= 400;
+const warned = ({ headers }: CorpusResponse): boolean => headers["warning"] !== undefined;
 const params = { apiVersion: "v1", kind: "ConfigMap" };
 const deny = { validationActions: ["Deny"] };
 
@@ -334,7 +334,7 @@ const changes: readonly CorpusRequest[] = [
 
 export const validatingPolicies: CorpusTopic = {
   name: "validating-policies",
-  exchanges: [
+  requests: [
     namespace("policies"),
     post("parameters", at, configMap("params", { max: "1" }), { view: withoutManagers }),
     ...badPolicies.map(([name, spec]) =>

@@ -1,5 +1,5 @@
 /** Dry runs, and fields that are unknown or stand twice. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import { configMap, get, namespace, patch, post, put } from "../requests.ts";
 
 const cm = "/api/v1/namespaces/validation/configmaps";
@@ -12,7 +12,7 @@ const twice = (name: string) =>
 
 export const validation: CorpusTopic = {
   name: "validation",
-  exchanges: [
+  requests: [
     namespace("validation"),
     post("dry: create", `${cm}?dryRun=All`, configMap("dry", { a: "1" })),
     get("dry: it is not there", `${cm}/dry`),

@@ -1,5 +1,5 @@
 /** Watching: initial events, bookmarks, selectors, versions, forms. */
-import type { CorpusTopic } from "../exchange.ts";
+import type { CorpusTopic } from "../corpus-request.ts";
 import {
   asMetadata,
   asTable,
@@ -16,7 +16,7 @@ const all = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatch
 
 export const watches: CorpusTopic = {
   name: "watches",
-  exchanges: [
+  requests: [
     namespace("watches"),
     post("one", cm, configMap("one", { a: "1" }, { labels: { app: "x" } }), {
       save: { start: "metadata.resourceVersion" },

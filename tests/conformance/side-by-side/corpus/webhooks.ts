@@ -1,5 +1,5 @@
 /** What webhooks answer, as it should be and in every other way, and what becomes of the request. */
-import type { CorpusAnswer, CorpusRequest, CorpusTopic } from "../exchange.ts";
+import type { CorpusRequest, CorpusResponse, CorpusTopic } from "../corpus-request.ts";
 import { configMap, namespace, patch, post, put, remove } from "../requests.ts";
 
 const group = "/apis/admissionregistration.k8s.io/v1";
@@ -34,7 +34,7 @@ function withoutManagers(body: unknown): unknown {
   );
 }
 
-const denied = ({ status }: CorpusAnswer): boolean => status >= 400;
+const denied = ({ status }: CorpusResponse): boolean => status >= 400;
 
 const answers = [
   "deny",
@@ -167,7 +167,7 @@ const seenBefore = [
 
 export const webhooks: CorpusTopic = {
   name: "webhooks",
-  exchanges: [
+  requests: [
     namespace("webhooks"),
     post(
       "validating hooks",

@@ -1,4 +1,7 @@
-/** Goal: who forbids sessions with Pods by policy has forbidden them, by whatever protocol somebody asks, though the Pods run elsewhere. */
+/**
+ * Goal: a policy that forbids sessions with Pods applies to every protocol, although the Pods run
+ * in other clusters.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -19,7 +22,7 @@ import {
 const registration = "/apis/admissionregistration.k8s.io/v1";
 
 async function scene(t: TestContext) {
-  const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
+  const plane = await startControlPlaneWithClusters(t, { gracePeriods: { recoveryMs: 0 } });
   await plane.listen();
   const east = await startPhysicalCluster(t, { name: "east" });
   const { client } = plane;

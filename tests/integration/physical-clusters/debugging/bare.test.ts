@@ -1,7 +1,9 @@
 /**
- * Goal: a Pod that somebody made here is debugged like any other, under its own name and under that of its part, in Push and in Pull mode; and a Job leads to its own Pods.
+ * Goal: a Pod that a tenant created here is debugged like any other, under its own name and under
+ * that of its per-cluster object, in Push and in Pull mode; and a Job leads to its own Pods.
  *
- * Method: two workspaces use one cluster of a third, each with a bare Pod and a Job of the same names, whose logs have a treasure in them.
+ * Method: two workspaces use one cluster of a third, each with a bare Pod and a Job of the same
+ * names, whose logs contain a secret marker.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -17,7 +19,7 @@ import {
   type TenantsFixture,
   tenants,
   usage,
-} from "./tenants-stage.ts";
+} from "./tenants-fixture.ts";
 
 const jobs = defineResource<DynamicObject>({
   ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
@@ -68,7 +70,7 @@ for (const mode of modes) {
 
     it("has a log and runs commands, by its name and by that of its part", async () => {
       for (const tenant of tenants) {
-        const client = await stage.inside(tenant);
+        const client = await stage.physicalClient(tenant);
         for (const name of ["bare", part]) {
           const said = await log(client, podPath(name));
           assert.deepEqual([said.status, said.text.trim()], [200, `bare treasure of ${tenant}`]);
@@ -80,7 +82,7 @@ for (const mode of modes) {
 
     it("says what it uses, once", async () => {
       for (const tenant of tenants) {
-        const client = await stage.inside(tenant);
+        const client = await stage.physicalClient(tenant);
         const used = (name: string) => [`${name}: main cpu=${usage[tenant]} memory=8Mi`];
         await eventually(async () => {
           assert.deepEqual((await topPods(client, "/bare")).pods, used("bare"));
@@ -91,7 +93,7 @@ for (const mode of modes) {
     });
 
     it("gets containers to look with, which are seen where it was made", async () => {
-      const client = await stage.inside("one");
+      const client = await stage.physicalClient("one");
       const { status, containers } = await debug(client, podPath("bare"), "look");
       assert.deepEqual([status, containers], [200, ["look"]]);
       await eventually(async () => {
@@ -110,11 +112,11 @@ for (const mode of modes) {
       });
       const said = await log(client, podPath("bare"), "?container=look");
       assert.equal(said.status, 200);
-      const other = await (await stage.inside("two")).resource(pods).get(at);
+      const other = await (await stage.physicalClient("two")).resource(pods).get(at);
       assert.equal((other.spec as { ephemeralContainers?: object }).ephemeralContainers, undefined);
     });
 
-    it("is reached by those whom roles let, and not by what somebody writes on a Pod", async () => {
+    it("is reached by users with the roles for it, and a label written on a Pod grants nothing", async () => {
       const { plane } = stage;
       await grant(plane, "one", `reader-${mode}`, [
         { nonResourceURLs: ["/"], verbs: ["access"] },
@@ -125,7 +127,7 @@ for (const mode of modes) {
       const reader = await stage.as("one", user);
       assert.equal((await log(reader, path)).status, 403);
       assert.equal((await exec(reader, path)).status, 403);
-      const client = await stage.inside("one");
+      const client = await stage.physicalClient("one");
       const forged = async (name: string, target: string) => {
         const metadata = { ...at, name, labels: { [stateLabel(target)]: stateSync } };
         await client.resource(pods).create({ ...bare("one"), metadata });
@@ -141,7 +143,7 @@ for (const mode of modes) {
   describe(`a Job in ${mode} mode`, () => {
     it("has a selector for exactly the copies of its Pods", async (t) => {
       const stage = await startTenantsFixture(t, mode);
-      const client = await stage.inside("one");
+      const client = await stage.physicalClient("one");
       await eventually(() => client.resource(jobs).list({ namespace: "default" }));
       for (const name of ["sum", "other"])
         await client.resource(jobs).create(job(name, `said by ${name}`));

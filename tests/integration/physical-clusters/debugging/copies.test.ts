@@ -1,4 +1,7 @@
-/** Goal: the Pods of one's workloads are seen upstream as they are in the clusters, are nobody's to write, and are restarted by deleting them. */
+/**
+ * Goal: the Pods of a workspace's workloads are shown upstream as they are in the clusters, are
+ * read-only, and are restarted by deleting them.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
@@ -28,7 +31,7 @@ const configMaps = defineResource<KubernetesObject & { data: Record<string, stri
   namespaced: true,
 });
 
-describe("Pods of one's workloads", () => {
+describe("Pods of a workspace's workloads", () => {
   it("are seen upstream, found by the labels of their Deployment, and named by their cluster", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "us-east1" });
@@ -92,7 +95,7 @@ describe("Pods of one's workloads", () => {
 
   it("are shown as lost when their cluster is, and as they are when it is back", async (t) => {
     const plane = await startControlPlaneWithClusters(t, {
-      patience: { graceMs: 100, settleMs: 0 },
+      gracePeriods: { unreachableAfterMs: 100, recoveryMs: 0 },
     });
     const east = await startPhysicalCluster(t, { name: "us-east1" });
     const { client } = plane;
@@ -104,7 +107,7 @@ describe("Pods of one's workloads", () => {
       const { items } = await client.resource(pods).list({ labelSelector: "app=web" });
       assert.equal(items.length, 2);
       for (const { status } of items) {
-        assert.deepEqual([status?.phase, status?.reason], ["Unknown", "ClusterLost"]);
+        assert.deepEqual([status?.phase, status?.reason], ["Unknown", "ClusterUnreachable"]);
         assert.equal(status?.conditions?.find(({ type }) => type === "Ready")?.status, "Unknown");
       }
     });
@@ -113,10 +116,10 @@ describe("Pods of one's workloads", () => {
     assert.ok(back.every(({ status }) => status?.reason === undefined));
   });
 
-  it("go with a SyncTarget that nobody can drain any more", async (t) => {
+  it("are removed with a SyncTarget that can no longer be drained", async (t) => {
     const plane = await startControlPlaneWithClusters(t, {
       drainTimeoutMs: 100,
-      patience: { graceMs: 100, settleMs: 0 },
+      gracePeriods: { unreachableAfterMs: 100, recoveryMs: 0 },
     });
     const east = await startPhysicalCluster(t, { name: "us-east1" });
     const { client } = plane;
@@ -142,7 +145,7 @@ describe("Pods of one's workloads", () => {
     });
     await registerReady(client, "us-east1", east.kubeconfig);
     const { metadata, ...rest } = webDeployment("api", 1);
-    const labels = { ...metadata.labels, "workloads.kcp.io/cluster": "us-east1" };
+    const labels = { ...metadata.labels, "workload.kcp.io/cluster": "us-east1" };
     await client.resource(deployments).create({ ...rest, metadata: { ...metadata, labels } });
     const [pod] = await runningPods(client, "api", 1);
     const { name = "" } = pod?.metadata ?? {};

@@ -1,7 +1,9 @@
 /**
- * Goal: nobody reaches a Pod that is not theirs, by any path, forged object or header; and what roles do not say is not allowed.
+ * Goal: no user reaches another tenant's Pod, by any path, forged object or header; and only roles
+ * grant access.
  *
- * Method: two tenants share one cluster. Both have a Pod; alice owns one of the logical clusters and knows everything about the other's Pod.
+ * Method: two tenants share one cluster. Both have a Pod; alice owns one of the logical clusters
+ * and knows everything about the other's Pod.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -84,7 +86,7 @@ async function tenant(cluster: string): Promise<Pod> {
 
 before(async () => {
   plane = await startTestControlPlane({
-    physicalClusters: { ...fastProbes, patience: { settleMs: 0 } },
+    physicalClusters: { ...fastProbes, gracePeriods: { recoveryMs: 0 } },
   });
   east = await startListeningCluster({ name: "east", nodes: 1 });
   [ofA, ofB] = await Promise.all([tenant("a"), tenant("b")]);
@@ -266,7 +268,7 @@ describe("a user with roles", () => {
     await eventually(async () => assert.equal((await exec(client, path)).status, 101));
   });
 
-  it("without any gets nothing, and strangers are told to say who they are", async (t) => {
+  it("without any role is rejected, and unauthenticated clients get 401 Unauthorized", async (t) => {
     const mallory = await networkClient(t, plane, {
       cluster: "a",
       user: { username: "mallory", groups: [] },

@@ -16,13 +16,13 @@ import {
   topPods,
   webDeployment,
 } from "./fixture.ts";
-import { clusterRoleBindings, grant } from "./tenants-stage.ts";
+import { clusterRoleBindings, grant } from "./tenants-fixture.ts";
 
 const metrics = "/apis/metrics.k8s.io/v1beta1";
 
-describe("what Pods use", () => {
-  it("is told of all clusters that say so, with a warning for each that does not", async (t) => {
-    const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
+describe("metrics of Pods", () => {
+  it("are served for all clusters that report them, with a warning for each cluster that does not", async (t) => {
+    const plane = await startControlPlaneWithClusters(t, { gracePeriods: { recoveryMs: 0 } });
     const [east, west] = await Promise.all([
       startPhysicalCluster(t, { name: "east" }),
       startPhysicalCluster(t, { name: "west", metrics: false }),

@@ -27,7 +27,7 @@ const bob = { username: "bob", groups: ["system:authenticated"] };
 describe("a session through a mount of a workspace of this server", () => {
   /** A Pod in `root:team`, which is also reached as `root:door`. */
   async function scene(t: TestContext): Promise<{ plane: TestControlPlane; path: string }> {
-    const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
+    const plane = await startControlPlaneWithClusters(t, { gracePeriods: { recoveryMs: 0 } });
     // From here on workspaces are at its port, and that is what makes a mount one of our own.
     await plane.listen();
     const east = await startPhysicalCluster(t, { name: "east" });
@@ -42,7 +42,7 @@ describe("a session through a mount of a workspace of this server", () => {
     return { plane, path: podPath(pod?.metadata.name ?? "") };
   }
 
-  it("runs commands for who may run them there, and for nobody else", async (t) => {
+  it("runs commands for users who may run them in the mounted workspace, and for no other user", async (t) => {
     const { plane, path } = await scene(t);
     const admin = await networkClient(t, plane, { cluster: "root:door" });
     await eventually(async () => assert.equal((await exec(admin, path)).status, 101));

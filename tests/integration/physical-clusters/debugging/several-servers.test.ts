@@ -1,8 +1,8 @@
 /**
- * Goal: where several servers share a store, each leads to the Pods of every cluster, whichever of them is connected to it; what lets them ask each other lets nobody do
- * anything else.
+ * Goal: where several servers share a store, each leads to the Pods of every cluster, whichever
+ * server is connected to it; the credential between servers permits nothing else.
  *
- * Method: real etcd, two whole control planes, a simulated cluster.
+ * Method: real etcd, two complete control planes, a simulated cluster.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -76,7 +76,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
           securePort: port,
           ...(arePeers ? { peerUrl: url } : {}),
           shutdownTimeoutMs: 1000,
-          physicalClusters: { ...fastProbes, patience: { settleMs: 0 } },
+          physicalClusters: { ...fastProbes, gracePeriods: { recoveryMs: 0 } },
           storage: { kind: "etcd", servers: etcd.endpoints, prefix },
         },
         { log: silent },

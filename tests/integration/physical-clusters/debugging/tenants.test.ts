@@ -26,7 +26,7 @@ import {
   type TenantsFixture,
   tenants,
   usage,
-} from "./tenants-stage.ts";
+} from "./tenants-fixture.ts";
 
 const events = defineResource<DynamicObject>({
   ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
@@ -47,7 +47,7 @@ for (const mode of modes) {
 
     it("see the Pods of their own workloads, named by the cluster as they call it", async () => {
       for (const tenant of tenants) {
-        const client = (await stage.inside(tenant)).resource(pods);
+        const client = (await stage.physicalClient(tenant)).resource(pods);
         const { items } = await client.list();
         assert.deepEqual(
           items.map(({ metadata }) => metadata.name),
@@ -61,7 +61,7 @@ for (const mode of modes) {
 
     it("see the Events of their own Pods and workloads", async () => {
       for (const tenant of tenants) {
-        const client = await stage.inside(tenant);
+        const client = await stage.physicalClient(tenant);
         await eventually(async () => {
           const { items } = await client.resource(events).list({ namespace: "default" });
           const about = items.map(
@@ -82,7 +82,7 @@ for (const mode of modes) {
 
     it("read logs of their own Pods and run commands in them, and get at no others", async () => {
       for (const tenant of tenants) {
-        const client = await stage.inside(tenant);
+        const client = await stage.physicalClient(tenant);
         const { name } = stage.pods[tenant].metadata;
         const mine = podPath(name);
         // In Pull mode the tunnel may be a moment behind.
@@ -101,9 +101,9 @@ for (const mode of modes) {
       }
     });
 
-    it("are told what their own Pods use, and nothing of others'", async () => {
+    it("get the metrics of their own Pods, and of no other tenant's", async () => {
       for (const tenant of tenants) {
-        const client = await stage.inside(tenant);
+        const client = await stage.physicalClient(tenant);
         const { name } = stage.pods[tenant].metadata;
         const mine = [`${name}: web cpu=${usage[tenant]} memory=8Mi`];
         // In Pull mode the tunnel may be a moment behind, and a machine may be slow.
@@ -125,7 +125,7 @@ for (const mode of modes) {
 
     it("add containers to their own Pods, and to no others", async () => {
       for (const tenant of tenants) {
-        const client = await stage.inside(tenant);
+        const client = await stage.physicalClient(tenant);
         const { name } = stage.pods[tenant].metadata;
         const mine = podPath(name);
         const smuggled = {
@@ -194,7 +194,7 @@ for (const mode of modes) {
     });
 
     it("cannot say themselves that a Pod runs in the cluster, and would reach nothing by it", async () => {
-      const client = await stage.inside("one");
+      const client = await stage.physicalClient("one");
       const { metadata } = stage.pods.two;
       const forged = {
         metadata: {
@@ -247,7 +247,7 @@ for (const mode of modes) {
     });
 
     it("restart a Pod by deleting its copy, and the other's runs on", async () => {
-      const client = await stage.inside("two");
+      const client = await stage.physicalClient("two");
       const { name } = stage.pods.two.metadata;
       await client.resource(pods).delete({ namespace: "default", name });
       await eventually(async () =>
@@ -261,7 +261,7 @@ for (const mode of modes) {
 
     it("reach nothing any more when the offer is taken back, or they have left", async () => {
       const { plane } = stage;
-      const client = await stage.inside("one");
+      const client = await stage.physicalClient("one");
       const path = podPath(stage.pods.one.metadata.name);
       assert.equal((await log(client, path)).status, 200);
       const annotate = (value: string | null) =>
@@ -290,7 +290,7 @@ for (const mode of modes) {
       // Where no Pods are served, nothing is said of what they use.
       assert.equal((await topPods(client)).status, 404);
       // Who stays, stays.
-      const two = await stage.inside("two");
+      const two = await stage.physicalClient("two");
       const [pod] = await runningPods(two, "web", 1);
       assert.equal((await log(two, podPath(pod?.metadata.name ?? ""))).status, 200);
     });
@@ -302,13 +302,13 @@ describe("copies of tenants", () => {
     const stage = await startTenantsFixture(t, "Push", { graceMs: 100, settleMs: 0 });
     await stage.east.faults.cut();
     for (const tenant of tenants) {
-      const client = await stage.inside(tenant);
+      const client = await stage.physicalClient(tenant);
       const path = podPath(stage.pods[tenant].metadata.name);
       await eventually(async () => {
         const { items } = await client.resource(pods).list();
         assert.equal(items.length, 1);
         const [{ status } = {}] = items;
-        assert.deepEqual([status?.phase, status?.reason], ["Unknown", "ClusterLost"]);
+        assert.deepEqual([status?.phase, status?.reason], ["Unknown", "ClusterUnreachable"]);
         const { message = "" } = status as { message?: string };
         assert.ok(message.startsWith(`${shared} cannot be seen since `), message);
         // They have no SyncTargets to describe.
@@ -330,7 +330,7 @@ describe("copies of tenants", () => {
     }
   });
 
-  it("go with a SyncTarget that nobody can drain any more", async (t) => {
+  it("are removed with a SyncTarget that can no longer be drained", async (t) => {
     const stage = await startTenantsFixture(t, "Push", { graceMs: 100, settleMs: 0 });
     const compute = stage.plane.clientFor("compute").resource(syncTargets);
     await stage.east.faults.cut();

@@ -1,4 +1,7 @@
-/** Goal: in Pull mode the agent's tunnel leads to Pods, comes back after a break, and is nobody else's. */
+/**
+ * Goal: in Pull mode the agent's tunnel leads to Pods, reconnects after a break, and belongs to no
+ * other agent.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +27,7 @@ import { exec, log, networkClient, podPath, pods, runningPods, webDeployment } f
 
 /** A plane, a cluster whose agent reaches it through a proxy, and a Pod in it. */
 async function scene(t: TestContext) {
-  const plane = await startControlPlaneWithClusters(t, { patience: { settleMs: 0 } });
+  const plane = await startControlPlaneWithClusters(t, { gracePeriods: { recoveryMs: 0 } });
   const { url } = await plane.listen();
   const proxy = await FaultProxy.start({ host: "127.0.0.1", port: Number(new URL(url).port) });
   t.after(() => proxy.dispose());
@@ -80,7 +83,7 @@ describe("a tunnel", () => {
     assert.ok(agent.errors.length > 0);
   });
 
-  it("opens for the agent of its own cluster and for nobody else", async (t) => {
+  it("opens for the agent of its own cluster and for no other client", async (t) => {
     const plane = await startControlPlaneWithClusters(t);
     const mine = await agentOf(t, plane, "mine");
     const other = await agentOf(t, plane, "other");
@@ -93,7 +96,7 @@ describe("a tunnel", () => {
       `/services/syncer/${cluster}/${name}/${uid}/clusters/${cluster}`,
     );
     assert.equal(await upgradeStatus(foreign, tunnelOf("other")), 403);
-    // Beside the views an agent is nobody.
+    // Outside of its virtual workspaces an agent has no permissions.
     const beside = mine.client.withBasePath("/clusters/root");
     assert.equal(await upgradeStatus(beside, tunnelOf("mine")), 403);
     // Nor may it run commands by the view that it has.

@@ -1,6 +1,7 @@
 /**
- * The `authorizer` of expressions. Evaluating does not wait and deciding may have to: a check whose answer has to be waited for fails for
- * now, and the expression is evaluated again when the answer is there.
+ * The `authorizer` of expressions. Evaluation is synchronous and a decision may be asynchronous: a
+ * check without a decision fails for now, and the expression is evaluated again when the decision
+ * is available.
  */
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import {
@@ -15,15 +16,15 @@ import type { UserInfo } from "../../request/user.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { AdmissionSources } from "../sources.ts";
 
-/** Checks of one request that are remembered; those beyond it are not made. */
+/** The number of cached checks of one request; further checks are not made. */
 const checksMax = 1000;
 
 export class AuthorizerDecisions {
   readonly #request: AdmissionRequest;
   readonly #sources: Pick<AdmissionSources, "authorize">;
-  readonly #known = new Map<string, AuthorizationDecision>();
+  readonly #decided = new Map<string, AuthorizationDecision>();
   readonly #pending = new Set<Promise<void>>();
-  /** Checks that could not be answered at once, over all evaluations: several may be under way. */
+  /** The number of pending checks, over all evaluations: several may be in flight. */
   #unanswered = 0;
 
   constructor(request: AdmissionRequest, sources: Pick<AdmissionSources, "authorize">) {
@@ -45,8 +46,8 @@ export class AuthorizerDecisions {
     });
   }
 
-  /** What the body comes to when all its checks are answered. */
-  async settle<Result>(body: () => Resumable<Result>): Promise<Result> {
+  /** Resolves to the result of the body when all its checks are decided. */
+  async awaitPending<Result>(body: () => Resumable<Result>): Promise<Result> {
     for (;;) {
       const before = this.#unanswered;
       const result = await runSyncFirst(body());
@@ -72,9 +73,9 @@ export class AuthorizerDecisions {
 
   #decide(user: UserInfo, asked: AuthorizationAttributes): AuthorizationDecision {
     const key = JSON.stringify([user.username, asked]);
-    const known = this.#known.get(key);
+    const known = this.#decided.get(key);
     if (known !== undefined) return known;
-    if (this.#known.size >= checksMax) return refusal("too many checks in one request");
+    if (this.#decided.size >= checksMax) return refusal("too many checks in one request");
     try {
       const decision = this.#sources.authorize(this.#attributes(user, asked));
       if (!(decision instanceof Promise)) return this.#keep(key, decision);
@@ -93,7 +94,7 @@ export class AuthorizerDecisions {
   }
 
   #keep(key: string, decision: AuthorizationDecision): AuthorizationDecision {
-    this.#known.set(key, decision);
+    this.#decided.set(key, decision);
     return decision;
   }
 

@@ -1,4 +1,4 @@
-/** What one expression of a policy may cost with the variables that it asks for. */
+/** The cost limit of one expression of a policy together with the variables that it uses. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runSync } from "@kcp-ts/machinery/base";
@@ -15,7 +15,7 @@ describe("variables of a policy", () => {
     request: {},
     namespaceObject: null,
   };
-  /** Several hundred thousand each. */
+  /** The cost of each is several hundred thousand. */
   const expensive = "object.list.all(x, object.list.all(y, y >= 0 && x >= 0))";
   const variables = Array.from({ length: 8 }, (_, i) => ({
     name: `v${i}`,
@@ -31,7 +31,7 @@ describe("variables of a policy", () => {
       },
     );
 
-  it("cost no more than one call together when one expression asks for all of them", () => {
+  it("cost no more than one call in total when one expression uses all of them", () => {
     const current = evaluator();
     const names = variables.map(({ name }) => `variables.${name}`).join(" && ");
     const { error } = runSync(current.evaluate(expressionOf(names, "validation")));
@@ -39,7 +39,7 @@ describe("variables of a policy", () => {
     assert.ok(COST_PER_OBJECT_MAX - current.remaining < 1.1 * COST_PER_CALL_MAX);
   });
 
-  it("have as much each when expressions ask for them one by one", () => {
+  it("have the full limit each when expressions use them one by one", () => {
     const current = evaluator();
     for (const { name } of variables) {
       const expression = expressionOf(`variables.${name}`, "validation");
@@ -55,7 +55,7 @@ describe("variables of a policy", () => {
     "[variables].all(v, v.v0)",
     "variables[?'v0'].orValue(false)",
   ]) {
-    it(`are computed in pieces: ${text}`, () => {
+    it(`yield to the event loop: ${text}`, () => {
       const work = evaluator().evaluate(expressionOf(text, "validation"));
       let pieces = 1;
       let next = work.next();

@@ -1,4 +1,7 @@
-/** Runs the expressions of one webhook or policy for one request, within one budget, and with rests. */
+/**
+ * Evaluator runs the expressions of one webhook or policy for one request, within one cost budget,
+ * and yields to the event loop.
+ */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import {
   CelError,
@@ -28,7 +31,7 @@ export type Outcome =
   | { readonly value: CelValue; readonly error: undefined }
   | { readonly value: undefined; readonly error: string };
 
-/** The budget is spent: no further expression is evaluated. */
+/** The message when the budget is exhausted: no further expression is evaluated. */
 export const outOfBudget =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -38,7 +41,10 @@ export class Evaluator {
   readonly #variables: readonly Variable[];
   readonly #known: Map<number, CelResult>;
   #remaining: number;
-  /** What the variables that one expression asks for may cost together. Kubernetes gives each of them as much as this. */
+  /**
+   * The total cost of the variables that one expression may use. Kubernetes permits this cost for
+   * each variable.
+   */
   #variablesRemaining = COST_PER_CALL_MAX;
 
   constructor(
@@ -55,16 +61,17 @@ export class Evaluator {
   }
 
   /**
-   * What the body makes of it when all its checks are answered, and the evaluator as it is then. What was computed with a check still open, variables
-   * and cost, is forgotten with the copy that it was tried on.
+   * Resolves to the result of the body when all its checks are decided, with the evaluator's state
+   * at that time. Variables and cost that were computed with a pending check are discarded with the
+   * copy of the evaluator that computed them.
    */
-  async settled<Result>(
+  async evaluateSettled<Result>(
     body: (evaluator: Evaluator) => Resumable<Result>,
   ): Promise<{ readonly result: Result; readonly evaluator: Evaluator }> {
     const tried = function* (evaluator: Evaluator) {
       return { result: yield* body(evaluator), evaluator };
     };
-    return this.#decisions.settle(() => {
+    return this.#decisions.awaitPending(() => {
       const options = { costMax: this.#remaining, variables: this.#variables };
       return tried(new Evaluator(this.#values, this.#decisions, options, this.#known));
     });
@@ -90,7 +97,7 @@ export class Evaluator {
     return { value: undefined, error };
   }
 
-  /** A variable sees those before it only, so none can see itself. */
+  /** A variable sees only the variables before it, so none can see itself. */
   *#run(
     { program, error }: Expression,
     variablesSeen: number,

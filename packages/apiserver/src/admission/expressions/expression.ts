@@ -1,5 +1,6 @@
 /**
- * Expressions of webhooks and policies, compiled once for all who have the same text: by content, for as long as somebody holds them.
+ * The expressions of webhooks and policies, compiled once for all that have the same text, and
+ * cached as long as one of them exists.
  */
 import { InternPool } from "@kcp-ts/machinery/base";
 import {
@@ -25,7 +26,10 @@ import {
   withMutationTypes,
 } from "@kcp-ts/machinery/cel";
 
-/** What an expression comes to: decides what it may refer to and what it must evaluate to. */
+/**
+ * The use of an expression: determines the variables that it may refer to and the type of its
+ * result.
+ */
 export type ExpressionUse =
   | "matchCondition"
   | "variable"
@@ -38,7 +42,7 @@ export type ExpressionUse =
 export class Expression {
   readonly text: string;
   readonly program: Program | undefined;
-  /** Why it does not compile. */
+  /** The error of the compilation. */
   readonly error: string | undefined;
 
   constructor(text: string, compilation: Compilation) {
@@ -81,7 +85,7 @@ const results: Readonly<Record<ExpressionUse, readonly Type[] | undefined>> = {
   message: [STRING],
   audit: [STRING, NULL],
   applyConfiguration: [OBJECT_TYPE],
-  // An empty list is a list of anything.
+  // An empty list has elements of any type.
   jsonPatch: [listOf(JSON_PATCH_TYPE), listOf(DYN)],
 };
 

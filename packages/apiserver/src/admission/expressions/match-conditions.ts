@@ -1,4 +1,4 @@
-/** Match conditions: a webhook or policy is about requests for which all of them hold. */
+/** Match conditions: a webhook or policy matches requests for which all of them are true. */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { COST_MATCH_CONDITIONS_MAX } from "@kcp-ts/machinery/cel";
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
@@ -18,14 +18,17 @@ export type ConditionsOutcome =
   | { readonly isMet: boolean; readonly error: undefined }
   | { readonly isMet: undefined; readonly error: string };
 
-/** One that is false decides; otherwise one that fails is an error, which the failure policy is for. */
+/**
+ * A false condition decides; otherwise a failing condition is an error, which the failure policy
+ * handles.
+ */
 export function evaluateMatchConditions(
   conditions: readonly Expression[],
   values: ExpressionValues,
   decisions: AuthorizerDecisions,
   variables: readonly Variable[] = [],
 ): Promise<ConditionsOutcome> {
-  return decisions.settle(function* (): Resumable<ConditionsOutcome> {
+  return decisions.awaitPending(function* (): Resumable<ConditionsOutcome> {
     const evaluator = new Evaluator(values, decisions, {
       costMax: COST_MATCH_CONDITIONS_MAX,
       variables,

@@ -1,4 +1,7 @@
-/** Which requests a webhook, a policy or a binding is about, and as which kind it sees them. */
+/**
+ * Match criteria: the requests that a webhook, a policy or a binding matches, and the kind as which
+ * it sees them.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   everything,
@@ -12,7 +15,7 @@ import type { EquivalentKind, TargetKind } from "../sources.ts";
 import { type Rule, readRules, ruleMatches, ruleMatchesEquivalent } from "./rules.ts";
 
 export interface MatchCriteria {
-  /** Empty means everything where `isOptional`. */
+  /** Empty matches all resources; a webhook without rules is never called (see `matchWebhook`). */
   readonly rules: readonly Rule[];
   readonly excluded: readonly Rule[];
   readonly isExact: boolean;
@@ -20,7 +23,7 @@ export interface MatchCriteria {
   readonly objectSelector: LabelSelector;
 }
 
-/** The kind that was asked for, or another one that it is shown as. */
+/** The requested kind, or an equivalent kind to which the objects are converted. */
 export type Match =
   | { readonly kind: TargetKind; readonly equivalent: undefined }
   | { readonly kind: TargetKind; readonly equivalent: EquivalentKind };
@@ -44,7 +47,7 @@ export function readSelector(value: JsonValue | undefined): LabelSelector {
     : everything;
 }
 
-/** Undefined when the request is none of theirs. */
+/** Undefined when the request does not match. */
 export async function matchRequest(
   criteria: MatchCriteria,
   reviewed: ReviewedRequest,
@@ -60,39 +63,47 @@ export async function matchRequest(
   return (await isInNamespace(namespaceSelector, reviewed)) ? match : undefined;
 }
 
-/** The kind that was asked for goes first; others are tried when the rules mean no exact version. */
+/**
+ * Tries the requested kind first; equivalent kinds are tried when the match policy is Equivalent.
+ */
 async function findRule(
   rules: readonly Rule[],
   { isExact }: MatchCriteria,
   reviewed: ReviewedRequest,
 ): Promise<Match | undefined> {
   for (const rule of rules)
-    if (ruleMatches(rule, reviewed.asked, reviewed.asRequested.kind)) return reviewed.asRequested;
-  // All names of the same objects share the plural, so that most rules are passed over without asking for others.
+    if (ruleMatches(rule, reviewed.matchedOperation, reviewed.asRequested.kind))
+      return reviewed.asRequested;
+  // Equivalent kinds have the same plural, so most rules are skipped without looking up
+  // equivalents.
   const { resource } = reviewed.request;
-  if (isExact || !rules.some((rule) => ruleMatchesEquivalent(rule, reviewed.asked, resource)))
+  if (
+    isExact ||
+    !rules.some((rule) => ruleMatchesEquivalent(rule, reviewed.matchedOperation, resource))
+  )
     return undefined;
   const pending = reviewed.equivalents();
   const equivalents = pending instanceof Promise ? await pending : pending;
   for (const rule of rules)
     for (const equivalent of equivalents)
-      if (ruleMatches(rule, reviewed.asked, equivalent)) return { kind: equivalent, equivalent };
+      if (ruleMatches(rule, reviewed.matchedOperation, equivalent))
+        return { kind: equivalent, equivalent };
   return undefined;
 }
 
-/** What has no metadata, as options of a session, cannot be selected by it. */
+/** Objects without metadata, such as the options of a session, match no selector. */
 function isSelected(selector: LabelSelector, { object, old }: ReviewedRequest): boolean {
   return [object, old].some(
     (one) => one?.["metadata"] !== undefined && selector.matches(labelsOf(one)),
   );
 }
 
-/** Objects that live in no namespace are in all of them. */
+/** Cluster-scoped objects match every namespace selector. */
 async function isInNamespace(selector: LabelSelector, reviewed: ReviewedRequest): Promise<boolean> {
   const { request, object } = reviewed;
   const isNamespace = request.group === "" && request.resource === "namespaces";
   if (reviewed.namespace === "" && !isNamespace) return true;
-  // The server does not know yet what a namespace is about to become.
+  // The new labels of the Namespace are only in the object of this request.
   if (isNamespace && request.subresource === "" && object !== null)
     return selector.matches(labelsOf(object));
   const namespace = await reviewed.namespaceObject();

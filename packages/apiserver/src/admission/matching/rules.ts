@@ -1,4 +1,4 @@
-/** Rules of webhooks and policies: which operations on which resources are meant. */
+/** The rules of webhooks and policies: the operations and resources that they match. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { Operation } from "../admission.ts";
 import type { TargetKind } from "../sources.ts";
@@ -9,16 +9,16 @@ export interface Rule {
   readonly versions: ReadonlySet<string>;
   readonly resources: readonly { readonly resource: string; readonly subresource: string }[];
   readonly scope: "Cluster" | "Namespaced" | "*";
-  /** Undefined is all of them. */
+  /** Undefined matches all names. */
   readonly names: ReadonlySet<string> | undefined;
 }
 
-/** What a rule is held against. */
+/** The operation that a rule is matched against. */
 export interface MatchedOperation {
   readonly operation: Operation;
   readonly subresource: string;
   readonly name: string;
-  /** Whether the object lives in a namespace. */
+  /** Whether the object is namespaced. */
   readonly isNamespaced: boolean;
 }
 
@@ -63,7 +63,7 @@ export function ruleMatches(rule: Rule, asked: MatchedOperation, target: TargetK
   );
 }
 
-/** Whether the rule would be meant if the resource were served under another group or version. */
+/** Whether the rule would match if the resource were served under another group or version. */
 export function ruleMatchesEquivalent(
   rule: Rule,
   asked: MatchedOperation,
@@ -84,7 +84,7 @@ function isInScope({ scope }: Rule, { isNamespaced }: MatchedOperation): boolean
   return scope === "*" || (scope === "Namespaced") === isNamespaced;
 }
 
-/** A rule that names no subresource does not mean any. */
+/** A rule without a subresource does not match subresources. */
 function isResourceMatched({ resources }: Rule, resource: string, subresource: string): boolean {
   for (const meant of resources) {
     const isResource = meant.resource === "*" || meant.resource === resource;

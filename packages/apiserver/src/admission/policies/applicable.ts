@@ -1,4 +1,4 @@
-/** Which bindings of a policy a request concerns, and what expressions see of it. */
+/** Finds the bindings of a policy that match a request, and the variables of its expressions. */
 import { yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -9,7 +9,7 @@ import { type Match, matchRequest } from "../matching/criteria.ts";
 import { namespaceValue, type ReviewedRequest } from "../reviewed-request.ts";
 import type { Policy } from "./policy.ts";
 
-/** The kind that the policy sees the request as; undefined when it is none of its business. */
+/** The kind as which the policy sees the request; undefined when the policy does not match. */
 export function policyMatch(
   { policy }: BoundPolicy<Policy>,
   reviewed: ReviewedRequest,
@@ -30,7 +30,7 @@ export async function valuesFor(
   match: Match,
   params: JsonObject | null,
 ): Promise<ExpressionValues> {
-  const { object, old } = await reviewed.shownAs(match);
+  const { object, old } = await reviewed.versionedAs(match);
   return {
     object,
     oldObject: old,
@@ -40,7 +40,7 @@ export async function valuesFor(
   };
 }
 
-/** Whether the match conditions hold; an error when they cannot be told. */
+/** Whether the match conditions are true; an error when they cannot be evaluated. */
 export async function areConditionsMet(
   policy: Policy,
   values: ExpressionValues,
@@ -52,10 +52,13 @@ export async function areConditionsMet(
   return outcome.error === undefined ? outcome : { isMet: false, error: outcome.error };
 }
 
-/** Cost that is spent in one turn of the event loop: some ten milliseconds. */
+/** The cost that is spent in one turn of the event loop: some ten milliseconds. */
 const costPerIteration = 200_000;
 
-/** Lets others have their turn while one request evaluates much, and ends when nobody waits for it any more. */
+/**
+ * EvaluationYield yields to the event loop during long evaluations of one request, and throws when
+ * the request is aborted.
+ */
 export class EvaluationYield {
   readonly #reviewed: ReviewedRequest;
   #spent = 0;
@@ -65,7 +68,7 @@ export class EvaluationYield {
   }
 
   /** Called between expressions. */
-  pass(evaluator: Evaluator, before: number): Promise<void> | undefined {
+  yieldIfDue(evaluator: Evaluator, before: number): Promise<void> | undefined {
     this.#spent += before - evaluator.remaining;
     if (this.#spent < costPerIteration) return undefined;
     this.#spent = 0;

@@ -1,4 +1,7 @@
-/** A binding: where a policy is in force, with which parameters, and what a violation leads to. */
+/**
+ * A binding: the resources that a policy applies to, its parameters, and the actions on a
+ * violation.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import { type MatchCriteria, readMatchCriteria, readSelector } from "../matching/criteria.ts";
@@ -6,7 +9,7 @@ import { textsOf } from "../matching/rules.ts";
 
 export interface Binding {
   readonly policyName: string;
-  /** Undefined narrows nothing down. */
+  /** Undefined matches every request that the policy matches. */
   readonly criteria: MatchCriteria | undefined;
   readonly paramRef: ParamRef | undefined;
   /** Deny, Warn, Audit; empty for mutating policies. */

@@ -1,4 +1,4 @@
-/** Mutating admission policies, from the client's side. */
+/** MutatingAdmissionPolicies, tested through the API. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { install, registration, rulesFor, TestServer } from "../../testing/index.ts";
@@ -21,7 +21,7 @@ async function policy(
   bindingSpec: object = {},
 ) {
   const base = `/clusters/${cluster}${registration}`;
-  await server.must("POST", `${base}/mutatingadmissionpolicies`, {
+  await server.requestOk("POST", `${base}/mutatingadmissionpolicies`, {
     body: {
       metadata: { name },
       spec: {
@@ -33,7 +33,7 @@ async function policy(
     },
   });
   const body = { metadata: { name }, spec: { policyName: name, ...bindingSpec } };
-  await server.must("POST", `${base}/mutatingadmissionpolicybindings`, { body });
+  await server.requestOk("POST", `${base}/mutatingadmissionpolicybindings`, { body });
 }
 
 const apply = (expression: string) => ({
@@ -55,7 +55,7 @@ describe("a mutating admission policy", () => {
     });
     assert.deepEqual(object.metadata.labels, { x: "y", team: "kcp-admin" });
     assert.deepEqual(object.data, { a: "b", c: "d" });
-    assert.deepEqual((await server.must("GET", `${configMaps}/a`)).data, { a: "b", c: "d" });
+    assert.deepEqual((await server.requestOk("GET", `${configMaps}/a`)).data, { a: "b", c: "d" });
   });
 
   it("applies JSON patches, with escaped keys", async () => {
@@ -86,7 +86,7 @@ describe("a mutating admission policy", () => {
     assert.deepEqual(object.data, { c: "d", n: "a1", m: "a12" });
   });
 
-  it("runs again after later ones when it wants to", async () => {
+  it("runs again after later changes if its reinvocationPolicy is IfNeeded", async () => {
     const count = apply(
       'Object{metadata: Object.metadata{labels: {"count": string(object.data.size())}}}',
     );
@@ -96,7 +96,7 @@ describe("a mutating admission policy", () => {
     assert.deepEqual(object.metadata.labels, { count: "2" });
   });
 
-  it("takes away what an optional without a value stands for", async () => {
+  it("removes fields that are set to an optional without a value", async () => {
     await policy("p", [apply("Object{data: optional.none()}")]);
     const { object } = await create({ metadata: { name: "a" }, data: { c: "d" } });
     assert.equal(object.data, undefined);
@@ -120,7 +120,7 @@ describe("a mutating admission policy", () => {
     assert.deepEqual((await create(body(7), path)).object["spec"], { replicas: 7 });
   });
 
-  it("refuses requests that it cannot be evaluated for, unless it is told to ignore that", async () => {
+  it("denies requests that it cannot be evaluated for, unless its failurePolicy is Ignore", async () => {
     await policy("p", [apply("Object{data: Object.wrong{}}")]);
     const { status, object } = await create({ metadata: { name: "a" } });
     assert.equal(status, 403);
@@ -133,7 +133,7 @@ describe("a mutating admission policy", () => {
     assert.equal((await create({ metadata: { name: "a" } })).status, 201);
   });
 
-  it("may not replace what is owned as a whole", async () => {
+  it("must not replace atomic lists, maps and structs", async () => {
     await policy("p", [apply('Object{spec: Object.spec{list: ["a"]}}')], {
       matchConstraints: { resourceRules: rulesFor("crontabs", ["CREATE"], "stable.example.com") },
     });
@@ -170,7 +170,7 @@ describe("a mutating admission policy", () => {
     assert.match(object.message ?? "", /^policy 'q' with binding 'q' denied request: JSON Patch: /);
   });
 
-  it("cannot make what is no object of the kind, whatever its failure policy", async () => {
+  it("cannot produce an invalid object of the kind, with any failurePolicy", async () => {
     for (const [name, path, message] of [
       ["p", "/spec", /^Internal error occurred: strict decoding error: unknown field "spec"$/],
       [
@@ -188,7 +188,7 @@ describe("a mutating admission policy", () => {
     }
   });
 
-  it("is refused when its expressions do not compile, or come to something else", async () => {
+  it("is rejected when its expressions do not compile, or have a result of another type", async () => {
     const path = `/clusters/a${registration}/mutatingadmissionpolicies`;
     const cases: [object, RegExp][] = [
       [
@@ -212,7 +212,7 @@ describe("a mutating admission policy", () => {
     }
   });
 
-  it("means nothing in another logical cluster", async () => {
+  it("has no effect in another logical cluster", async () => {
     await policy("p", [apply('Object{data: {"a": "b"}}')]);
     const { object } = await create({ metadata: { name: "a" } }, configMaps.replace("/a/", "/b/"));
     assert.equal(object.data, undefined);
@@ -225,7 +225,7 @@ describe("parameters of a mutating policy", () => {
   const param = (name: string, data: object, labels = {}) => ({ metadata: { name, labels }, data });
   const shaped = (name: string) => create({ metadata: { name } });
 
-  it("come from the object that the binding names, as it is now", async () => {
+  it("come from the object that the binding names, in its current state", async () => {
     await create(param("param", { team: "blue" }));
     const paramRef = { name: "param", parameterNotFoundAction: "Deny" };
     await policy("p", [team], byParam, "a", { paramRef });
@@ -234,7 +234,7 @@ describe("parameters of a mutating policy", () => {
     assert.deepEqual((await shaped("y")).object.metadata.labels, { team: "red" });
   });
 
-  it("are taken one after the other when the binding selects several", async () => {
+  it("are applied one after the other when the binding selects several", async () => {
     for (const key of ["one", "two"])
       await create(param(key, { key, value: `is ${key}` }, { role: "param" }));
     const paramRef = {
@@ -247,7 +247,7 @@ describe("parameters of a mutating policy", () => {
     assert.deepEqual(object.data, { own: "kept", one: "is one", two: "is two" });
   });
 
-  it("that are missing deny or change nothing, as the binding says", async () => {
+  it("that are missing deny the request or change nothing, as the binding says", async () => {
     const paramRef = { name: "none", parameterNotFoundAction: "Deny" };
     await policy("p", [team], byParam, "a", { paramRef });
     assert.match((await shaped("x")).object.message ?? "", /no params found for policy binding/);

@@ -1,4 +1,4 @@
-/** Mutating policies: one after the other, each seeing what those before made of the object. */
+/** Mutating policies run one after the other; each sees the object as the previous ones left it. */
 import { COST_PER_OBJECT_MAX } from "@kcp-ts/machinery/cel";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
@@ -20,7 +20,7 @@ import { PolicyConfigurationError, parametersOf } from "./parameters.ts";
 
 type Bound = BoundPolicy<MutatingPolicy>;
 
-/** The policy cannot be evaluated: what its failure policy is for. */
+/** The policy cannot be evaluated: its failure policy decides. */
 class MutationError extends Error {
   override readonly name = "MutationError";
 }
@@ -38,7 +38,7 @@ export async function mutateByPolicies(
       if (!reinvocation.isDue(binding) || !(await isBound(binding, reviewed))) continue;
       const isChanged = await mutateByOne(bound, binding, match, reviewed, turns);
       if (isChanged) reinvocation.noteChange();
-      if (bound.policy.isReinvoked) reinvocation.noteAsked(binding);
+      if (bound.policy.isReinvoked) reinvocation.noteInvoked(binding);
     }
   }
 }
@@ -48,12 +48,12 @@ async function mutateByOne(
   { name: bindingName, binding }: NamedBinding,
   match: Match,
   reviewed: ReviewedRequest,
-  turns: EvaluationYield,
+  evaluationYield: EvaluationYield,
 ): Promise<boolean> {
   const before = reviewed.object;
   try {
     for (const params of await parametersOf(policy, binding, reviewed))
-      await mutateWith(policy, params, match, reviewed, turns);
+      await mutateWith(policy, params, match, reviewed, evaluationYield);
   } catch (error) {
     const isProblem = error instanceof MutationError || error instanceof PolicyConfigurationError;
     if (!isProblem) throw error;
@@ -84,13 +84,16 @@ function refused(
   });
 }
 
-/** Each mutation sees what the one before made of the object; a match condition is asked once. */
+/**
+ * Runs the mutations in order, each on the result of the previous one; the match conditions are
+ * evaluated once.
+ */
 async function mutateWith(
   policy: MutatingPolicy,
   params: JsonObject | null,
   match: Match,
   reviewed: ReviewedRequest,
-  turns: EvaluationYield,
+  evaluationYield: EvaluationYield,
 ): Promise<void> {
   const first = await valuesFor(reviewed, match, params);
   if (first.object === null) return;
@@ -102,7 +105,7 @@ async function mutateWith(
     const values = await valuesFor(reviewed, match, params);
     const { decisions } = reviewed;
     const { variables } = policy;
-    const { outcome, evaluator } = await decisions.settle(function* () {
+    const { outcome, evaluator } = await decisions.awaitPending(function* () {
       const current = new Evaluator(values, decisions, { costMax, variables });
       return { outcome: yield* current.evaluate(mutation.expression), evaluator: current };
     });
@@ -110,7 +113,7 @@ async function mutateWith(
     const spent = costMax;
     costMax = evaluator.remaining;
     await change(mutation, outcome.value, reviewed, match);
-    const others = turns.pass(evaluator, spent);
+    const others = evaluationYield.yieldIfDue(evaluator, spent);
     if (others !== undefined) await others;
   }
 }
@@ -122,9 +125,9 @@ async function change(
   match: Match,
 ): Promise<void> {
   const { equivalent } = match;
-  const { object } = await reviewed.shownAs(match);
+  const { object } = await reviewed.versionedAs(match);
   if (object === null || reviewed.object === null) return;
-  const form = equivalent?.form ?? reviewed.request.form;
+  const form = equivalent?.decoder ?? reviewed.request.decoder;
   const merged = toMutationError(() =>
     type === "JSONPatch"
       ? applyJsonPatchExpression(object, value)
@@ -144,7 +147,7 @@ function toMutationError<Result>(body: () => Result): Result {
   }
 }
 
-/** An object that cannot be one of its kind is no matter for the failure policy. */
+/** An invalid object is a 500, whatever the failure policy. */
 function inServerWords<Result>(body: () => Result): Result {
   try {
     return body();

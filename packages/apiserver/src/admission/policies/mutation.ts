@@ -1,4 +1,4 @@
-/** What the expressions of mutating policies come to, and how it is made part of the object. */
+/** Applies the results of mutating policies' expressions to the object. */
 import {
   type FieldPath,
   fieldElement,
@@ -20,7 +20,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery
 import { applyJsonPatch, isPatchError, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote } from "@kcp-ts/machinery/status";
 
-/** The object with a JSON patch applied; throws an Error in words for whoever wrote the policy. */
+/**
+ * The object with a JSON patch applied; throws an Error with a message for the author of the
+ * policy.
+ */
 export function applyJsonPatchExpression(object: JsonObject, value: CelValue): JsonObject {
   const operations = toJson(value);
   if (operations instanceof CelError) throw new Error(operations.message);
@@ -29,14 +32,14 @@ export function applyJsonPatchExpression(object: JsonObject, value: CelValue): J
     const patched = applyJsonPatch(object, patch);
     if (isJsonObject(patched)) return patched;
   } catch (error) {
-    // A test that fails is a condition, not a failure.
+    // A failing test operation is a condition, not a failure.
     if (isPatchError(error) && error.message.endsWith(" failed: test failed")) return object;
     throw new Error(`JSON Patch: ${(error as Error).message}`);
   }
   throw new Error("a patch must leave an object");
 }
 
-/** The object with an apply configuration merged into it, as server-side apply does. */
+/** The object with an apply configuration merged into it, as by server-side apply. */
 export function mergeApplyConfiguration(
   object: JsonObject,
   value: CelValue,
@@ -62,7 +65,7 @@ export function mergeApplyConfiguration(
   return without(mergeTyped(object, configuration, type), unset);
 }
 
-/** `Object.spec` belongs into the member `spec` of `Object`, and nowhere else. */
+/** `Object.spec` is only valid for the field `spec` of `Object`. */
 function checkTypeNames(value: CelValue, expected: string): void {
   if (value instanceof CelStruct) {
     if (value.typeName !== expected)
@@ -86,7 +89,10 @@ function checkTypeNames(value: CelValue, expected: string): void {
   }
 }
 
-/** The configuration as JSON, and the paths that are to go: members that are set to an optional without a value. */
+/**
+ * The configuration as JSON, and the paths to remove: fields that are set to an optional without a
+ * value.
+ */
 function configurationOf(value: CelValue): {
   readonly json: JsonObject;
   readonly unset: readonly (readonly string[])[];
@@ -113,7 +119,9 @@ function struct(value: CelValue, path: readonly string[], unset: string[][]): Js
   return plain(json as JsonValue);
 }
 
-/** Records without a prototype become ordinary objects, which is what everything else expects. */
+/**
+ * Converts records without a prototype into ordinary objects, which the rest of the code expects.
+ */
 function plain(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(plain);
   if (!isJsonObject(value)) return value;
@@ -131,7 +139,7 @@ function removed(object: JsonObject, [first, ...rest]: readonly string[]): JsonO
   return isJsonObject(member) ? { ...object, [first]: removed(member, rest) } : object;
 }
 
-/** Where the configuration would replace what can only be replaced as a whole. */
+/** The paths at which the configuration would replace an atomic list, map or struct. */
 function atomicPaths(configuration: JsonObject, type: TypeSchema): string[] {
   const found: FieldPath[] = [];
   collectAtomic(configuration, type, [], found);

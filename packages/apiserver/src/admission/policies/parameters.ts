@@ -1,11 +1,14 @@
-/** Which parameters a policy is evaluated with: for each of them once, for none of them not at all. */
+/**
+ * Finds the parameters of a policy: the policy is evaluated once for each of them, and not at all
+ * without any.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ReviewedRequest } from "../reviewed-request.ts";
 import { configuringCluster, type ParameterKind } from "../sources.ts";
 import type { Binding, ParamRef } from "./binding.ts";
 import type { ParamKind, Policy } from "./policy.ts";
 
-/** The policy or the binding cannot be used as it is: what the failure policy is for. */
+/** The policy or the binding is misconfigured: the failure policy decides. */
 export class PolicyConfigurationError extends Error {
   override readonly name = "PolicyConfigurationError";
   readonly of: "policy" | "binding";
@@ -16,7 +19,7 @@ export class PolicyConfigurationError extends Error {
   }
 }
 
-/** Parameters of one binding; a selector that finds more is cut off with an error. */
+/** The maximum number of parameters of one binding; a selector that matches more is an error. */
 const parametersMax = 1000;
 
 /** Null stands for a policy without parameters. */
@@ -58,7 +61,7 @@ async function find(
   return found === undefined ? [] : [found];
 }
 
-/** By default, that of the object. */
+/** The namespace of the object by default. */
 function namespaceFor(
   { isNamespaced }: ParameterKind,
   { namespace }: ParamRef,

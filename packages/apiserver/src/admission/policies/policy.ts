@@ -1,4 +1,4 @@
-/** What validating and mutating policies have in common. */
+/** The common base of validating and mutating policies. */
 import { createHash } from "node:crypto";
 import {
   isJsonObject,
@@ -16,7 +16,7 @@ export interface ParamKind {
   readonly kind: string;
 }
 
-/** Expressions are compiled when the policy is first asked: reading one costs next to nothing. */
+/** Expressions are compiled when the policy is first evaluated: reading a policy is cheap. */
 export class Policy {
   readonly criteria: MatchCriteria;
   readonly paramKind: ParamKind | undefined;
@@ -56,7 +56,7 @@ export function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
   return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).filter(isJsonObject);
 }
 
-/** Equal content, equal key. */
+/** Equal contents have equal keys. */
 export function contentKey(value: JsonValue): string {
   return createHash("sha256").update(stringifyJson(value)).digest("base64url");
 }

@@ -1,4 +1,4 @@
-/** A ValidatingAdmissionPolicy, shared by all clusters that have the same. */
+/** A ValidatingAdmissionPolicy, shared by all clusters with an equal policy. */
 import { InternPool } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type Expression, expressionOf } from "../expressions/expression.ts";

@@ -1,4 +1,4 @@
-/** Validating admission policies, from the client's side. */
+/** ValidatingAdmissionPolicies, tested through the API. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import {
@@ -14,7 +14,7 @@ import { cronTabs } from "../test-support/definitions.ts";
 let server: TestServer;
 beforeEach(async () => {
   server = await TestServer.start();
-  await server.must("POST", "/clusters/a/api/v1/namespaces", {
+  await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
     body: { metadata: { name: "n", labels: { env: "test" } } },
   });
 });
@@ -25,7 +25,7 @@ const configMap = (name: string, data: object = {}) => ({ metadata: { name }, da
 
 async function policy(spec: object, binding: object = {}, cluster = "a"): Promise<AnyObject> {
   const base = `/clusters/${cluster}${registration}`;
-  const created = await server.must("POST", `${base}/validatingadmissionpolicies`, {
+  const created = await server.requestOk("POST", `${base}/validatingadmissionpolicies`, {
     body: {
       metadata: { name: "p" },
       spec: {
@@ -34,7 +34,7 @@ async function policy(spec: object, binding: object = {}, cluster = "a"): Promis
       },
     },
   });
-  await server.must("POST", `${base}/validatingadmissionpolicybindings`, {
+  await server.requestOk("POST", `${base}/validatingadmissionpolicybindings`, {
     body: {
       metadata: { name: "b" },
       spec: { policyName: "p", validationActions: ["Deny"], ...binding },
@@ -49,7 +49,7 @@ const keyIs = {
 };
 
 describe("a validating admission policy", () => {
-  it("refuses what breaks its rules, in Kubernetes' words", async () => {
+  it("denies violations with Kubernetes' message", async () => {
     await policy({ validations: [keyIs] });
     const { status, object } = await create(configMap("a", { key: "bad" }));
     assert.equal(status, 422);
@@ -66,14 +66,17 @@ describe("a validating admission policy", () => {
     assert.equal(patched.status, 422);
   });
 
-  it("does nothing without a binding, and nothing once the binding is gone", async () => {
+  it("does nothing without a binding, and nothing once the binding is deleted", async () => {
     await policy({ validations: [{ expression: "false" }] });
     assert.equal((await create(configMap("a"))).status, 422);
-    await server.must("DELETE", `/clusters/a${registration}/validatingadmissionpolicybindings/b`);
+    await server.requestOk(
+      "DELETE",
+      `/clusters/a${registration}/validatingadmissionpolicybindings/b`,
+    );
     assert.equal((await create(configMap("a"))).status, 201);
   });
 
-  it("says what its message, or its message expression, says, with its reason", async () => {
+  it("responds with its message, or its message expression, and its reason", async () => {
     await policy({
       validations: [
         {
@@ -96,7 +99,7 @@ describe("a validating admission policy", () => {
     assert.match(two.object.message ?? "", /denied request: not two$/);
   });
 
-  it("computes variables when they are needed, from those before them only", async () => {
+  it("computes variables on demand, from the variables before them only", async () => {
     await policy({
       variables: [
         { name: "key", expression: "object.data.key" },
@@ -113,7 +116,7 @@ describe("a validating admission policy", () => {
     );
   });
 
-  it("fails requests that it cannot evaluate, unless it is told to ignore that", async () => {
+  it("fails requests that it cannot evaluate, unless its failurePolicy is Ignore", async () => {
     await policy({ validations: [{ expression: "object.data.none == 'x'" }] });
     const { status, object } = await create(configMap("a", { key: "b" }));
     assert.equal(status, 422);
@@ -126,7 +129,7 @@ describe("a validating admission policy", () => {
     assert.equal((await create(configMap("a", { key: "b" }))).status, 201);
   });
 
-  it("warns where the binding says so, and denies nothing", async () => {
+  it("warns when the binding's action is Warn, and denies nothing", async () => {
     await policy(
       { validations: [{ expression: "false", message: "mind" }] },
       { validationActions: ["Warn", "Audit"] },
@@ -138,7 +141,7 @@ describe("a validating admission policy", () => {
     ]);
   });
 
-  it("sees the old object, the namespace and the user's rights", async () => {
+  it("sees the old object, the namespace and the permissions of the user", async () => {
     await policy({
       validations: [
         {
@@ -165,10 +168,10 @@ describe("a validating admission policy", () => {
     assert.match(refused.object.message ?? "", /denied request: kept$/);
   });
 
-  it("waits for what the authorizer says, also by way of variables", async () => {
+  it("waits for decisions of the authorizer, also in variables", async () => {
     await server.close();
     server = await TestServer.start({ authorization: withSlowAuthorization });
-    await server.must("POST", "/clusters/a/api/v1/namespaces", {
+    await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
       body: { metadata: { name: "n" } },
     });
     const may = (verb: string) =>
@@ -186,7 +189,7 @@ describe("a validating admission policy", () => {
     assert.match(object.message ?? "", /denied request: may$/);
   });
 
-  it("narrows down by conditions, selectors, names and exclusions", async () => {
+  it("matches by conditions, selectors, names and exclusions", async () => {
     await policy(
       {
         matchConstraints: {
@@ -205,7 +208,7 @@ describe("a validating admission policy", () => {
     assert.equal((await create(labelled("a"))).status, 422);
   });
 
-  it("is about custom resources as about any", async () => {
+  it("applies to custom resources as well", async () => {
     await install(server, cronTabs());
     const resourceRules = rulesFor("crontabs", ["CREATE"], "stable.example.com");
     await policy({
@@ -223,16 +226,16 @@ describe("a validating admission policy", () => {
     assert.equal((await create(body(3), path)).status, 422);
   });
 
-  it("is not asked about its own kinds, so that nobody is locked out", async () => {
+  it("does not apply to the kinds that configure admission, so that tenants cannot lock themselves out", async () => {
     await policy({
       matchConstraints: { resourceRules: rulesFor("*", ["*"], "*") },
       validations: [{ expression: "false" }],
     });
-    await server.must("DELETE", `/clusters/a${registration}/validatingadmissionpolicies/p`);
+    await server.requestOk("DELETE", `/clusters/a${registration}/validatingadmissionpolicies/p`);
     assert.equal((await create(configMap("a"))).status, 201);
   });
 
-  it("is stopped when it costs too much", async () => {
+  it("is stopped when it exceeds the cost limit", async () => {
     const many = "[1,2,3,4,5,6,7,8,9,10]";
     const nested = `${many}.all(a, ${many}.all(b, ${many}.all(c, ${many}.all(d, ${many}.all(e, ${many}.all(f, a+b+c+d+e+f > 0))))))`;
     await policy({ validations: [{ expression: nested }] });
@@ -241,7 +244,7 @@ describe("a validating admission policy", () => {
     assert.match(object.message ?? "", /cost limit exceeded/);
   });
 
-  it("means nothing in another logical cluster", async () => {
+  it("has no effect in another logical cluster", async () => {
     await policy({ validations: [{ expression: "false" }] });
     const path = "/clusters/b/api/v1/namespaces/default/configmaps";
     assert.equal((await create(configMap("a"), path)).status, 201);
@@ -253,7 +256,7 @@ interface CheckedStatus {
   readonly typeChecking: { readonly expressionWarnings: readonly object[] };
 }
 
-/** Listens from now on; what it gives waits for the second state of the next policy. */
+/** Listens from now on; the returned function waits for the second state of the next policy. */
 async function nextStatus(): Promise<() => Promise<CheckedStatus>> {
   const watch = await server.watch(
     `/clusters/a${registration}/validatingadmissionpolicies?watch=1`,
@@ -266,7 +269,7 @@ async function nextStatus(): Promise<() => Promise<CheckedStatus>> {
 }
 
 describe("type checking of a policy", () => {
-  it("says in the status which expressions do not fit the kinds that the policy names", async () => {
+  it("reports expressions in the status that do not fit the kinds that the policy names", async () => {
     const checked = await nextStatus();
     const resourceRules = [{ ...rulesFor("configmaps")[0], apiVersions: ["v1"] }];
     await policy({
@@ -293,7 +296,7 @@ describe("type checking of a policy", () => {
     ]);
   });
 
-  it("knows the schemas of custom resources", async () => {
+  it("uses the schemas of custom resources", async () => {
     await install(server, cronTabs());
     const checked = await nextStatus();
     const resourceRules = [
@@ -328,7 +331,7 @@ describe("parameters of a policy", () => {
     assert.equal((await create(configMap("b", { key: "bad" }))).status, 201);
   });
 
-  it("come from all that the binding selects, each of which must agree", async () => {
+  it("come from all objects that the binding selects, and the policy must permit the request with each", async () => {
     for (const [name, key] of [
       ["x", "good"],
       ["y", "other"],
@@ -365,7 +368,7 @@ describe("parameters of a policy", () => {
     assert.equal((await create(configMap("a", { key: "x" }))).status, 201);
   });
 
-  it("of an unknown kind are said to be so", async () => {
+  it("of an unknown kind are an error", async () => {
     const unknown = { apiVersion: "example.com/v1", kind: "Nothing" };
     await policy(
       { ...byParam, paramKind: unknown },

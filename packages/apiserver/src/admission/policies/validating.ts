@@ -1,4 +1,7 @@
-/** Validating policies: every binding that concerns the request has its say; the first denial is the answer. */
+/**
+ * Validating policies: every binding that matches the request is evaluated; the first denial is the
+ * response.
+ */
 import type { Resumable } from "@kcp-ts/machinery/base";
 import { COST_PER_OBJECT_MAX, MESSAGE_EXPRESSION_BYTES_MAX } from "@kcp-ts/machinery/cel";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -19,18 +22,21 @@ import type { AuditAnnotation, ValidatingPolicy, Validation } from "./validating
 
 type Bound = BoundPolicy<ValidatingPolicy>;
 
-/** What a policy has against a request. */
+/** A violation of a policy by a request. */
 interface Violation {
   readonly message: string;
   readonly reason: string;
   readonly expressionIndex: number;
-  /** The policy is to blame, whatever it is bound by. */
+  /** The policy itself failed, independent of its binding. */
   readonly isOfPolicy?: boolean;
 }
 
 interface ValidationFindings {
   readonly violations: Violation[];
-  /** Audit annotations that cannot be computed deny whatever the binding says. */
+  /**
+   * Audit annotations that cannot be computed deny the request, whatever the actions of the
+   * binding.
+   */
   readonly errors: Violation[];
 }
 
@@ -65,7 +71,7 @@ export async function validateByPolicies(
   if (denial !== undefined) throw denial;
 }
 
-/** Does what the binding wants done about a violation; true when the request is to be denied. */
+/** Performs the binding's actions on a violation; true when the request is denied. */
 function enforceActions(
   { name }: Bound,
   { name: bindingName, binding }: NamedBinding,
@@ -94,7 +100,7 @@ async function evaluateBinding(
   { binding }: NamedBinding,
   match: Match,
   reviewed: ReviewedRequest,
-  turns: EvaluationYield,
+  evaluationYield: EvaluationYield,
   notes: PolicyAuditAnnotations,
 ): Promise<ValidationFindings> {
   const findings: ValidationFindings = { violations: [], errors: [] };
@@ -113,12 +119,12 @@ async function evaluateBinding(
           costMax: COST_PER_OBJECT_MAX,
           variables: policy.variables,
         });
-      await evaluate(policy, evaluator(), turns, findings);
-      await annotate(name, policy, evaluator(), turns, findings, notes);
+      await evaluate(policy, evaluator(), evaluationYield, findings);
+      await annotate(name, policy, evaluator(), evaluationYield, findings, notes);
     }
   } catch (error) {
     if (!(error instanceof PolicyConfigurationError)) throw error;
-    // Who is to blame is part of the message, and the action is always to deny.
+    // The message names the policy or the binding, and the action is always Deny.
     if (!policy.isIgnored)
       findings.errors.push({
         message: error.message,
@@ -133,17 +139,17 @@ async function evaluateBinding(
 async function evaluate(
   { validations, isIgnored }: ValidatingPolicy,
   evaluator: Evaluator,
-  turns: EvaluationYield,
+  evaluationYield: EvaluationYield,
   findings: ValidationFindings,
 ): Promise<void> {
   let current = evaluator;
   for (const [expressionIndex, validation] of validations.entries()) {
     const before = current.remaining;
-    const done = await current.settled((trial) => check(validation, trial, isIgnored));
+    const done = await current.evaluateSettled((trial) => check(validation, trial, isIgnored));
     if (done.result !== undefined) findings.violations.push({ ...done.result, expressionIndex });
     current = done.evaluator;
     if (current.isOutOfBudget) return;
-    const others = turns.pass(current, before);
+    const others = evaluationYield.yieldIfDue(current, before);
     if (others !== undefined) await others;
   }
 }
@@ -163,7 +169,7 @@ function* check(
   return { message: said || message || `failed expression: ${expression.text}`, reason };
 }
 
-/** One line of a bounded length, or nothing. */
+/** The value as one line of limited length, or an empty string. */
 function usable(value: unknown): string {
   if (typeof value !== "string") return "";
   const text = value.trim();
@@ -175,14 +181,14 @@ async function annotate(
   policyName: string,
   { annotations, isIgnored }: ValidatingPolicy,
   evaluator: Evaluator,
-  turns: EvaluationYield,
+  evaluationYield: EvaluationYield,
   findings: ValidationFindings,
   notes: PolicyAuditAnnotations,
 ): Promise<void> {
   let current = evaluator;
   for (const { key, expression } of annotations as readonly AuditAnnotation[]) {
     const before = current.remaining;
-    const done = await current.settled((trial) => trial.evaluate(expression));
+    const done = await current.evaluateSettled((trial) => trial.evaluate(expression));
     const { value, error } = done.result;
     current = done.evaluator;
     if (error !== undefined && !isIgnored)
@@ -190,12 +196,12 @@ async function annotate(
     if (error === outOfBudget) return;
     if (typeof value === "string" && value.trim() !== "")
       notes.add(`${policyName}/${key}`, value.trim());
-    const others = turns.pass(current, before);
+    const others = evaluationYield.yieldIfDue(current, before);
     if (others !== undefined) await others;
   }
 }
 
-/** Audit annotations of one request, put together per key. */
+/** The audit annotations of one request, combined per key. */
 class PolicyAuditAnnotations {
   readonly #values = new Map<string, Set<string>>();
   readonly #failures: JsonObject[] = [];
@@ -227,9 +233,9 @@ class PolicyAuditAnnotations {
   }
 }
 
-/** UTF-16 units of one value, as in Kubernetes about. */
+/** The maximum UTF-16 units of one value, approximately as in Kubernetes. */
 const annotationLengthMax = 10 * 1024;
-/** Values under one key. */
+/** The maximum number of values under one key. */
 const annotationValuesMax = 100;
 
 const codes: ReadonlyMap<string, number> = new Map([

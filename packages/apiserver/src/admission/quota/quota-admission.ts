@@ -1,21 +1,29 @@
 /**
- * ResourceQuota: a namespace holds no more objects than its quotas say. An object is charged before it is stored, by compare-and-swap on
- * each quota's status, so that two at once never both take the last place; what was charged for nothing is given back.
+ * ResourceQuota: a namespace has no more objects than its quotas permit. An object is charged
+ * before it is stored, by compare-and-swap on the status of each quota, so that two concurrent
+ * creations never both take the last place; charges for objects that are not stored are released.
  *
- * It comes last: whatever else may refuse an object has done so by then. Deletions are noticed by a control loop, which counts anew.
+ * The plugin runs last, after every plugin that may deny the object. A control loop notices
+ * deletions and recounts.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
-import { QuotaCharger } from "./ledger.ts";
+import { QuotaCharger } from "./quota-charger.ts";
 import { countedResourceNames, limitedNames, quotaExceededMessage, statusOf } from "./usage.ts";
 
 export interface QuotaSource {
-  /** Whether there may be quotas for the namespace: false at once where there are none, as nearly everywhere. */
-  mayHave(cluster: ClusterName, namespace: string): boolean;
+  /**
+   * Whether the namespace may have quotas: synchronously false where there are none, as in most
+   * namespaces.
+   */
+  mayContain(cluster: ClusterName, namespace: string): boolean;
   quotas(cluster: ClusterName, namespace: string): Promise<readonly Quota[]>;
-  /** Rewrites the status of a quota from what it is, again when it changed meanwhile. False when the quota is gone. */
+  /**
+   * Updates the status of a quota from its current state, and again when it changed meanwhile.
+   * False when the quota is deleted.
+   */
   update(
     cluster: ClusterName,
     quota: Quota,
@@ -37,20 +45,22 @@ interface Charge {
 export class QuotaAdmission implements AdmissionPlugin {
   readonly name = "ResourceQuota";
   readonly #source: QuotaSource;
-  readonly #ledger: QuotaCharger;
+  readonly #charger: QuotaCharger;
   readonly #charges = new WeakMap<AdmissionRequest, readonly Charge[]>();
 
   constructor(source: QuotaSource) {
     this.#source = source;
-    this.#ledger = new QuotaCharger(source);
+    this.#charger = new QuotaCharger(source);
   }
 
-  concerns({ operation, subresource, cluster, namespace }: AdmissionRequest): boolean {
-    return operation === "CREATE" && subresource === "" && this.#source.mayHave(cluster, namespace);
+  handles({ operation, subresource, cluster, namespace }: AdmissionRequest): boolean {
+    return (
+      operation === "CREATE" && subresource === "" && this.#source.mayContain(cluster, namespace)
+    );
   }
 
   async validate(request: AdmissionRequest): Promise<void> {
-    // Asked again for the same object, under another generated name.
+    // Called again for the same object under another generated name.
     if (this.#charges.has(request)) return;
     const { cluster, namespace, group, resource, name } = request;
     const names = countedResourceNames(group, resource);
@@ -67,26 +77,27 @@ export class QuotaAdmission implements AdmissionPlugin {
     await this.#charge(request, due);
   }
 
-  /** The object was not stored after all. */
-  async abandon(request: AdmissionRequest): Promise<void> {
+  /** Releases the charges of an object that was not stored. */
+  async rollback(request: AdmissionRequest): Promise<void> {
     const charges = this.#charges.get(request);
     if (charges === undefined) return;
     this.#charges.delete(request);
-    await this.#giveBack(request, charges);
+    await this.#refund(request, charges);
   }
 
   async #charge(request: AdmissionRequest, due: readonly Charge[]): Promise<void> {
     const done: Charge[] = [];
     for (const charge of due) {
-      // Noted before the next one is asked: whatever comes of that, this one is given back with the request.
+      // Recorded before the next quota is charged: if that fails, the rollback of the request
+      // releases this one.
       this.#charges.set(request, done);
-      const refusal = await this.#ledger.charge(request.cluster, charge.quota, charge.names);
+      const refusal = await this.#charger.charge(request.cluster, charge.quota, charge.names);
       if (refusal !== undefined) throw statusError.forbidden(request, request.name, refusal);
       done.push(charge);
     }
   }
 
-  async #giveBack({ cluster }: AdmissionRequest, charges: readonly Charge[]): Promise<void> {
-    for (const { quota, names } of charges) await this.#ledger.giveBack(cluster, quota, names);
+  async #refund({ cluster }: AdmissionRequest, charges: readonly Charge[]): Promise<void> {
+    for (const { quota, names } of charges) await this.#charger.refund(cluster, quota, names);
   }
 }

@@ -1,9 +1,9 @@
-/** Goal: what quotas count and say, and that charges which wait together are written together without taking too much. */
+/** Goal: the counts and messages of quotas, and batched charges that never exceed a quota. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import fc from "fast-check";
-import { QuotaCharger } from "./ledger.ts";
+import { QuotaCharger } from "./quota-charger.ts";
 import {
   countedResourceNames,
   countOf,
@@ -13,41 +13,41 @@ import {
   withUsage,
 } from "./usage.ts";
 
-describe("what an object counts as", () => {
-  it("has a short name in the core group, and a general one everywhere", () => {
+describe("the resource names that a quota counts", () => {
+  it("are a short name in the core group, and count/ names in all groups", () => {
     assert.deepEqual(countedResourceNames("", "configmaps"), ["configmaps", "count/configmaps"]);
     assert.deepEqual(countedResourceNames("", "events"), ["count/events"]);
     assert.deepEqual(countedResourceNames("example.com", "widgets"), ["count/widgets.example.com"]);
   });
 
-  it("compares quantities as numbers", () => {
+  it("have quantities that are compared as numbers", () => {
     const numbers = ["5", "1k", "2Ki", "1000m", "0"].map((text) => countOf(text));
     assert.deepEqual(numbers, [5, 1000, 2048, 1, 0]);
   });
 });
 
-describe("a refusal", () => {
+describe("the message of an exceeded quota", () => {
   const status: QuotaStatus = {
     hard: { configmaps: "2", "count/configmaps": "1k" },
     used: { configmaps: "2", "count/configmaps": "2" },
   };
   const names = limitedNames(status, countedResourceNames("", "configmaps"));
 
-  it("names what is exceeded, and that only", () => {
+  it("names only the exceeded resources", () => {
     assert.equal(
       quotaExceededMessage("q", status, names),
       "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2",
     );
   });
 
-  it("says when nobody has counted yet", () => {
+  it("says when the status of the quota is unknown", () => {
     assert.equal(
       quotaExceededMessage("q", { ...status, used: {} }, names),
       "status unknown for quota: q, resources: configmaps,count/configmaps",
     );
   });
 
-  it("does not come for the last place, and comes for the one after", () => {
+  it("is absent for the last place, and present for the next", () => {
     const almost = withUsage(status, ["configmaps"], -1);
     assert.equal(quotaExceededMessage("q", almost, names), undefined);
     assert.notEqual(
@@ -57,11 +57,11 @@ describe("a refusal", () => {
   });
 });
 
-describe("the ledger", () => {
+describe("the quota charger", () => {
   const cluster = "a" as ClusterName;
   const quota = { namespace: "n", name: "q", object: {} };
 
-  /** A store in which other writers are faster now and then, as often as `losses` says. */
+  /** A quota store with concurrent writers, which win as often as `losses` says. */
   function store(limit: number, losses: number[]) {
     const state = {
       status: { hard: { pods: String(limit) }, used: { pods: "0" } } as QuotaStatus,
@@ -81,7 +81,7 @@ describe("the ledger", () => {
     return { state, update };
   }
 
-  it("lets in exactly as many as fit, however charges and races come", async () => {
+  it("charges exactly as many objects as fit, in every order of charges and conflicts", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(20),
@@ -102,17 +102,17 @@ describe("the ledger", () => {
     );
   });
 
-  it("gives back what was charged for nothing", async () => {
+  it("releases charges for objects that are not stored", async () => {
     const { state, update } = store(1, []);
     const ledger = new QuotaCharger({ update });
     assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
     assert.match((await ledger.charge(cluster, quota, ["pods"])) ?? "", /exceeded quota/);
-    await ledger.giveBack(cluster, quota, ["pods"]);
+    await ledger.refund(cluster, quota, ["pods"]);
     assert.equal(state.status.used["pods"], "0");
     assert.equal(await ledger.charge(cluster, quota, ["pods"]), undefined);
   });
 
-  it("passes on that a quota cannot be written, and goes on afterwards", async () => {
+  it("reports that a quota cannot be written, and charges again afterwards", async () => {
     let isBroken = true;
     const { update } = store(5, []);
     const ledger = new QuotaCharger({

@@ -1,8 +1,8 @@
-/** What an object counts as under a quota, and how quotas are told of. */
+/** The resource names under which a quota counts an object, and the messages about quotas. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { parseQuantity } from "@kcp-ts/machinery/shape";
 
-/** Kinds of the core group that quotas know by a name of their own. */
+/** Kinds of the core group that quotas count under a name of their own. */
 const shortNames: ReadonlySet<string> = new Set([
   "configmaps",
   "persistentvolumeclaims",
@@ -31,12 +31,12 @@ export function statusOf(quota: JsonObject): QuotaStatus {
   return { hard: hard ?? {}, used: used ?? {} };
 }
 
-/** Which of the names the quota limits. */
+/** The names that the quota limits. */
 export function limitedNames({ hard }: QuotaStatus, names: readonly string[]): readonly string[] {
   return names.filter((name) => Object.hasOwn(hard, name));
 }
 
-/** Why one more object does not fit; undefined when it does. */
+/** The reason why one more object exceeds the quota; undefined when it does not. */
 export function quotaExceededMessage(
   quota: string,
   { hard, used }: QuotaStatus,
@@ -52,7 +52,7 @@ export function quotaExceededMessage(
   return `exceeded quota: ${quota}, requested: ${shown(() => "1")}, used: ${shown((name) => used[name])}, limited: ${shown((name) => hard[name])}`;
 }
 
-/** With so many objects more, or fewer. */
+/** The status with so many objects more, or fewer. */
 export function withUsage(
   status: QuotaStatus,
   names: readonly string[],
@@ -71,7 +71,7 @@ export function withUsage(
   return { ...status, used };
 }
 
-/** Quantities as numbers: objects are counted, so whole numbers are all there is. */
+/** Quantities as numbers: objects are counted in whole numbers. */
 export function countOf(quantity: string | undefined): number {
   const match = /^([+-]?[\d.]+)([a-zA-Z]*)(?:e(-?\d+))?$/.exec(quantity ?? "0");
   const [, digits = "0", suffix = "", exponent = "0"] = match ?? [];

@@ -1,4 +1,7 @@
-/** Mutating webhooks over real HTTPS: the scenarios of the Kubernetes conformance tests, and what they leave out. */
+/**
+ * Mutating webhooks over real HTTPS: the scenarios of the Kubernetes conformance tests, and further
+ * ones.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import {
@@ -22,7 +25,9 @@ after(() => webhook.close());
 beforeEach(async () => {
   webhook.reset();
   server = await TestServer.start();
-  await server.must("POST", "/clusters/a/api/v1/namespaces", { body: { metadata: { name: "n" } } });
+  await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
+    body: { metadata: { name: "n" } },
+  });
 });
 afterEach(() => server.close());
 
@@ -31,7 +36,7 @@ const configMap = (name: string, more: object = {}) => ({ metadata: { name }, ..
 const everyOperation = ["CREATE", "UPDATE", "DELETE"];
 
 function denyAll(path = "/deny"): void {
-  webhook.answer(path, () => ({ allowed: false, status: { message: "no thank you" } }));
+  webhook.respondWith(path, () => ({ allowed: false, status: { message: "no thank you" } }));
 }
 
 const validating = (more: object = {}) => ({
@@ -49,7 +54,7 @@ const mutating = (more: object = {}) => ({
 });
 
 function setData(path: string, key: string, value: string): void {
-  webhook.answer(path, ({ object }) => {
+  webhook.respondWith(path, ({ object }) => {
     const isThere = object?.data !== undefined;
     const patch = isThere
       ? [{ op: "add", path: `/data/${key}`, value }]
@@ -61,9 +66,9 @@ function setData(path: string, key: string, value: string): void {
 const custom = { apiVersion: "stable.example.com/v1", kind: "CronTab", spec: { image: "i" } };
 
 describe("a mutating webhook", () => {
-  it("changes what is stored, one after the other in the order of names", async () => {
+  it("changes the stored object, one webhook after the other in the order of names", async () => {
     setData("/change", "one", "1");
-    webhook.answer("/then", ({ object }) => ({
+    webhook.respondWith("/then", ({ object }) => ({
       patch: [{ op: "add", path: "/data/two", value: `${object?.data?.["one"]}2` }],
     }));
     await register(
@@ -72,22 +77,22 @@ describe("a mutating webhook", () => {
       mutating({ name: "b-then.example.com", clientConfig: webhook.client("/then") }),
     );
     await register(server, "mutating", mutating({ name: "a-first.example.com" }));
-    const created = await server.must("POST", configMaps, { body: configMap("a") });
+    const created = await server.requestOk("POST", configMaps, { body: configMap("a") });
     assert.deepEqual(created.data, { one: "1", two: "12" });
-    assert.deepEqual((await server.must("GET", `${configMaps}/a`)).data, created.data);
+    assert.deepEqual((await server.requestOk("GET", `${configMaps}/a`)).data, created.data);
   });
 
-  it("is not the doing of the client: who sends an object owns nothing that a webhook adds", async () => {
+  it("adds fields that the client does not own", async () => {
     setData("/change", "seen", "yes");
     await register(server, "mutating", mutating());
     const owned = ({ metadata: { managedFields = [] } }: AnyObject) =>
       (managedFields as { fieldsV1: object }[]).map(({ fieldsV1 }) => fieldsV1);
     const labels = { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } };
     const body = { metadata: { name: "a", labels: { a: "b" } } };
-    const created = await server.must("POST", configMaps, { body });
+    const created = await server.requestOk("POST", configMaps, { body });
     assert.deepEqual([created.data, owned(created)], [{ seen: "yes" }, [labels]]);
     const again = { ...body, data: { x: "1" } };
-    const put = await server.must("PUT", `${configMaps}/a`, { body: again });
+    const put = await server.requestOk("PUT", `${configMaps}/a`, { body: again });
     assert.deepEqual(put.data, { x: "1", seen: "yes" });
     assert.deepEqual(owned(put), [{ ...labels, "f:data": { "f:x": {} } }]);
     const patched = await server.patch(`${configMaps}/a`, "merge", { data: { y: "2" } });
@@ -114,7 +119,7 @@ describe("a mutating webhook", () => {
   ];
   for (const [title, response, expected] of undecodable) {
     it(`fails when its patch is ${title}, and is ignored where failures are`, async () => {
-      webhook.answer("/change", ({ uid }) => ({
+      webhook.respondWith("/change", ({ uid }) => ({
         raw: {
           kind: "AdmissionReview",
           apiVersion: "admission.k8s.io/v1",
@@ -128,12 +133,12 @@ describe("a mutating webhook", () => {
       const path = "/clusters/a/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
       const ignore = [{ op: "add", path: "/webhooks/0/failurePolicy", value: "Ignore" }];
       await server.patch(`${path}/change`, "json", ignore);
-      await server.must("POST", configMaps, { body: configMap("b") });
+      await server.requestOk("POST", configMaps, { body: configMap("b") });
     });
   }
 
-  it("cannot make another kind of it", async () => {
-    webhook.answer("/change", () => ({
+  it("cannot change the kind of the object", async () => {
+    webhook.respondWith("/change", () => ({
       patch: [{ op: "replace", path: "/kind", value: "Secret" }],
     }));
     await register(server, "mutating", mutating());
@@ -144,18 +149,20 @@ describe("a mutating webhook", () => {
     );
   });
 
-  it("changes updates, patches and applies, and every try anew", async () => {
-    await server.must("POST", configMaps, { body: configMap("a") });
+  it("changes updates, patches and applies, in every attempt anew", async () => {
+    await server.requestOk("POST", configMaps, { body: configMap("a") });
     setData("/change", "seen", "yes");
     await register(server, "mutating", mutating());
     const target = `${configMaps}/a`;
-    const put = await server.must("PUT", target, { body: configMap("a", { data: { x: "1" } }) });
+    const put = await server.requestOk("PUT", target, {
+      body: configMap("a", { data: { x: "1" } }),
+    });
     assert.deepEqual(put.data, { x: "1", seen: "yes" });
     const patched = await server.patch(target, "merge", { data: { seen: null, y: "2" } });
     assert.deepEqual(patched.object.data, { x: "1", seen: "yes", y: "2" });
   });
 
-  it("changes custom resources, which are pruned and filled in again afterwards", async () => {
+  it("changes custom resources, which are pruned and defaulted again afterwards", async () => {
     const schema = {
       type: "object",
       properties: {
@@ -167,17 +174,17 @@ describe("a mutating webhook", () => {
     };
     await install(server, cronTabs({ schema }));
     const rules = rulesFor("crontabs", ["CREATE"], "stable.example.com");
-    webhook.answer("/change", () => ({
+    webhook.respondWith("/change", () => ({
       patch: [{ op: "add", path: "/data", value: { stage: "changed", unknown: "pruned" } }],
     }));
     await register(server, "mutating", mutating({ rules }));
     const path = "/clusters/a/apis/stable.example.com/v1/namespaces/n/crontabs";
     const body = { apiVersion: "stable.example.com/v1", kind: "CronTab", metadata: { name: "a" } };
-    const created = await server.must("POST", path, { body });
+    const created = await server.requestOk("POST", path, { body });
     assert.deepEqual(created["data"], { stage: "changed", level: 3 });
   });
 
-  it("sees other versions of a custom resource as the version that its rules name", async () => {
+  it("receives custom resources in the version that its rules name", async () => {
     const version = (name: string, storage: boolean) => ({
       name,
       served: true,
@@ -185,18 +192,20 @@ describe("a mutating webhook", () => {
       schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
     });
     await install(server, cronTabs({ versions: [version("v1", false), version("v2", true)] }));
-    webhook.answer("/change", () => ({ patch: [{ op: "add", path: "/stage", value: "changed" }] }));
+    webhook.respondWith("/change", () => ({
+      patch: [{ op: "add", path: "/stage", value: "changed" }],
+    }));
     const rules = [
       { ...rulesFor("crontabs", ["CREATE"], "stable.example.com")[0], apiVersions: ["v2"] },
     ];
     await register(server, "mutating", mutating({ rules }));
     const path = "/clusters/a/apis/stable.example.com/v1/namespaces/n/crontabs";
-    const created = await server.must("POST", path, {
+    const created = await server.requestOk("POST", path, {
       body: { ...custom, metadata: { name: "a" } },
     });
     assert.equal(created.apiVersion, "stable.example.com/v1");
     assert.equal(created["stage"], "changed");
-    const { request } = webhook.asked[0] as (typeof webhook.asked)[number];
+    const { request } = webhook.receivedReviews[0] as (typeof webhook.receivedReviews)[number];
     assert.equal(request.object?.apiVersion, "stable.example.com/v2");
     assert.deepEqual(request["kind"], {
       group: "stable.example.com",
@@ -214,12 +223,14 @@ describe("a mutating webhook", () => {
       "json",
       exact,
     );
-    const other = await server.must("POST", path, { body: { ...custom, metadata: { name: "b" } } });
+    const other = await server.requestOk("POST", path, {
+      body: { ...custom, metadata: { name: "b" } },
+    });
     assert.equal(other["stage"], undefined);
   });
 
-  it("is asked again after later ones changed the object, when it wants to be", async () => {
-    webhook.answer("/change", ({ object }) => ({
+  it("is called again after later changes of the object if its reinvocationPolicy is IfNeeded", async () => {
+    webhook.respondWith("/change", ({ object }) => ({
       patch: [
         {
           op: "add",
@@ -228,7 +239,9 @@ describe("a mutating webhook", () => {
         },
       ],
     }));
-    webhook.answer("/then", () => ({ patch: [{ op: "add", path: "/data/later", value: "yes" }] }));
+    webhook.respondWith("/then", () => ({
+      patch: [{ op: "add", path: "/data/later", value: "yes" }],
+    }));
     await register(
       server,
       "mutating",
@@ -239,23 +252,23 @@ describe("a mutating webhook", () => {
       "mutating",
       mutating({ name: "b-then.example.com", clientConfig: webhook.client("/then") }),
     );
-    const created = await server.must("POST", configMaps, { body: configMap("a") });
+    const created = await server.requestOk("POST", configMaps, { body: configMap("a") });
     assert.deepEqual(created.data, { seen: "2", later: "yes" });
     assert.deepEqual(
-      webhook.asked.map(({ path }) => path.split("?")[0]),
+      webhook.receivedReviews.map(({ path }) => path.split("?")[0]),
       ["/change", "/then", "/change"],
     );
   });
 
-  it("cannot make an object that the kind does not allow", async () => {
-    webhook.answer("/change", () => ({ patch: [{ op: "add", path: "/data", value: 7 }] }));
+  it("cannot produce an invalid object of the kind", async () => {
+    webhook.respondWith("/change", () => ({ patch: [{ op: "add", path: "/data", value: 7 }] }));
     await register(server, "mutating", mutating());
     const { status, object } = await server.request("POST", configMaps, { body: configMap("a") });
     assert.equal(status, 500);
     assert.match(object.message ?? "", /^Internal error occurred: /);
   });
 
-  it("leaves alone what its selectors do not mean", async () => {
+  it("does not receive objects that its selectors do not match", async () => {
     setData("/change", "seen", "yes");
     const skip = [{ key: "skip", operator: "NotIn", values: ["yes"] }];
     await register(
@@ -267,16 +280,19 @@ describe("a mutating webhook", () => {
       }),
     );
     const seen = (object: AnyObject) => object.data?.["seen"];
-    assert.equal(seen(await server.must("POST", configMaps, { body: configMap("a") })), "yes");
+    assert.equal(seen(await server.requestOk("POST", configMaps, { body: configMap("a") })), "yes");
     const labelled = { metadata: { name: "b", labels: { skip: "yes" } } };
-    assert.equal(seen(await server.must("POST", configMaps, { body: labelled })), undefined);
+    assert.equal(seen(await server.requestOk("POST", configMaps, { body: labelled })), undefined);
     const elsewhere = "/clusters/a/api/v1/namespaces/default/configmaps";
-    assert.equal(seen(await server.must("POST", elsewhere, { body: configMap("a") })), undefined);
+    assert.equal(
+      seen(await server.requestOk("POST", elsewhere, { body: configMap("a") })),
+      undefined,
+    );
   });
 
-  it("is not asked about configurations of admission, so that nobody is locked out", async () => {
+  it("does not apply to the kinds that configure admission, so that tenants cannot lock themselves out", async () => {
     denyAll();
-    webhook.answer("/change", () => ({
+    webhook.respondWith("/change", () => ({
       patch: [{ op: "add", path: "/metadata/labels", value: { changed: "yes" } }],
     }));
     const rules = rulesFor("*", ["*"], "*");
@@ -284,8 +300,8 @@ describe("a mutating webhook", () => {
     await register(server, "mutating", mutating({ rules }));
     const path = `/clusters/a${registration}/validatingwebhookconfigurations`;
     const body = { metadata: { name: "new" } };
-    assert.equal((await server.must("POST", path, { body })).metadata.labels, undefined);
-    await server.must("DELETE", `${path}/new`);
-    await server.must("DELETE", `${path}/check`);
+    assert.equal((await server.requestOk("POST", path, { body })).metadata.labels, undefined);
+    await server.requestOk("DELETE", `${path}/new`);
+    await server.requestOk("DELETE", `${path}/check`);
   });
 });

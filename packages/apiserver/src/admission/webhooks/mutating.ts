@@ -1,4 +1,7 @@
-/** Mutating webhooks: asked one after the other, each seeing what those before made of the object. */
+/**
+ * Mutating webhooks are called one after the other; each receives the object as the previous ones
+ * left it.
+ */
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { bounds, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import { type JsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
@@ -10,7 +13,7 @@ import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { applyFailurePolicy, callWebhook, matchWebhook } from "./call.ts";
+import { applyFailurePolicy, callWebhook, matchWebhook } from "./call-webhook.ts";
 import { WebhookFailure } from "./review.ts";
 import type { Webhook } from "./webhook.ts";
 
@@ -30,7 +33,7 @@ export async function mutateByWebhooks(
       `round_${reinvocation.round}_index_${at}`,
     );
     if (isChanged) reinvocation.noteChange();
-    if (configured.webhook.isReinvoked) reinvocation.noteAsked(configured);
+    if (configured.webhook.isReinvoked) reinvocation.noteInvoked(configured);
   }
 }
 
@@ -60,7 +63,10 @@ async function mutateByOne(
 
 const mutationPrefix = "mutation.webhook.admission.k8s.io/";
 
-/** What the webhook has done to the object is of the object: it is shown where request bodies are. */
+/**
+ * Records the patch of the webhook, which contains parts of the object, only in audit events with
+ * request bodies.
+ */
 function notePatch(
   { configuration, webhook }: ConfiguredWebhook,
   patch: readonly JsonValue[],
@@ -72,7 +78,7 @@ function notePatch(
   request.annotate(`patch.webhook.admission.k8s.io/${place}`, stringifyJson(note), "Request");
 }
 
-/** Whether the answer changed anything. */
+/** Applies the webhook's patch; returns whether the object changed. */
 async function change(
   { name }: Webhook,
   patchType: string,
@@ -81,17 +87,17 @@ async function change(
   match: Match,
 ): Promise<boolean> {
   if (operations.length === 0) return false;
-  const { object } = await reviewed.shownAs(match);
+  const { object } = await reviewed.versionedAs(match);
   const { equivalent } = match;
   const before = reviewed.object;
   if (object === null || before === null)
     throw statusError.internal(
       `admission webhook ${quote(name)} attempted to modify the object, which is not supported for this operation`,
     );
-  // None is what the older version of the review has for JSONPatch, too.
+  // An empty patchType means JSONPatch in the older version of the review, too.
   if (patchType !== "JSONPatch" && patchType !== "")
     throw new WebhookFailure(name, `unsupported patch type ${quote(patchType)}`);
-  const form = equivalent?.form ?? reviewed.request.form;
+  const form = equivalent?.decoder ?? reviewed.request.decoder;
   const changed = await inServerWords(() => runSyncFirst(applied(object, operations)));
   const patched = await inServerWords(() => form.decode(changed));
   const restored = equivalent === undefined ? patched : await equivalent.restore(patched);
@@ -100,7 +106,7 @@ async function change(
   return true;
 }
 
-/** A patch that cannot be read is no answer. */
+/** A patch that cannot be parsed is a WebhookFailure. */
 function* operationsOf(name: string, patch: string): Resumable<readonly JsonValue[]> {
   if (patch === "") return [];
   const undecodable = (why: string) =>
@@ -126,7 +132,7 @@ function* applied(object: JsonObject, operations: readonly JsonValue[]): Resumab
   return patched;
 }
 
-/** What a webhook makes of the object is no fault of the client's. */
+/** An invalid object that a webhook produces is a 500: the client did not cause it. */
 async function inServerWords<Result>(body: () => MaybePromise<Result>): Promise<Result> {
   try {
     return await body();

@@ -1,4 +1,4 @@
-/** AdmissionReview: what a webhook is told, and what it may answer. */
+/** AdmissionReview: the request to a webhook, and its response. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   bool,
@@ -17,7 +17,7 @@ import type { Webhook } from "./webhook.ts";
 
 export interface AdmissionResponse {
   readonly isAllowed: boolean;
-  /** A Status, of which nothing need be there. */
+  /** A Status; all its fields are optional. */
   readonly result: JsonObject;
   /** A JSON patch in base64; empty if none. */
   readonly patch: string;
@@ -26,7 +26,7 @@ export interface AdmissionResponse {
   readonly annotations: JsonObject;
 }
 
-/** A webhook that cannot be asked, or whose answer is none: what its failure policy is for. */
+/** A webhook that cannot be called, or whose response is invalid: its failure policy decides. */
 export class WebhookFailure extends Error {
   override readonly name = "WebhookFailure";
 
@@ -64,12 +64,12 @@ const reviewAnswer = message("AdmissionReview", {
   ],
 });
 
-/** The answer as a review; throws a ShapeError when it cannot be one. */
+/** The response as an AdmissionReview; throws a ShapeError when it is not one. */
 export function readReview(answer: JsonObject): JsonObject {
   return decodeShape(reviewAnswer, answer).value;
 }
 
-/** Throws an Error in Kubernetes' words when the answer is none. */
+/** Throws an Error with Kubernetes' message when the response is invalid. */
 export function readAdmissionResponse(
   answer: JsonObject,
   uid: string,
@@ -115,7 +115,9 @@ function checkPatch({ patch, patchType }: JsonObject, kind: "mutating" | "valida
   if (patchType === "") throw new Error('webhook returned invalid response.patchType of ""');
 }
 
-/** The refusal as the client gets it: the webhook's own Status, with who refused in front. */
+/**
+ * The denial as the client receives it: the webhook's own Status, prefixed with the webhook's name.
+ */
 export function denialStatus(webhook: string, result: JsonObject): StatusError {
   const { reason, code, details } = result;
   const deniedBy = `admission webhook ${quote(webhook)} denied the request`;

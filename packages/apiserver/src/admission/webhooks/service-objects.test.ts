@@ -1,4 +1,7 @@
-/** Webhooks at Services: objects of the logical cluster, and real servers with certificates behind them. */
+/**
+ * Webhooks at Services: objects of the logical cluster, and real servers with certificates behind
+ * them.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import {
@@ -46,7 +49,7 @@ const kinds = [
 
 async function prepare(cluster: string, served = kinds): Promise<void> {
   const body = { metadata: { name: "n" } };
-  await server.must("POST", `/clusters/${cluster}/api/v1/namespaces`, { body });
+  await server.requestOk("POST", `/clusters/${cluster}/api/v1/namespaces`, { body });
   for (const kind of served) await install(server, kind, cluster);
 }
 
@@ -58,7 +61,7 @@ beforeEach(async () => {
     [hook, "hook"],
     [second, "second"],
   ] as const)
-    each.answer("/deny", () => ({ allowed: false, status: { message: `no, says ${name}` } }));
+    each.respondWith("/deny", () => ({ allowed: false, status: { message: `no, says ${name}` } }));
 });
 afterEach(() => server.close());
 
@@ -68,7 +71,9 @@ const slicesIn = (cluster = "a") =>
 const ports = [{ name: "https", port: 443 }];
 
 const createService = (spec: object = { ports }, cluster = "a") =>
-  server.must("POST", `${core(cluster)}/services`, { body: { metadata: { name: "hook" }, spec } });
+  server.requestOk("POST", `${core(cluster)}/services`, {
+    body: { metadata: { name: "hook" }, spec },
+  });
 
 function sliceTo(port: number, labels: object = { "kubernetes.io/service-name": "hook" }) {
   return {
@@ -80,7 +85,7 @@ function sliceTo(port: number, labels: object = { "kubernetes.io/service-name": 
 }
 
 const createSlice = (port: number, cluster = "a") =>
-  server.must("POST", slicesIn(cluster), { body: sliceTo(port) });
+  server.requestOk("POST", slicesIn(cluster), { body: sliceTo(port) });
 
 const clientConfig = (more: object = {}, caBundle = hook.caBundle) => ({
   service: { namespace: "n", name: "hook", path: "/deny", ...more },
@@ -105,18 +110,20 @@ const denied = (by: string) =>
   `admission webhook "check.example.com" denied the request: no, says ${by}`;
 
 describe("a webhook at a Service", () => {
-  it("is called at an endpoint, by the name that its certificate has", async () => {
+  it("is called at an endpoint, by the name in its certificate", async () => {
     await createService();
     await createSlice(hook.port);
     await check();
     assert.equal(await said(), denied("hook"));
-    const [asked] = hook.asked;
+    const [asked] = hook.receivedReviews;
     assert.equal(asked?.host, "hook.n.svc:443");
     assert.equal(asked?.path, "/deny?timeout=10s");
   });
 
-  it("changes objects as one at a URL does", async () => {
-    hook.answer("/set", () => ({ patch: [{ op: "add", path: "/data", value: { by: "hook" } }] }));
+  it("changes objects like a webhook at a URL", async () => {
+    hook.respondWith("/set", () => ({
+      patch: [{ op: "add", path: "/data", value: { by: "hook" } }],
+    }));
     await createService();
     await createSlice(hook.port);
     await register(server, "mutating", {
@@ -125,42 +132,42 @@ describe("a webhook at a Service", () => {
       rules: rulesFor("configmaps"),
     });
     const body = { metadata: { name: "c" } };
-    const made = await server.must("POST", `${core()}/configmaps`, { body });
+    const made = await server.requestOk("POST", `${core()}/configmaps`, { body });
     assert.deepEqual(made["data"], { by: "hook" });
   });
 
-  it("is not believed when it is certified as something else, wherever that is", async (t) => {
+  it("is rejected when its certificate has another name, at every address", async (t) => {
     const other = await WebhookServer.start(["DNS:hook.m.svc", "DNS:localhost", "IP:127.0.0.1"]);
     t.after(() => other.close());
-    other.answer("/deny", () => ({ allowed: false }));
+    other.respondWith("/deny", () => ({ allowed: false }));
     await createService();
     await createSlice(other.port);
     await check(clientConfig({}, other.caBundle));
     const message = await said();
     assert.match(message, /^Internal error occurred: failed calling webhook "check\.example\.com"/);
     assert.match(message, /Hostname\/IP does not match.*hook\.n\.svc/);
-    assert.equal(other.asked.length, 0);
+    assert.equal(other.receivedReviews.length, 0);
   });
 
-  it("is not believed by another authority", async () => {
+  it("is rejected when another authority signed its certificate", async () => {
     await createService();
     await createSlice(second.port);
     await check();
     assert.match(await said(), /x509: certificate signed by unknown authority$/);
   });
 
-  it("is found by the Endpoints where there are no slices, and by the slices of several clusters", async () => {
+  it("is found by Endpoints when there are no slices, and by the slices of a multi-cluster Service", async () => {
     await createService();
     const endpoints = {
       metadata: { name: "hook" },
       subsets: [{ addresses: [{ ip: "127.0.0.1" }], ports: [{ name: "https", port: hook.port }] }],
     };
-    await server.must("POST", `${core()}/endpoints`, { body: endpoints });
+    await server.requestOk("POST", `${core()}/endpoints`, { body: endpoints });
     await check();
     assert.equal(await said(), denied("hook"));
-    await server.must("DELETE", `${core()}/endpoints/hook`);
+    await server.requestOk("DELETE", `${core()}/endpoints/hook`);
     const labels = { "multicluster.kubernetes.io/service-name": "hook" };
-    await server.must("POST", slicesIn(), { body: sliceTo(hook.port, labels) });
+    await server.requestOk("POST", slicesIn(), { body: sliceTo(hook.port, labels) });
     assert.equal(await said(), denied("hook"));
   });
 
@@ -180,7 +187,7 @@ describe("a webhook at a Service", () => {
     assert.equal(await said(), denied("hook"));
   });
 
-  it("is called where it is now: what changes holds for the next request", async () => {
+  it("is called at its current address: a change applies to the next request", async () => {
     await createService();
     await createSlice(hook.port);
     const both = Buffer.from(
@@ -194,11 +201,11 @@ describe("a webhook at a Service", () => {
     const notReady = { endpoints: [{ addresses: ["127.0.0.1"], conditions: { ready: false } }] };
     await server.patch(`${slicesIn()}/hook-1`, "merge", notReady);
     assert.match(await said(), /no endpoints available for service "hook"$/);
-    await server.must("DELETE", `${core()}/services/hook`);
+    await server.requestOk("DELETE", `${core()}/services/hook`);
     assert.match(await said(), /service "hook" not found$/);
   });
 
-  it("fails in the words of Kubernetes when there is no such Service, port or endpoint", async () => {
+  it("fails with Kubernetes' message when there is no such Service, port or endpoint", async () => {
     await check();
     const failed =
       'Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post "https://hook.n.svc:443/deny?timeout=10s"';
@@ -217,10 +224,10 @@ describe("a webhook at a Service", () => {
     assert.match(await said("b"), /service "hook" not found$/);
     await createService({ ports }, "b");
     assert.match(await said("b"), /no endpoints available for service "hook"$/);
-    assert.equal(hook.asked.length, 0);
+    assert.equal(hook.receivedReviews.length, 0);
   });
 
-  it("leads nowhere on this machine, whatever its objects say, unless the operator says so", async (t) => {
+  it("is not called at private addresses, whatever its objects contain, unless the operator allows it", async (t) => {
     const strict = await TestServer.start();
     t.after(() => strict.close());
     const usual = server;
@@ -242,16 +249,16 @@ describe("a webhook at a Service", () => {
           await said(),
           /: webhooks at private addresses are not allowed here$|ENOTFOUND/,
         );
-        await server.must("DELETE", `${core()}/services/hook`);
+        await server.requestOk("DELETE", `${core()}/services/hook`);
       }
-      assert.equal(hook.asked.length, 0);
+      assert.equal(hook.receivedReviews.length, 0);
     } finally {
       server = usual;
     }
   });
 });
 
-describe("a conversion at a Service", () => {
+describe("a conversion webhook at a Service", () => {
   const cronTabs = (cluster: string, version: string) =>
     `/clusters/${cluster}/apis/stable.example.com/${version}/namespaces/n/crontabs`;
   const schema = { openAPIV3Schema: anything };
@@ -277,7 +284,7 @@ describe("a conversion at a Service", () => {
     },
   });
   const convertBy = (by: string) => {
-    hook.answer("/convert", ({ uid, desiredAPIVersion, objects }) => ({
+    hook.respondWith("/convert", ({ uid, desiredAPIVersion, objects }) => ({
       raw: {
         kind: "ConversionReview",
         apiVersion: "apiextensions.k8s.io/v1",
@@ -294,7 +301,7 @@ describe("a conversion at a Service", () => {
     }));
   };
 
-  it("is of the logical cluster that the definition is in, and of no other with the same definition", async () => {
+  it("is called in the logical cluster of its CRD, and in no other with the same CRD", async () => {
     convertBy("a");
     await prepare("b");
     await createService();
@@ -302,20 +309,20 @@ describe("a conversion at a Service", () => {
     for (const cluster of ["a", "b"]) {
       await install(server, definition(), cluster);
       const body = { metadata: { name: "one" } };
-      await server.must("POST", cronTabs(cluster, "v1"), { body });
+      await server.requestOk("POST", cronTabs(cluster, "v1"), { body });
     }
-    assert.equal((await server.must("GET", `${cronTabs("a", "v2")}/one`))["by"], "a");
-    const calls = hook.asked.length;
+    assert.equal((await server.requestOk("GET", `${cronTabs("a", "v2")}/one`))["by"], "a");
+    const calls = hook.receivedReviews.length;
     const { status, object } = await server.get(`${cronTabs("b", "v2")}/one`);
     assert.equal(status, 500);
     assert.equal(
       object.message,
       'conversion webhook for stable.example.com/v1, Kind=CronTab failed: Post "https://hook.n.svc:443/convert?timeout=30s": service "hook" not found',
     );
-    assert.equal(hook.asked.length, calls);
+    assert.equal(hook.receivedReviews.length, calls);
   });
 
-  it("of Services themselves does not go round in a circle: they are read as they are stored", async () => {
+  it("for Services themselves does not recurse: Services are read in their stored form", async () => {
     convertBy("itself");
     const { conversion, versions } = definition().spec;
     const [services, ...others] = kinds as [AnyObject, ...AnyObject[]];
@@ -323,7 +330,7 @@ describe("a conversion at a Service", () => {
     await prepare("c", [{ ...services, spec }, ...others]);
     await createService({ ports }, "c");
     await createSlice(hook.port, "c");
-    const found = await server.must("GET", "/clusters/c/api/v2/namespaces/n/services/hook");
+    const found = await server.requestOk("GET", "/clusters/c/api/v2/namespaces/n/services/hook");
     assert.equal(found["by"], "itself");
   });
 });

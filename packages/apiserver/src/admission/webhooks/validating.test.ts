@@ -1,4 +1,7 @@
-/** Validating webhooks over real HTTPS: the scenarios of the Kubernetes conformance tests, and what they leave out. */
+/**
+ * Validating webhooks over real HTTPS: the scenarios of the Kubernetes conformance tests, and
+ * further ones.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import {
@@ -22,7 +25,9 @@ after(() => webhook.close());
 beforeEach(async () => {
   webhook.reset();
   server = await TestServer.start();
-  await server.must("POST", "/clusters/a/api/v1/namespaces", { body: { metadata: { name: "n" } } });
+  await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
+    body: { metadata: { name: "n" } },
+  });
 });
 afterEach(() => server.close());
 
@@ -31,7 +36,7 @@ const configMap = (name: string, more: object = {}) => ({ metadata: { name }, ..
 const everyOperation = ["CREATE", "UPDATE", "DELETE"];
 
 function denyAll(path = "/deny"): void {
-  webhook.answer(path, () => ({ allowed: false, status: { message: "no thank you" } }));
+  webhook.respondWith(path, () => ({ allowed: false, status: { message: "no thank you" } }));
 }
 
 const validating = (more: object = {}) => ({
@@ -42,7 +47,7 @@ const validating = (more: object = {}) => ({
 });
 
 function setData(path: string, key: string, value: string): void {
-  webhook.answer(path, ({ object }) => {
+  webhook.respondWith(path, ({ object }) => {
     const isThere = object?.data !== undefined;
     const patch = isThere
       ? [{ op: "add", path: `/data/${key}`, value }]
@@ -52,7 +57,7 @@ function setData(path: string, key: string, value: string): void {
 }
 
 describe("a validating webhook", () => {
-  it("denies creation in its own words", async () => {
+  it("denies creation with its own message", async () => {
     denyAll();
     await register(server, "validating", validating());
     const { status, object } = await server.request("POST", configMaps, { body: configMap("a") });
@@ -64,20 +69,23 @@ describe("a validating webhook", () => {
     assert.equal((await server.get(`${configMaps}/a`)).status, 404);
   });
 
-  it("gives the code and the reason of its Status, and says so when it gives no reason at all", async () => {
-    webhook.answer("/deny", () => ({ allowed: false, status: { code: 403, reason: "Forbidden" } }));
+  it("denies with the code and the reason of its Status, and says so when it gives no reason", async () => {
+    webhook.respondWith("/deny", () => ({
+      allowed: false,
+      status: { code: 403, reason: "Forbidden" },
+    }));
     await register(server, "validating", validating());
     const named = await server.request("POST", configMaps, { body: configMap("a") });
     assert.equal(named.status, 403);
     assert.equal(named.object.reason, "Forbidden");
     assert.match(named.object.message ?? "", /denied the request: Forbidden$/);
-    webhook.answer("/deny", () => ({ allowed: false }));
+    webhook.respondWith("/deny", () => ({ allowed: false }));
     const plain = await server.request("POST", configMaps, { body: configMap("a") });
     assert.match(plain.object.message ?? "", /denied the request without explanation$/);
   });
 
-  it("denies updates, patches, applies and deletions, and sees both objects", async () => {
-    await server.must("POST", configMaps, { body: configMap("a", { data: { key: "old" } }) });
+  it("denies updates, patches, applies and deletions, and receives both objects", async () => {
+    await server.requestOk("POST", configMaps, { body: configMap("a", { data: { key: "old" } }) });
     denyAll();
     await register(server, "validating", validating());
     const target = `${configMaps}/a`;
@@ -92,7 +100,7 @@ describe("a validating webhook", () => {
     assert.equal((await server.request("DELETE", target)).status, 400);
     assert.equal((await server.request("DELETE", configMaps)).status, 400);
     assert.deepEqual(
-      webhook.asked.map(({ request }) => [
+      webhook.receivedReviews.map(({ request }) => [
         request.operation,
         request.oldObject?.data?.["key"],
         request.object?.data?.["key"] ?? null,
@@ -105,33 +113,34 @@ describe("a validating webhook", () => {
         ["DELETE", "old", null],
       ],
     );
-    assert.equal((await server.must("GET", target)).data?.["key"], "old");
+    assert.equal((await server.requestOk("GET", target)).data?.["key"], "old");
   });
 
-  it("sees an apply that creates as a creation", async () => {
-    webhook.answer("/deny", () => ({}));
+  it("receives an apply that creates as a CREATE", async () => {
+    webhook.respondWith("/deny", () => ({}));
     await register(server, "validating", validating());
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
     const answer = await server.patch(`${configMaps}/a?fieldManager=x`, "apply", body);
     assert.equal(answer.status, 201);
     assert.deepEqual(
-      webhook.asked.map(({ request }) => [request.operation, request.oldObject]),
+      webhook.receivedReviews.map(({ request }) => [request.operation, request.oldObject]),
       [["CREATE", null]],
     );
-    assert.deepEqual(webhook.asked[0]?.request["options"], {
+    assert.deepEqual(webhook.receivedReviews[0]?.request["options"], {
       kind: "CreateOptions",
       apiVersion: "meta.k8s.io/v1",
       fieldManager: "x",
     });
   });
 
-  it("is told everything about the request", async () => {
-    webhook.answer("/deny", () => ({ warnings: ["mind the gap"] }));
+  it("receives all attributes of the request", async () => {
+    webhook.respondWith("/deny", () => ({ warnings: ["mind the gap"] }));
     await register(server, "validating", validating());
     const answer = await server.request("POST", configMaps, { body: configMap("a"), user: "a" });
     assert.equal(answer.status, 201);
     assert.deepEqual(answer.warnings, ['299 - "mind the gap"']);
-    const { path, request } = webhook.asked[0] as (typeof webhook.asked)[number];
+    const { path, request } = webhook
+      .receivedReviews[0] as (typeof webhook.receivedReviews)[number];
     assert.equal(path, "/deny?timeout=10s");
     const { uid, object, ...rest } = request;
     assert.match(uid, /^[0-9a-f-]{36}$/);
@@ -153,18 +162,18 @@ describe("a validating webhook", () => {
     assert.equal((rest["userInfo"] as { username: string }).username, "a");
   });
 
-  it("is asked on dry runs, which store nothing", async () => {
-    webhook.answer("/deny", () => ({}));
+  it("is called on dry runs, which store nothing", async () => {
+    webhook.respondWith("/deny", () => ({}));
     await register(server, "validating", validating());
-    await server.must("POST", `${configMaps}?dryRun=All`, { body: configMap("a") });
-    assert.equal(webhook.asked[0]?.request["dryRun"], true);
+    await server.requestOk("POST", `${configMaps}?dryRun=All`, { body: configMap("a") });
+    assert.equal(webhook.receivedReviews[0]?.request["dryRun"], true);
     assert.equal((await server.get(`${configMaps}/a`)).status, 404);
   });
 
   it("denies custom resources on creation, update and deletion, and definitions", async () => {
     await install(server, cronTabs());
     const path = "/clusters/a/apis/stable.example.com/v1/namespaces/n/crontabs";
-    await server.must("POST", path, { body: { ...custom, metadata: { name: "old" } } });
+    await server.requestOk("POST", path, { body: { ...custom, metadata: { name: "old" } } });
     denyAll();
     const rules = [
       ...rulesFor("crontabs", everyOperation, "stable.example.com"),
@@ -185,17 +194,17 @@ describe("a validating webhook", () => {
     assert.match(refused.object.message ?? "", /denied the request/);
   });
 
-  it("is asked from the moment its configuration is acknowledged, and no longer once it is gone", async () => {
+  it("is called from the acknowledgement of its configuration on, and not after its deletion", async () => {
     denyAll();
     for (let round = 0; round < 20; round++) {
       await register(server, "validating", validating());
       const refused = await server.request("POST", configMaps, { body: configMap(`a${round}`) });
       assert.equal(refused.status, 400);
-      await server.must(
+      await server.requestOk(
         "DELETE",
         `/clusters/a${registration}/validatingwebhookconfigurations/check`,
       );
-      await server.must("POST", configMaps, { body: configMap(`a${round}`) });
+      await server.requestOk("POST", configMaps, { body: configMap(`a${round}`) });
     }
   });
 
@@ -203,35 +212,35 @@ describe("a validating webhook", () => {
     denyAll();
     await register(server, "validating", validating());
     const path = `/clusters/a${registration}/validatingwebhookconfigurations/check`;
-    const configuration = await server.must("GET", path);
+    const configuration = await server.requestOk("GET", path);
     const [only] = configuration["webhooks"] as object[];
     const updated = {
       ...configuration,
       webhooks: [{ ...only, rules: rulesFor("configmaps", ["UPDATE"]) }],
     };
-    await server.must("PUT", path, { body: updated });
-    await server.must("POST", configMaps, { body: configMap("a") });
+    await server.requestOk("PUT", path, { body: updated });
+    await server.requestOk("POST", configMaps, { body: configMap("a") });
     const patch = [{ op: "replace", path: "/webhooks/0/rules/0/operations", value: ["CREATE"] }];
     assert.equal((await server.patch(path, "json", patch)).status, 200);
     assert.equal((await server.request("POST", configMaps, { body: configMap("b") })).status, 400);
   });
 
-  it("does not matter once a collection of configurations is deleted", async () => {
+  it("is not called after a deletecollection of the configurations", async () => {
     denyAll();
     const path = `/clusters/a${registration}/validatingwebhookconfigurations`;
     for (const name of ["one.example.com", "two.example.com"])
       await register(server, "validating", validating({ name }));
     assert.equal((await server.get(path)).items.length, 2);
     assert.equal((await server.request("POST", configMaps, { body: configMap("a") })).status, 400);
-    await server.must("DELETE", path);
-    await server.must("POST", configMaps, { body: configMap("a") });
+    await server.requestOk("DELETE", path);
+    await server.requestOk("POST", configMaps, { body: configMap("a") });
   });
 });
 
 const custom = { apiVersion: "stable.example.com/v1", kind: "CronTab", spec: { image: "i" } };
 
-describe("a webhook that cannot be asked", () => {
-  it("fails the request when its failure policy says so, and does not matter otherwise", async () => {
+describe("a webhook that cannot be called", () => {
+  it("fails the request if its failurePolicy is Fail, and is ignored otherwise", async () => {
     const unreachable = { url: "https://localhost:1/", caBundle: webhook.caBundle };
     await register(server, "validating", validating({ clientConfig: unreachable }));
     const refused = await server.request("POST", configMaps, { body: configMap("a") });
@@ -244,13 +253,13 @@ describe("a webhook that cannot be asked", () => {
     const path = `/clusters/a${registration}/validatingwebhookconfigurations/check`;
     const patch = [{ op: "replace", path: "/webhooks/0/failurePolicy", value: "Ignore" }];
     await server.patch(path, "json", patch);
-    await server.must("POST", configMaps, { body: configMap("a") });
+    await server.requestOk("POST", configMaps, { body: configMap("a") });
   });
 
-  it("is given its time and no more", async () => {
+  it("is aborted after its timeout", async () => {
     let isOver: () => void = () => {};
     const asked = new Promise<void>((resolve) => {
-      webhook.answer("/slow", async () => {
+      webhook.respondWith("/slow", async () => {
         resolve();
         await new Promise<void>((end) => {
           isOver = end;
@@ -269,7 +278,7 @@ describe("a webhook that cannot be asked", () => {
     assert.match(object.message ?? "", /\/slow\?timeout=1s": context deadline exceeded$/);
   });
 
-  it("is not believed with another certificate", async () => {
+  it("is rejected when its certificate is not trusted", async () => {
     denyAll();
     const clientConfig = { url: `https://localhost:${webhook.port}/deny` };
     await register(server, "validating", validating({ clientConfig }));
@@ -278,7 +287,7 @@ describe("a webhook that cannot be asked", () => {
     assert.match(object.message ?? "", /certificate/);
   });
 
-  it("is not found behind a service where there are none", async () => {
+  it("fails when its Service does not exist", async () => {
     const clientConfig = { service: { namespace: "ns", name: "svc", path: "/p" } };
     await register(server, "validating", validating({ clientConfig }));
     const { object } = await server.request("POST", configMaps, { body: configMap("a") });
@@ -322,8 +331,8 @@ describe("a webhook that cannot be asked", () => {
     ],
   ];
   for (const [title, raw, expected] of wrongAnswers) {
-    it(`fails the request when the answer is ${title}`, async () => {
-      webhook.answer("/deny", () => ({ raw }));
+    it(`fails the request when the response is ${title}`, async () => {
+      webhook.respondWith("/deny", () => ({ raw }));
       await register(server, "validating", validating());
       const { status, object } = await server.request("POST", configMaps, { body: configMap("a") });
       assert.equal(status, 500);
@@ -331,37 +340,37 @@ describe("a webhook that cannot be asked", () => {
     });
   }
 
-  it("is not followed elsewhere", async () => {
+  it("is not followed when it redirects", async () => {
     const location = `https://localhost:${webhook.port}/allow`;
-    webhook.answer("/deny", () => ({ code: 302, headers: { location } }));
-    webhook.answer("/allow", () => ({}));
+    webhook.respondWith("/deny", () => ({ code: 302, headers: { location } }));
+    webhook.respondWith("/allow", () => ({}));
     await register(server, "validating", validating());
     const { object } = await server.request("POST", configMaps, { body: configMap("a") });
     assert.match(object.message ?? "", /responded with the status code 302/);
-    assert.equal(webhook.asked.length, 1);
+    assert.equal(webhook.receivedReviews.length, 1);
   });
 
-  it("is ignored with failure policy Ignore when its answer has the wrong type", async () => {
-    webhook.answer("/deny", () => ({ raw: { response: { allowed: "no" } } }));
+  it("is ignored with failure policy Ignore when its response has the wrong type", async () => {
+    webhook.respondWith("/deny", () => ({ raw: { response: { allowed: "no" } } }));
     await register(server, "validating", { ...validating(), failurePolicy: "Ignore" } as never);
-    await server.must("POST", configMaps, { body: configMap("a") });
+    await server.requestOk("POST", configMaps, { body: configMap("a") });
   });
 
-  it("is told the version of what is updated and the name that was generated", async () => {
-    webhook.answer("/deny", () => ({}));
+  it("receives the resourceVersion of an updated object and the generated name of a new one", async () => {
+    webhook.respondWith("/deny", () => ({}));
     await register(server, "validating", validating());
     const body = { metadata: { generateName: "g-" } };
-    const made = await server.must("POST", configMaps, { body });
+    const made = await server.requestOk("POST", configMaps, { body });
     const { name = "", resourceVersion } = made.metadata;
-    await server.must("PUT", `${configMaps}/${name}`, {
+    await server.requestOk("PUT", `${configMaps}/${name}`, {
       body: configMap(name, { data: { a: "b" } }),
     });
-    const [created, updated] = webhook.asked.map(({ request }) => request);
+    const [created, updated] = webhook.receivedReviews.map(({ request }) => request);
     assert.equal(created?.name, name);
     assert.equal(updated?.object?.metadata.resourceVersion, resourceVersion);
   });
 
-  it("may not patch when it is to validate", async () => {
+  it("must not patch when it validates", async () => {
     setData("/deny", "a", "b");
     await register(server, "validating", validating());
     const { object } = await server.request("POST", configMaps, { body: configMap("a") });
@@ -370,22 +379,22 @@ describe("a webhook that cannot be asked", () => {
 });
 
 describe("match conditions of a webhook", () => {
-  it("decide which requests it is asked about", async () => {
+  it("select the requests that the webhook is called for", async () => {
     denyAll();
     const matchConditions = [
       { name: "not-b", expression: 'object.metadata.name != "b"' },
       { name: "writer", expression: 'request.userInfo.username == "a"' },
     ];
     await register(server, "validating", validating({ matchConditions }));
-    await server.must("POST", configMaps, { body: configMap("b"), user: "a" });
-    await server.must("POST", configMaps, { body: configMap("c"), user: "admin" });
+    await server.requestOk("POST", configMaps, { body: configMap("b"), user: "a" });
+    await server.requestOk("POST", configMaps, { body: configMap("c"), user: "admin" });
     assert.equal(
       (await server.request("POST", configMaps, { body: configMap("d"), user: "a" })).status,
       400,
     );
   });
 
-  it("may ask what the user is allowed to do", async () => {
+  it("may check the permissions of the user", async () => {
     denyAll();
     const expression =
       "authorizer.group('').resource('secrets').namespace('n').check('delete').allowed()";
@@ -400,7 +409,7 @@ describe("match conditions of a webhook", () => {
     );
   });
 
-  it("refuse the request when they fail, or leave it alone", async () => {
+  it("deny or ignore the request when they fail", async () => {
     denyAll();
     const matchConditions = [{ name: "x", expression: "object.nothing == 1" }];
     await register(server, "validating", validating({ matchConditions }));
@@ -413,10 +422,10 @@ describe("match conditions of a webhook", () => {
     const path = `/clusters/a${registration}/validatingwebhookconfigurations/check`;
     const ignore = [{ op: "replace", path: "/webhooks/0/failurePolicy", value: "Ignore" }];
     await server.patch(path, "json", ignore);
-    await server.must("POST", configMaps, { body: configMap("d") });
+    await server.requestOk("POST", configMaps, { body: configMap("d") });
   });
 
-  it("are refused when they do not compile", async () => {
+  it("are rejected when they do not compile", async () => {
     for (const kind of ["validating", "mutating"] as const) {
       const body = {
         metadata: { name: "x" },
@@ -439,13 +448,13 @@ describe("match conditions of a webhook", () => {
 });
 
 describe("webhooks of different logical clusters", () => {
-  it("know nothing of each other", async () => {
+  it("do not affect each other", async () => {
     denyAll();
     await register(server, "validating", validating({ rules: rulesFor("*", ["*"], "*") }), "a");
-    await server.must("POST", "/clusters/b/api/v1/namespaces/default/configmaps", {
+    await server.requestOk("POST", "/clusters/b/api/v1/namespaces/default/configmaps", {
       body: configMap("a"),
     });
-    assert.equal(webhook.asked.length, 0);
+    assert.equal(webhook.receivedReviews.length, 0);
     assert.equal((await server.request("POST", configMaps, { body: configMap("a") })).status, 400);
   });
 });

@@ -1,9 +1,9 @@
-/** Validating webhooks: asked at the same time, and all of them must agree. */
+/** Validating webhooks are called concurrently, and all of them must allow the request. */
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { applyFailurePolicy, callWebhook, matchWebhook } from "./call.ts";
+import { applyFailurePolicy, callWebhook, matchWebhook } from "./call-webhook.ts";
 
-/** Webhooks that are asked at the same time for one request. */
+/** The number of concurrent calls for one request. */
 const concurrency = 16;
 
 export async function validateByWebhooks(

@@ -1,4 +1,7 @@
-/** Goal: webhooks and policies are shown objects in the version that was asked for, or that their rules are about, never as they happen to be stored. */
+/**
+ * Goal: webhooks and policies receive objects in the requested version, or in the version of their
+ * rules, never in the storage version by accident.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { install, register, registration, TestServer, WebhookServer } from "../../testing/index.ts";
@@ -16,9 +19,11 @@ const every = ["CREATE", "UPDATE", "DELETE"];
 
 beforeEach(async () => {
   webhook.reset();
-  webhook.answer("/see", () => ({}));
+  webhook.respondWith("/see", () => ({}));
   server = await TestServer.start();
-  await server.must("POST", "/clusters/a/api/v1/namespaces", { body: { metadata: { name: "n" } } });
+  await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
+    body: { metadata: { name: "n" } },
+  });
   const version = (name: string, storage: boolean) => ({
     ...{ name, storage, served: true },
     schema: {
@@ -49,9 +54,9 @@ function watchedBy(
   });
 }
 
-/** Of each question: what is asked about, and the versions of both objects. */
+/** Of each review: the resource, and the versions of both objects. */
 const seen = () =>
-  webhook.asked.map(({ request }) => [
+  webhook.receivedReviews.map(({ request }) => [
     request.operation,
     (request["resource"] as { version: string }).version,
     (request["requestResource"] as { version: string }).version,
@@ -64,12 +69,12 @@ const thing = (name: string) => ({ metadata: { name }, spec: {} });
 for (const kind of ["mutating", "validating"] as const)
   describe(`a ${kind} webhook`, () => {
     for (const asked of ["v1", "v2"]) {
-      it(`is shown objects in ${asked} when that is asked for`, async () => {
+      it(`receives objects in ${asked} when that is asked for`, async () => {
         await watchedBy(kind, ["*"]);
-        await server.must("POST", at(asked), { body: thing("x") });
+        await server.requestOk("POST", at(asked), { body: thing("x") });
         const patch = { spec: { a: 1 } };
         assert.equal((await server.patch(`${at(asked)}/x`, "merge", patch)).status, 200);
-        await server.must("DELETE", `${at(asked)}/x`);
+        await server.requestOk("DELETE", `${at(asked)}/x`);
         assert.deepEqual(seen(), [
           ["CREATE", asked, asked, asked, undefined],
           ["UPDATE", asked, asked, asked, asked],
@@ -77,13 +82,13 @@ for (const kind of ["mutating", "validating"] as const)
         ]);
       });
 
-      it(`is shown objects in the version that it names when ${asked} is asked for`, async () => {
+      it(`receives objects in the version that its rules name when ${asked} is asked for`, async () => {
         const other = asked === "v1" ? "v2" : "v1";
         await watchedBy(kind, [other]);
-        await server.must("POST", at(asked), { body: thing("x") });
+        await server.requestOk("POST", at(asked), { body: thing("x") });
         const patch = { spec: { a: 1 } };
         assert.equal((await server.patch(`${at(asked)}/x`, "merge", patch)).status, 200);
-        await server.must("DELETE", `${at(asked)}/x`);
+        await server.requestOk("DELETE", `${at(asked)}/x`);
         assert.deepEqual(seen(), [
           ["CREATE", other, asked, other, undefined],
           ["UPDATE", other, asked, other, other],
@@ -91,10 +96,11 @@ for (const kind of ["mutating", "validating"] as const)
         ]);
       });
 
-      it(`is shown all that goes with a collection in ${asked}`, async () => {
-        for (const name of ["x", "y"]) await server.must("POST", at("v2"), { body: thing(name) });
+      it(`receives all objects of a deleted collection in ${asked}`, async () => {
+        for (const name of ["x", "y"])
+          await server.requestOk("POST", at("v2"), { body: thing(name) });
         await watchedBy(kind, ["*"], ["DELETE"]);
-        const gone = await server.must("DELETE", at(asked));
+        const gone = await server.requestOk("DELETE", at(asked));
         for (const item of gone.items ?? []) assert.equal(item.apiVersion, `${group}/${asked}`);
         const one = ["DELETE", asked, asked, undefined, asked];
         assert.deepEqual(seen(), [one, one]);
@@ -103,11 +109,11 @@ for (const kind of ["mutating", "validating"] as const)
   });
 
 describe("a policy", () => {
-  it("sees an object that is deleted in the version that was asked for", async () => {
-    await server.must("POST", at("v2"), { body: thing("x") });
+  it("receives a deleted object in the requested version", async () => {
+    await server.requestOk("POST", at("v2"), { body: thing("x") });
     const path = `/clusters/a${registration}`;
     const rules = [{ operations: ["DELETE"], apiGroups: [group], apiVersions: ["v1"] }];
-    await server.must("POST", `${path}/validatingadmissionpolicies`, {
+    await server.requestOk("POST", `${path}/validatingadmissionpolicies`, {
       body: {
         metadata: { name: "p" },
         spec: {
@@ -119,7 +125,7 @@ describe("a policy", () => {
         },
       },
     });
-    await server.must("POST", `${path}/validatingadmissionpolicybindings`, {
+    await server.requestOk("POST", `${path}/validatingadmissionpolicybindings`, {
       body: { metadata: { name: "p" }, spec: { policyName: "p", validationActions: ["Deny"] } },
     });
     const { status, text } = await server.request("DELETE", `${at("v1")}/x`);

@@ -1,4 +1,4 @@
-/** A webhook as its configuration describes it, shared by all clusters that have the same. */
+/** A webhook as its configuration describes it, shared by all clusters with an equal webhook. */
 import { InternPool } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
@@ -15,7 +15,7 @@ export class Webhook {
   readonly criteria: MatchCriteria;
   readonly client: WebhookClientConfig;
   readonly timeoutMs: number;
-  /** Failures to ask it are ignored. */
+  /** Whether failures to call the webhook are ignored. */
   readonly isIgnored: boolean;
   readonly isReinvoked: boolean;
   readonly canDryRun: boolean;
@@ -40,7 +40,7 @@ export class Webhook {
         : "v1";
   }
 
-  /** Compiled when they are first asked for. */
+  /** The match conditions, compiled on first use. */
   get conditions(): readonly Expression[] {
     this.#conditions ??= readMatchConditions(this.#spec["matchConditions"]);
     return this.#conditions;

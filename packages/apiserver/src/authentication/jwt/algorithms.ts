@@ -1,15 +1,15 @@
 /**
  * The signature algorithms of signed tokens (RFC 7518): those with public keys, and no other.
  *
- * `none` and the HMAC family are not in the table, so no key can ever be taken for a shared secret. Each algorithm names the kind of key it goes
- * with, and a key of another kind is not tried.
+ * `none` and the HMAC family are not in the table, so no key can ever be used as a shared secret.
+ * Each algorithm names the type of its keys, and a key of another type is not tried.
  */
 import { constants, type KeyObject, sign, verify } from "node:crypto";
 
 interface Algorithm {
   readonly hash: "sha256" | "sha384" | "sha512";
   readonly keyType: "rsa" | "ec";
-  /** For `ec`. */
+  /** The curve of `ec` keys. */
   readonly curve?: string;
   readonly isPss?: boolean;
 }
@@ -28,11 +28,11 @@ const algorithms: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>([
 
 export const signatureAlgorithms: readonly string[] = [...algorithms.keys()];
 
-/** Shorter ones can be broken, longer ones take long to verify. */
+/** Shorter keys can be broken, longer ones take long to verify. */
 export const rsaBitsMin = 2048;
 export const rsaBitsMax = 8192;
 
-/** Whether signatures of this algorithm can be made with a key of this kind. */
+/** Whether a key of this type can create signatures of this algorithm. */
 export function isAlgorithmForKey(algorithm: string, key: KeyObject): boolean {
   const known = algorithms.get(algorithm);
   if (known === undefined || key.asymmetricKeyType !== known.keyType) return false;
@@ -42,7 +42,10 @@ export function isAlgorithmForKey(algorithm: string, key: KeyObject): boolean {
     : modulusLength >= rsaBitsMin && modulusLength <= rsaBitsMax;
 }
 
-/** The one that tokens of ours are signed with, given the key; undefined when the key is of no use. */
+/**
+ * The algorithm with which this server signs tokens, given the key; undefined when the key is
+ * unsuitable.
+ */
 export function algorithmOf(key: KeyObject): string | undefined {
   return ["RS256", "ES256", "ES384", "ES512"].find((algorithm) =>
     isAlgorithmForKey(algorithm, key),

@@ -1,7 +1,7 @@
 /**
- * Signed tokens in their compact form (RFC 7515, RFC 7519): read apart, verified, made.
+ * Signed tokens in compact form (RFC 7515, RFC 7519): parsed, verified, created.
  *
- * Reading apart proves nothing: claims are a stranger's words until a signature has been verified.
+ * Parsing proves nothing: claims are untrusted input until a signature has been verified.
  */
 import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds";
 import { JsonSyntaxError } from "@kcp-ts/machinery/json";
@@ -12,15 +12,15 @@ export interface JsonWebToken {
   readonly algorithm: string;
   readonly keyId: string | undefined;
   readonly claims: Claims;
-  /** What the signature is over, and the signature. */
+  /** The signed text and the signature. */
   readonly signed: string;
   readonly signature: Buffer;
 }
 
-/** As JSON gives them, with no promise of their types. */
+/** Claims as JSON, without checked types. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The token's parts, or undefined when the text is none. */
+/** The parts of the token, or undefined when the text is not a token. */
 export function parseJsonWebToken(token: string): JsonWebToken | undefined {
   const parts = token.split(".", 4);
   if (parts.length !== 3) return undefined;
@@ -28,7 +28,7 @@ export function parseJsonWebToken(token: string): JsonWebToken | undefined {
   const signature = fromBase64Url(parts[2]);
   if (header === undefined || claims === undefined || signature === undefined) return undefined;
   const { alg, kid, crit } = header;
-  // Whoever says "critical" wants it understood, and we understand no extension.
+  // A "crit" header requires support of its extensions, and this server supports none.
   if (typeof alg !== "string" || crit !== undefined) return undefined;
   return {
     algorithm: alg,
@@ -39,7 +39,10 @@ export function parseJsonWebToken(token: string): JsonWebToken | undefined {
   };
 }
 
-/** Whether one of the keys made the signature; those that the token does not mean are not tried. */
+/**
+ * Whether one of the keys created the signature; keys that the token's header excludes are not
+ * tried.
+ */
 export function isSignedBy(token: JsonWebToken, keys: readonly VerificationKey[]): boolean {
   const { algorithm, keyId, signed, signature } = token;
   return keys.some(
@@ -73,7 +76,10 @@ function parseObject(part: string | undefined): Claims | undefined {
   }
 }
 
-/** One text per sequence of bytes: padding, line ends and loose bits at the end are not accepted. */
+/**
+ * Accepts one text per sequence of bytes: padding, line ends and unused bits at the end are
+ * rejected.
+ */
 function fromBase64Url(part: string | undefined): Buffer | undefined {
   if (part === undefined || part === "") return undefined;
   const bytes = Buffer.from(part, "base64url");

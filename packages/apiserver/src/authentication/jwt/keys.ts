@@ -1,4 +1,4 @@
-/** Keys of signed tokens: from PEM files, from and to JSON Web Keys (RFC 7517). */
+/** The keys of signed tokens: parsed from PEM files, and from and to JSON Web Keys (RFC 7517). */
 import {
   createPrivateKey,
   createPublicKey,
@@ -10,10 +10,10 @@ import { AuthenticationConfigurationError } from "../errors.ts";
 import { algorithmOf, isAlgorithmForKey, signatureAlgorithms } from "./algorithms.ts";
 
 export interface VerificationKey {
-  /** Undefined: tokens of any key id are tried with it. */
+  /** Undefined: tokens with any key id are tried with the key. */
   readonly keyId: string | undefined;
   readonly publicKey: KeyObject;
-  /** The only one the key is for; undefined: all that go with its kind. */
+  /** The only algorithm of the key; undefined: all algorithms of its type. */
   readonly algorithm: string | undefined;
 }
 
@@ -23,15 +23,17 @@ export interface SigningKey {
   readonly algorithm: string;
 }
 
-/** Keys that one source may have: a stranger's token is tried with each that it could mean. */
+/**
+ * The number of keys of one source: an untrusted token is tried with each key that it could mean.
+ */
 export const verificationKeysMax = 32;
 
 const pemBlock = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
 
-/** All keys of a file, private ones for their public halves. `source` is for the messages. */
+/** All keys of a file; private keys yield their public keys. `source` is for messages. */
 export function parseVerificationKeys(pem: string, source: string): VerificationKey[] {
   const blocks = [...pem.matchAll(pemBlock)]
-    // Files of `openssl ecparam -genkey` begin with one.
+    // Files of `openssl ecparam -genkey` begin with this block.
     .filter(([, label]) => label !== "EC PARAMETERS")
     .map(([block]) => block);
   if (blocks.length === 0) {
@@ -61,13 +63,16 @@ export function verificationKeyOf({ privateKey, ...key }: SigningKey): Verificat
   return { ...key, publicKey: createPublicKey(privateKey) };
 }
 
-/** As a member of a key set that anybody may read. */
+/** The key as a member of a public key set. */
 export function toJsonWebKey({ keyId, publicKey, algorithm }: VerificationKey): object {
   const { kty, ...members } = publicKey.export({ format: "jwk" });
   return { use: "sig", kty, kid: keyId, alg: algorithm, ...members };
 }
 
-/** The keys of a set that can verify signatures; others, for encryption or of kinds we do not know, are left out. */
+/**
+ * The keys of a set that can verify signatures; keys for encryption or of unknown types are
+ * omitted.
+ */
 export function parseKeySet(value: unknown): VerificationKey[] {
   const { keys } = (value ?? {}) as { readonly keys?: unknown };
   if (!Array.isArray(keys)) throw new TypeError("a key set has a list of keys");
@@ -109,7 +114,7 @@ function verificationKey(publicKey: KeyObject, source: string): VerificationKey 
   return { keyId: keyIdOf(publicKey), publicKey, algorithm };
 }
 
-/** As Kubernetes names its keys: the SHA-256 of the public key's DER. */
+/** The key id as in Kubernetes: the SHA-256 of the public key's DER. */
 function keyIdOf(publicKey: KeyObject): string {
   return hash("sha256", publicKey.export({ format: "der", type: "spki" }), "base64url");
 }

@@ -1,7 +1,9 @@
 /**
- * The file behind `--authentication-config`: AuthenticationConfiguration of apiserver.config.k8s.io, v1 and v1beta1.
+ * The file of `--authentication-config`: AuthenticationConfiguration of apiserver.config.k8s.io, v1
+ * and v1beta1.
  *
- * A member that is not known is refused rather than ignored: it may be a rule with a typing error, without which everybody would be let in.
+ * An unknown field is rejected and not ignored: it may be a misspelled rule, without which every
+ * user would be accepted.
  */
 import { type FieldError, fieldError, formatFieldError } from "@kcp-ts/machinery/status";
 import { AuthenticationConfigurationError } from "../errors.ts";
@@ -10,13 +12,13 @@ import type { ClaimOrExpression, ClaimRule, ExpressionRule, JwtIssuer } from "./
 
 export interface AuthenticationConfiguration {
   readonly issuers: readonly JwtIssuer[];
-  /** Undefined when the file does not say. */
+  /** Undefined when the file does not set it. */
   readonly anonymous: AnonymousConfiguration | undefined;
 }
 
 export interface AnonymousConfiguration {
   readonly enabled: boolean;
-  /** Where strangers are let in; everywhere if undefined. */
+  /** The paths of anonymous requests; all paths if undefined. */
   readonly paths: readonly string[] | undefined;
 }
 
@@ -24,7 +26,7 @@ export const issuersMax = 64;
 
 const versions = ["v1", "v1beta1"].map((version) => `apiserver.config.k8s.io/${version}`);
 
-/** `source` is for the messages. Expressions are compiled by whoever uses the issuers. */
+/** `source` is for messages. The authenticators compile the expressions. */
 export function parseAuthenticationConfiguration(
   value: unknown,
   source: string,
@@ -111,7 +113,10 @@ function issuerOf(file: Reader, value: unknown, field: string): JwtIssuer {
   return parsed;
 }
 
-/** An address that nobody has checked is anybody's: who maps it must say so. */
+/**
+ * An unverified email address proves nothing: a mapping of email addresses must check
+ * email_verified.
+ */
 function checkEmail(file: Reader, { username, extra, claimRules }: JwtIssuer, field: string): void {
   if (!("expression" in username) || !/\bclaims\.email\b/.test(username.expression)) return;
   const texts = [
@@ -167,7 +172,7 @@ function source(
     }
     return { expression };
   }
-  // What says nothing is as if it were not there: clients in Go always write it.
+  // An empty value counts as absent: Go clients always write it.
   if (claim === undefined && prefix === undefined) return undefined;
   if (claim === undefined) file.refuse(fieldError.required(field));
   if (hasPrefix && prefix === undefined) file.refuse(fieldError.required(`${field}.prefix`));
@@ -186,7 +191,7 @@ function extraOf(file: Reader, value: unknown, field: string): JwtIssuer["extra"
     if (/(?:^|\.)(?:kubernetes|k8s)\.io\//.test(key)) {
       file.refuse(fieldError.invalid(path, key, "kubernetes.io and k8s.io are reserved"));
     }
-    // What says where a user may go is ours to say.
+    // Only the server sets the extras that restrict users to clusters.
     if (/(?:^|\.)kcp\.io\//.test(key)) {
       file.refuse(fieldError.invalid(path, key, "kcp.io is reserved"));
     }
@@ -228,7 +233,7 @@ function httpsUrl(file: Reader, value: unknown, field: string): string {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Reads members of a file and says where something is wrong. */
+/** Reads the fields of a file and reports the path of an invalid one. */
 class Reader {
   readonly #source: string;
 

@@ -1,8 +1,10 @@
 /**
- * From verified claims to a user: by names of claims, or by CEL expressions over `claims`; then rules over `claims` and `user`.
+ * Maps verified claims to a user: by names of claims, or by CEL expressions over `claims`; then
+ * validates rules over `claims` and `user`.
  *
- * Semantics and texts follow Kubernetes' structured authentication configuration. Everything is compiled once, when the
- * configuration is read, and an expression that does not compile fails it.
+ * Semantics and messages follow Kubernetes' structured authentication configuration. All
+ * expressions are compiled once, when the configuration is read, and an expression that does not
+ * compile fails it.
  */
 import {
   BOOL,
@@ -21,12 +23,14 @@ import type { ClaimOrExpression, ClaimRule, ExpressionRule, JwtIssuer } from "./
 
 export type ClaimMapping = (claims: Claims) => UserInfo;
 
-/** Groups that one token may bring. */
+/** The number of groups of one token. */
 export const groupsMax = 2000;
 
 type Read<Value> = (claims: Claims) => Value;
 
-/** Throws `AuthenticationConfigurationError`; what it returns throws `AuthenticationError`. */
+/**
+ * Throws `AuthenticationConfigurationError`; the returned function throws `AuthenticationError`.
+ */
 export function compileMapping(issuer: JwtIssuer): ClaimMapping {
   const username = usernameReader(issuer.username);
   const groups = issuer.groups === undefined ? noGroups : groupsReader(issuer.groups);
@@ -71,7 +75,7 @@ function usernameReader(source: ClaimOrExpression): Read<string> {
   return (claims) => {
     const name = read(claims);
     if (name === "") throw refusal("its user name is empty");
-    // An address that nobody has checked is anybody's.
+    // An unverified email address proves nothing.
     if (isEmail && Object.hasOwn(claims, "email_verified") && claims["email_verified"] !== true) {
       throw refusal("its email is not verified");
     }
@@ -93,7 +97,7 @@ function uidReader(source: ClaimOrExpression): Read<string> {
     : textReader(program(source.expression, claimsEnvironment), "uid");
 }
 
-/** One group as text, or several as a list; none when the claim is absent. */
+/** One group as a string, or several as a list; none when the claim is absent. */
 function groupsReader(source: ClaimOrExpression): Read<readonly string[]> {
   if ("expression" in source) {
     return valuesReader(program(source.expression, claimsEnvironment), "groups");
@@ -182,7 +186,7 @@ function textsOf(value: unknown, what: string): readonly string[] {
   throw refusal(`${what} gives neither text nor a list of texts`);
 }
 
-/** Own members only: a token can name a claim like anything. */
+/** Own members only: a token can contain a claim of any name. */
 function memberOf(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? claims[name] : undefined;
 }

@@ -1,8 +1,9 @@
 /**
- * Tokens of somebody else's issuer (OpenID Connect ID tokens): signed by one of its keys, meant for us, within their time; the
- * claims then say who it is.
+ * IssuerAuthenticator authenticates tokens of an external issuer (OpenID Connect ID tokens): signed
+ * by one of its keys, for a configured audience, within their validity; the claims then determine
+ * the user.
  *
- * What a token makes of its bearer is remembered until it ends, or until the issuer's keys change.
+ * The user of a token is cached until the token expires, or until the keys of the issuer change.
  */
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
@@ -19,20 +20,23 @@ import type { JwtIssuer } from "./jwt-issuer.ts";
 
 export interface IssuerAuthenticatorOptions {
   readonly issuer: JwtIssuer;
-  /** This server's own: what a review of such a token answers, since the issuer's audiences are names of clients. */
+  /**
+   * The audiences of this server: the result of a TokenReview, since the audiences of the issuer
+   * are names of clients.
+   */
   readonly apiAudiences: readonly string[];
   readonly fetch: FetchDocument;
   readonly clock: Pick<Clock, "now">;
   readonly onError: (error: unknown, issuer: string) => void;
   readonly cacheEntriesMax?: number;
-  /** Those of the one whose place it takes; found out anew if left out. */
+  /** The keys of the authenticator that this one replaces; fetched anew if omitted. */
   readonly keys?: IssuerKeys | undefined;
 }
 
-/** Tokens that are remembered; beyond that the one unused for longest is verified again. */
+/** The number of cached tokens; beyond it, the least recently used is verified again. */
 export const cachedTokensMax = 4096;
 
-/** How far in the future a token may begin: clocks differ. */
+/** How far in the future the validity of a token may begin, because clocks differ. */
 export const notBeforeSkewMs = 5 * 60_000;
 
 interface CachedToken {
@@ -47,9 +51,9 @@ export class IssuerAuthenticator implements TokenAuthenticator {
   readonly #mapping: ClaimMapping;
   readonly #keys: IssuerKeys;
   readonly #cacheEntriesMax: number;
-  /** By the token's SHA-256, the least recently used first; only what was accepted. */
-  readonly #remembered = new Map<string, CachedToken>();
-  /** Hashes of tokens that were accepted lately. */
+  /** By the token's SHA-256, the least recently used first; accepted tokens only. */
+  readonly #cachedTokens = new Map<string, CachedToken>();
+  /** The hashes of recently accepted tokens. */
   readonly #recent = new BoundedCache<string>();
 
   /** Throws `AuthenticationConfigurationError` when an expression does not compile. */
@@ -63,7 +67,10 @@ export class IssuerAuthenticator implements TokenAuthenticator {
     this.#cacheEntriesMax = options.cacheEntriesMax ?? cachedTokensMax;
   }
 
-  /** Its keys, if those of an issuer would be found at the same place: for one that takes its place by other rules. */
+  /**
+   * The keys of this authenticator, if the issuer has the same addresses: for an authenticator that
+   * replaces it with other rules.
+   */
   keysOf({ url, discoveryUrl, certificateAuthority }: JwtIssuer): IssuerKeys | undefined {
     const { issuer } = this.#options;
     const isSame =
@@ -74,27 +81,31 @@ export class IssuerAuthenticator implements TokenAuthenticator {
   }
 
   authenticateToken(token: string): MaybePromise<UserInfo | undefined> {
-    // Three parts or nothing: other kinds of tokens are not worth a hash.
+    // A signed token has three parts: other kinds of tokens need not be hashed.
     if (!token.includes(".")) return undefined;
     const recent = this.#recent.get(token);
     const id = recent ?? hash("sha256", token, "base64url");
-    const known = this.#remembered.get(id);
+    const known = this.#cachedTokens.get(id);
     if (known !== undefined) {
       const keys = this.#keys.current();
       if (keys instanceof Promise)
-        return keys.then((found) => this.#recall(id, known, found) ?? this.#verify(id, token));
-      const user = this.#recall(id, known, keys);
+        return keys.then((found) => this.#fromCache(id, known, found) ?? this.#verify(id, token));
+      const user = this.#fromCache(id, known, keys);
       if (user !== undefined && recent === undefined) this.#recent.keep(token, id);
       if (user !== undefined) return user;
     }
     return this.#verify(id, token);
   }
 
-  /** Undefined when the keys are others by now. */
-  #recall(id: string, known: CachedToken, keys: readonly VerificationKey[]): UserInfo | undefined {
+  /** Undefined when the keys have changed. */
+  #fromCache(
+    id: string,
+    known: CachedToken,
+    keys: readonly VerificationKey[],
+  ): UserInfo | undefined {
     if (known.keys !== keys) return undefined;
     if (this.#options.clock.now() >= known.expiresAt) throw refusal("it has expired");
-    this.#remember(id, known);
+    this.#cache(id, known);
     return known.user;
   }
 
@@ -134,7 +145,7 @@ export class IssuerAuthenticator implements TokenAuthenticator {
     const user = isNamed
       ? { ...mapped, extra: { ...mapped.extra, [credentialIdKey]: [`JTI=${jti}`] } }
       : mapped;
-    this.#remember(id, { user, expiresAt, keys });
+    this.#cache(id, { user, expiresAt, keys });
     return user;
   }
 
@@ -149,12 +160,12 @@ export class IssuerAuthenticator implements TokenAuthenticator {
     return exp * 1000;
   }
 
-  #remember(id: string, entry: CachedToken): void {
-    this.#remembered.delete(id);
-    this.#remembered.set(id, entry);
-    if (this.#remembered.size <= this.#cacheEntriesMax) return;
-    const [oldest] = this.#remembered.keys();
-    if (oldest !== undefined) this.#remembered.delete(oldest);
+  #cache(id: string, entry: CachedToken): void {
+    this.#cachedTokens.delete(id);
+    this.#cachedTokens.set(id, entry);
+    if (this.#cachedTokens.size <= this.#cacheEntriesMax) return;
+    const [oldest] = this.#cachedTokens.keys();
+    if (oldest !== undefined) this.#cachedTokens.delete(oldest);
   }
 }
 

@@ -1,23 +1,32 @@
 /**
- * The keys of somebody else's issuer: found by discovery, kept, and fetched again when a token names one that is not known.
+ * IssuerKeys: the keys of an external issuer, found by discovery, cached, and fetched again when a
+ * token names an unknown key.
  *
- * One that was withdrawn is out within seconds: while tokens come, keys are fetched again and again beside them, and keys that nobody has looked
- * at for a while are not believed before they are. Strangers can name unknown keys as often as they like, so fetches have a pace. While the
- * issuer cannot be reached, the keys that were last seen stay in use, and nobody waits for it.
+ * A withdrawn key is rejected within seconds: while tokens arrive, keys are refreshed in the
+ * background, and keys that have not been refreshed for a while are not trusted before they are.
+ * Unauthenticated clients can name unknown keys as often as they like, so fetches have a minimum
+ * interval. While the issuer cannot be reached, the last known keys stay in use, and no request
+ * waits for it.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { MaybePromise } from "../authenticator.ts";
 import { parseKeySet, type VerificationKey } from "../jwt/keys.ts";
 
-/** Fetches JSON over HTTPS, within a time and a size; supplied by wiring, since gates know no sockets. */
+/**
+ * Fetches JSON over HTTPS, with a timeout and a size limit; supplied by wiring, since
+ * authentication knows no sockets.
+ */
 export type FetchDocument = (
   url: string,
   options: { readonly certificateAuthority: string | undefined },
 ) => Promise<unknown>;
 
-/** Between two fetches, successful or not. */
+/** The interval between two fetches, successful or not. */
 export const fetchIntervalMinMs = 10_000;
-/** Older keys are not believed before they have been fetched again, or that has failed. Younger ones are, while they are fetched beside. */
+/**
+ * Older keys are not trusted before they have been fetched again, or the fetch has failed. Younger
+ * keys are trusted while they are refreshed.
+ */
 export const keysAgeMaxMs = 30_000;
 
 export interface IssuerKeysOptions {
@@ -32,7 +41,7 @@ export interface IssuerKeysOptions {
 export class IssuerKeys {
   readonly #options: IssuerKeysOptions;
   #keys: readonly VerificationKey[] = [];
-  /** As fetched, to tell whether anything changed. */
+  /** The fetched document, to detect changes. */
   #text = "";
   #fetchedAt = Number.NEGATIVE_INFINITY;
   #triedAt = Number.NEGATIVE_INFINITY;
@@ -43,7 +52,7 @@ export class IssuerKeys {
     this.#options = options;
   }
 
-  /** The same list as long as the keys are the same. */
+  /** The identical list as long as the keys are the same. */
   current(): MaybePromise<readonly VerificationKey[]> {
     const ageMs = this.#options.clock.now() - this.#fetchedAt;
     if (this.#keys.length === 0 || ageMs < fetchIntervalMinMs) return this.#keys;
@@ -53,7 +62,7 @@ export class IssuerKeys {
     return fetching.then(() => this.#keys);
   }
 
-  /** Those a token may be verified by: the known ones, or newly fetched ones when its key is not among them. */
+  /** The keys for a token: the known ones, or newly fetched ones when its key is unknown. */
   forKey(keyId: string | undefined): MaybePromise<readonly VerificationKey[]> {
     const known = this.current();
     if (known instanceof Promise) return known;
@@ -66,7 +75,7 @@ export class IssuerKeys {
     return this.#options.clock.now() - this.#triedAt >= fetchIntervalMinMs;
   }
 
-  /** One at a time, shared by all who wait for it. Never rejects: the old keys stay. */
+  /** Runs one fetch at a time, shared by all waiting requests. Never rejects: the old keys stay. */
   #fetch(): Promise<void> {
     this.#triedAt = this.#options.clock.now();
     this.#fetching ??= this.#load()
@@ -106,7 +115,8 @@ export class IssuerKeys {
       this.#text = text;
       this.#keys = keys;
     }
-    // The issuer has been reached and has withdrawn all: nobody's tokens hold, and somebody should know.
+    // The issuer responded and has withdrawn all keys: all its tokens are rejected, and the
+    // operator should know.
     if (keys.length === 0) throw new Error(`${found.jwks_uri} holds no key that can be used`);
   }
 }

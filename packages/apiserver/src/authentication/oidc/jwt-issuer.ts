@@ -1,12 +1,15 @@
-/** Somebody else's issuer of tokens: whom to believe, about whom, and what its claims make of a user. */
+/**
+ * JwtIssuer: an external issuer of tokens: how to verify it, its audiences, and the mapping of its
+ * claims to a user.
+ */
 export interface JwtIssuer {
-  /** As tokens name it. */
+  /** The issuer as tokens name it. */
   readonly url: string;
-  /** Where its discovery document is, when not below `url`. */
+  /** The address of its discovery document, if not below `url`. */
   readonly discoveryUrl: string | undefined;
-  /** PEM of the authorities that its server is verified by; the system's if undefined. */
+  /** PEM of the authorities of its server; the system's if undefined. */
   readonly certificateAuthority: string | undefined;
-  /** The token must be meant for one of these. */
+  /** A token must have one of these audiences. */
   readonly audiences: readonly string[];
   readonly algorithms: readonly string[];
   readonly username: ClaimOrExpression;
@@ -23,7 +26,7 @@ export type ClaimOrExpression =
 
 export type ClaimRule = { readonly claim: string; readonly requiredValue: string } | ExpressionRule;
 
-/** Must be true; `message` says what is wrong when it is not. */
+/** The expression must be true; `message` is the error when it is not. */
 export interface ExpressionRule {
   readonly expression: string;
   readonly message: string;

@@ -32,7 +32,7 @@ const rsaKey = signingKey(generateKeyPairSync("rsa", { modulusLength: 2048 }).pr
 const newKey = () =>
   signingKey(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey, "ec");
 
-/** An issuer and a server that trusts it, joined by a fetch that the test can break. */
+/** An issuer and a server that trusts it, connected by a fetch that the test can break. */
 class World {
   now = startMs;
   fetches = 0;
@@ -76,7 +76,7 @@ class World {
     return this.#gate.authenticate({ authorization: `Bearer ${token}` });
   }
 
-  /** Without waiting. */
+  /** Authenticates synchronously. */
   atOnce(token: string): string | undefined {
     const user = this.#gate.authenticate({ authorization: `Bearer ${token}` });
     return user instanceof Promise ? undefined : user.username;
@@ -100,8 +100,8 @@ const alice = `${url}#alice`;
 const flags = (more: Partial<OidcFlags>) =>
   issuerOfFlags({ issuerUrl: url, clientId: "kcp", ...more });
 
-describe("tokens of another issuer", () => {
-  it("name a user, with the issuer before the name unless it is told otherwise", async () => {
+describe("tokens of an external issuer", () => {
+  it("name a user, prefixed with the issuer unless configured otherwise", async () => {
     assert.equal(await new World().outcome(new World().token()), alice);
     const cases: readonly (readonly [Partial<OidcFlags>, object, string])[] = [
       [{ usernamePrefix: "oidc:" }, {}, "oidc:alice"],
@@ -116,7 +116,7 @@ describe("tokens of another issuer", () => {
     }
   });
 
-  it("bring groups, as a list or as one", async () => {
+  it("contain groups, as a list or as a string", async () => {
     const world = new World(flags({ groupsClaim: "groups", groupsPrefix: "g:" }));
     const groups = async (claims: object) => (await world.user(world.token(claims))).groups;
     assert.deepEqual(await groups({ groups: ["a", "b"] }), ["g:a", "g:b", "system:authenticated"]);
@@ -167,13 +167,13 @@ describe("tokens of another issuer", () => {
     ],
   ];
   for (const [title, make, given = {}] of refused) {
-    it(`are refused: ${title}`, async () => {
+    it(`are rejected: ${title}`, async () => {
       const world = new World(flags(given));
       assert.match(await world.outcome(make(world)), /refused|invalid bearer token/);
     });
   }
 
-  it("hold until their end and not a moment longer, remembered or not", async () => {
+  it("are valid until their expiration and not a moment longer, cached or not", async () => {
     const world = new World();
     const token = world.token({
       exp: world.now / 1000 + 10,
@@ -194,8 +194,8 @@ describe("tokens of another issuer", () => {
   });
 });
 
-describe("the keys of another issuer", () => {
-  it("are fetched once, and again when a token names one that is not known, at a bounded pace", async () => {
+describe("the keys of an external issuer", () => {
+  it("are fetched once, and again when a token names an unknown key, at a limited rate", async () => {
     const world = new World();
     for (let at = 0; at < 5; at++) await world.outcome(world.token({ jti: `${at}` }));
     assert.equal(world.fetches, 2);
@@ -215,7 +215,7 @@ describe("the keys of another issuer", () => {
     assert.equal(second.fetches, 4, "strangers cannot make it fetch");
   });
 
-  it("are asked for once by many who wait", async () => {
+  it("are fetched once for concurrent requests", async () => {
     const world = new World();
     const all = await Promise.all([1, 2, 3].map((jti) => world.outcome(world.token({ jti }))));
     assert.deepEqual(all, [alice, alice, alice]);
@@ -234,7 +234,7 @@ describe("the keys of another issuer", () => {
     assert.equal(await world.outcome(world.token()), alice);
   });
 
-  it("that were withdrawn are found out within seconds, tokens that are remembered included", async () => {
+  it("that were withdrawn are rejected within seconds, also for cached tokens", async () => {
     const world = new World();
     const token = world.token();
     assert.equal(await world.outcome(token), alice);
@@ -246,7 +246,7 @@ describe("the keys of another issuer", () => {
     assert.match(await world.outcome(token), /signature/);
   });
 
-  it("that were withdrawn while nobody came let nobody in afterwards", async () => {
+  it("that were withdrawn during an idle time authenticate no token afterwards", async () => {
     const world = new World();
     const [token, another] = [world.token(), world.token({ jti: "2" })];
     assert.equal(await world.outcome(token), alice);
@@ -272,7 +272,7 @@ describe("the keys of another issuer", () => {
     assert.equal(world.fetches, fetches + 1, "and asked for beside");
   });
 
-  it("that cannot be had refuse everybody, and are tried again", async () => {
+  it("that cannot be fetched reject every token, and are fetched again", async () => {
     const world = new World();
     world.isDown = true;
     assert.match(await world.outcome(world.token()), /not known yet/);
@@ -282,7 +282,7 @@ describe("the keys of another issuer", () => {
     assert.equal(await world.outcome(world.token()), alice);
   });
 
-  it("are not taken from a document of somebody else, nor over http", async () => {
+  it("are taken neither from a document of another issuer nor over http", async () => {
     for (const discovery of [
       { issuer: "https://other", jwks_uri: `${url}/keys` },
       { issuer: url, jwks_uri: "http://issuer.example/keys" },
@@ -338,7 +338,7 @@ describe("an authentication configuration", () => {
     assert.match(await world.outcome(world.token({ ...claims, tenant: 5 })), /neither text nor/);
   });
 
-  it("checks claims and users by rules", async () => {
+  it("validates claims and users by rules", async () => {
     const world = worldOf({
       ...minimal,
       claimValidationRules: [
@@ -405,7 +405,7 @@ describe("an authentication configuration", () => {
     ],
   ];
   for (const [title, value, message] of wrong) {
-    it(`is refused as a whole: ${title}`, () => {
+    it(`is rejected completely: ${title}`, () => {
       assert.throws(
         () => parse(value),
         (error: unknown) =>
@@ -414,7 +414,7 @@ describe("an authentication configuration", () => {
     });
   }
 
-  it("is refused when an expression does not compile, or gives no yes or no", () => {
+  it("is rejected when an expression does not compile, or is not boolean", () => {
     const rule = (expression: string) =>
       worldOf({ ...minimal, userValidationRules: [{ expression }] });
     assert.throws(() => rule("user."), /does not compile/);
@@ -432,7 +432,7 @@ describe("an authentication configuration", () => {
     assert.throws(() => parse({ ...file({}), jwt: many(issuersMax + 1) }), /jwt: Too many/);
   });
 
-  it("says where strangers are let in", async () => {
+  it("contains the paths of anonymous requests", async () => {
     const { anonymous } = parse(
       file(minimal, { anonymous: { enabled: true, conditions: [{ path: "/livez" }] } }),
     );
@@ -447,14 +447,14 @@ describe("an authentication configuration", () => {
   });
 });
 
-describe("switched authenticators", () => {
-  it("are those of the last switch", () => {
+describe("reloadable authenticators", () => {
+  it("are those of the last reload", () => {
     const one = (username: string) => ({ authenticateToken: () => ({ username, groups: [] }) });
     const tokens = new ReloadableTokenAuthenticator([one("a")]);
     assert.equal((tokens.authenticateToken("x") as UserInfo).username, "a");
-    tokens.switchTo([one("b")]);
+    tokens.replace([one("b")]);
     assert.equal((tokens.authenticateToken("x") as UserInfo).username, "b");
-    tokens.switchTo([]);
+    tokens.replace([]);
     assert.equal(tokens.authenticateToken("x"), undefined);
   });
 });

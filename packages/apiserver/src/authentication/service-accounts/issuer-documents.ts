@@ -1,9 +1,12 @@
-/** What others need to verify tokens of service accounts themselves: OpenID Connect discovery, and the public keys. */
+/**
+ * The documents with which relying parties verify tokens of service accounts themselves: OpenID
+ * Connect discovery, and the public keys.
+ */
 import { toJsonWebKey, type VerificationKey } from "../jwt/keys.ts";
 
 export interface IssuerDocumentsOptions {
   readonly issuer: string;
-  /** Where others find the keys. */
+  /** The address at which relying parties find the keys. */
   readonly keySetUrl: () => string;
   readonly keys: () => readonly VerificationKey[];
 }

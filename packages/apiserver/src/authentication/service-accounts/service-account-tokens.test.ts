@@ -41,7 +41,7 @@ const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
 const ec = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 const account: AccountReference = { cluster: rootCluster, namespace: "ns", name: "sa", uid: "u1" };
 
-/** An authenticator over objects that the test moves about. */
+/** An authenticator over objects that the test changes. */
 class World {
   now = startMs;
   readonly objects = new Map<string, AccountObject>();
@@ -61,7 +61,7 @@ class World {
     audiences: [issuer, "second"],
     keys: () => this.keys,
     objects: {
-      place:
+      getter:
         (resource, { cluster, namespace, name }) =>
         () => {
           this.lookups++;
@@ -95,7 +95,7 @@ class World {
     }).token;
   }
 
-  /** The user's name, or why there is none. */
+  /** The user's name, or the reason of the rejection. */
   async outcome(token: string): Promise<string> {
     try {
       return (await this.gate.authenticate({ authorization: `Bearer ${token}` })).username;
@@ -117,7 +117,7 @@ function claimsOf(token: string): Record<string, unknown> {
 }
 
 describe("a token of a service account", () => {
-  it("says who it is of, which cluster, which credential", async () => {
+  it("has a user with its account, its cluster and the id of the credential", async () => {
     const world = new World();
     const token = world.issue();
     const { jti } = claimsOf(token);
@@ -133,7 +133,7 @@ describe("a token of a service account", () => {
     });
   });
 
-  it("has the claims that Kubernetes gives it, and the cluster", () => {
+  it("has the claims of Kubernetes, and the cluster", () => {
     const world = new World();
     const { jti: _, ...claims } = claimsOf(world.issue({ secret: "s" }));
     assert.deepEqual(claims, {
@@ -152,7 +152,7 @@ describe("a token of a service account", () => {
     });
   });
 
-  it("ends when it says, to the millisecond", async () => {
+  it("expires at its expiration, to the millisecond", async () => {
     const world = new World();
     const token = world.issue({ seconds: 600 });
     world.now = startMs + 600_000 - 1;
@@ -161,7 +161,7 @@ describe("a token of a service account", () => {
     assert.match(await world.outcome(token), /expired/);
   });
 
-  it("begins when it says, give or take a minute", async () => {
+  it("is valid from its start, with a tolerance of a minute", async () => {
     const world = new World();
     const token = world.issue();
     world.now = startMs - clockSkewMs;
@@ -170,7 +170,7 @@ describe("a token of a service account", () => {
     assert.match(await world.outcome(token), /not valid yet/);
   });
 
-  it("is for those it is meant for", async () => {
+  it("is valid for its audiences", async () => {
     const world = new World();
     const forVault = world.issue({ audiences: ["vault"] });
     assert.match(await world.outcome(forVault), /^token audiences \["vault"\] is invalid/);
@@ -186,7 +186,7 @@ describe("a token of a service account", () => {
     assert.throws(() => review(token, []), { code: "other-audience" });
   });
 
-  it("is nothing without its account, or with another of the same name", async () => {
+  it("is invalid without its account, or with another of the same name", async () => {
     for (const isSlow of [false, true]) {
       const world = new World();
       world.isSlow = isSlow;
@@ -202,7 +202,7 @@ describe("a token of a service account", () => {
     }
   });
 
-  it("is nothing without the secret that it is bound to", async () => {
+  it("is invalid without the secret that it is bound to", async () => {
     const world = new World();
     const token = world.issue({ secret: "s" });
     assert.match(await world.outcome(token), /does not exist/);
@@ -212,7 +212,7 @@ describe("a token of a service account", () => {
     assert.match(await world.outcome(token), /does not exist/);
   });
 
-  it("holds a minute longer than an account whose deletion began", async () => {
+  it("is valid for a minute after the deletionTimestamp of its account", async () => {
     const world = new World();
     const token = world.issue();
     world.put("serviceaccounts/root/ns/sa", "u1", { deletedAt: startMs });
@@ -222,7 +222,7 @@ describe("a token of a service account", () => {
     assert.match(await world.outcome(token), /being deleted/);
   });
 
-  it("is out as soon as its key is", async () => {
+  it("is rejected as soon as its key is removed", async () => {
     const world = new World();
     const token = world.issue();
     assert.equal(await world.outcome(token), user);
@@ -232,7 +232,7 @@ describe("a token of a service account", () => {
     assert.equal(await world.outcome(token), user);
   });
 
-  it("of an earlier issuer's name still holds, of another's is not ours", async () => {
+  it("of an earlier issuer's name is still valid, and of another issuer is unknown", async () => {
     const world = new World();
     const claims = claimsOf(world.issue());
     const of = (iss: unknown) => signJsonWebToken({ ...claims, iss }, world.key);
@@ -242,7 +242,7 @@ describe("a token of a service account", () => {
     }
   });
 
-  it("asks the store again only after a moment, when that takes a trip", async () => {
+  it("reads the store again only after a moment, when that needs a round trip", async () => {
     const world = new World();
     world.isSlow = true;
     const token = world.issue();
@@ -253,7 +253,7 @@ describe("a token of a service account", () => {
     assert.equal(world.lookups, 2);
   });
 
-  it("is remembered among a bounded number, and right again when it was forgotten", async () => {
+  it("is cached in a limited number, and valid again after its eviction", async () => {
     const world = new World();
     const tokens = Array.from({ length: 10 }, () => world.issue());
     for (const round of [1, 2]) {
@@ -263,7 +263,7 @@ describe("a token of a service account", () => {
 });
 
 describe("a token of a secret", () => {
-  it("holds as long as it stands in its secret, and is meant for this server", async () => {
+  it("is valid as long as its secret contains it, for the audiences of this server", async () => {
     const world = new World();
     const token = world.issuer.issueForSecret(account, "s");
     assert.match(await world.outcome(token), /does not exist/);
@@ -350,12 +350,12 @@ describe("forged tokens", () => {
     ],
   ];
   for (const [title, token] of forged) {
-    it(`are refused: ${title}`, async () => {
+    it(`are rejected: ${title}`, async () => {
       assert.match(await world.outcome(token), /invalid bearer token|refused/);
     });
   }
 
-  it("are refused whichever byte of a good one was changed", async () => {
+  it("are rejected whichever byte of a valid token was changed", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(good.length - 1),
@@ -397,7 +397,7 @@ describe("keys of tokens", () => {
     });
   }
 
-  it("in a set that are of no use are left out", () => {
+  it("in a set that are unsuitable are omitted", () => {
     const jwk = createPublicKey(ec).export({ format: "jwk" });
     const short = generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey;
     const useless = [
@@ -421,7 +421,7 @@ describe("keys of tokens", () => {
     assert.throws(() => parseKeySet([]), TypeError);
   });
 
-  it("come from files with several, public and private", () => {
+  it("are read from files with several keys, public and private", () => {
     const files = [
       rsa.export({ type: "pkcs1", format: "pem" }),
       ec.export({ type: "sec1", format: "pem" }),

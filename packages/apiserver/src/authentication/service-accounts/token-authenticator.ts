@@ -1,8 +1,10 @@
 /**
- * Tokens of service accounts: signed by one of our keys, meant for who asks, and of an account that still exists.
+ * Authenticates tokens of service accounts: signed by a key of this server, for a requested
+ * audience, and of an account that still exists.
  *
- * That a signature is right is remembered; that the account is still there is asked every time, so that a deleted one is out at
- * once. Only where the answer takes a trip to the store is it believed for a moment.
+ * A verified signature is cached; the existence of the account is checked for every request, so
+ * that tokens of a deleted account are rejected at once. Only when the check needs a round trip to
+ * the store is its result cached for a moment.
  */
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
@@ -23,7 +25,7 @@ import type {
   AccountObject,
   AccountObjectGetter,
   ServiceAccountTokenGetter,
-} from "./account-objects.ts";
+} from "./service-account-token-getter.ts";
 import {
   type BoundClaims,
   legacyIssuer,
@@ -33,24 +35,30 @@ import {
   usernameOf,
 } from "./token-claims.ts";
 
-/** Tokens whose signature was right that are remembered; beyond that the one unused for longest is verified again. */
+/** The number of cached verified tokens; beyond it, the least recently used is verified again. */
 export const verifiedTokenCacheMax = 4096;
 
-/** How long an account is believed to exist when the store had to be asked. */
+/** How long the existence of an account is cached when the store had to be read. */
 export const accountCacheMs = 2000;
 
-/** How far in the future a token may begin: clocks differ. */
+/** How far in the future the validity of a token may begin, because clocks differ. */
 export const clockSkewMs = 60_000;
 
-/** Objects on their way out hold for this long, so that what runs with them can end in good order; as in Kubernetes. */
+/**
+ * Objects that are being deleted stay valid for this long, so that workloads with their tokens can
+ * shut down; as in Kubernetes.
+ */
 export const deletionGraceMs = 60_000;
 
 export interface ServiceAccountAuthenticatorOptions {
-  /** The first is the one new tokens name; tokens of the others are still accepted. */
+  /** New tokens name the first issuer; tokens of the others are still accepted. */
   readonly issuers: readonly string[];
-  /** This server's own. */
+  /** The audiences of this server. */
   readonly audiences: readonly string[];
-  /** Asked on every request: another list is another set of keys, and nothing verified by the last one holds. */
+  /**
+   * Called for every request: another list is another set of keys, and invalidates all cached
+   * signatures.
+   */
   readonly keys: () => readonly VerificationKey[];
   readonly objects: ServiceAccountTokenGetter;
   readonly clock: Pick<Clock, "now">;
@@ -62,19 +70,22 @@ interface Verified {
   readonly claims: BoundClaims | SecretClaims;
   readonly user: UserInfo;
   readonly account: AccountObjectGetter;
-  /** Of the Secret that it is of, or bound to. */
+  /** The Secret of the token, or to which it is bound. */
   readonly secret: AccountObjectGetter | undefined;
   readonly isMeantForUs: boolean;
-  /** Until when the account is believed to exist without a look. */
+  /** The time until which the account is trusted to exist without a check. */
   trustedUntil: number;
 }
 
 export class ServiceAccountAuthenticator implements TokenAuthenticator {
   readonly #options: ServiceAccountAuthenticatorOptions;
   readonly #cacheEntriesMax: number;
-  /** By the token's SHA-256, the least recently used first. Refusals are not kept: strangers would fill it with them. */
+  /**
+   * By the token's SHA-256, the least recently used first. Rejections are not cached:
+   * unauthenticated clients would fill the cache with them.
+   */
   readonly #verified = new Map<string, Verified>();
-  /** The same by the tokens themselves, those of late. */
+  /** The same results for recent tokens, by the tokens themselves. */
   readonly #recent = new BoundedCache<Verified>();
 
   constructor(options: ServiceAccountAuthenticatorOptions) {
@@ -86,9 +97,8 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const now = this.#options.clock.now();
     const verified = this.#verify(token, now);
     if (verified === undefined) return undefined;
-    if (!verified.isMeantForUs)
-      throw this.#meantForOthers(verified.claims, this.#options.audiences);
-    const alive = this.#checkAlive(verified, token, now);
+    if (!verified.isMeantForUs) throw this.#audienceError(verified.claims, this.#options.audiences);
+    const alive = this.#checkNotDeleted(verified, token, now);
     return alive === undefined ? verified.user : alive.then(() => verified.user);
   }
 
@@ -99,16 +109,16 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const now = this.#options.clock.now();
     const verified = this.#verify(token, now);
     if (verified === undefined) return undefined;
-    const found = this.#meantFor(verified.claims, audiences);
-    if (found.length === 0) throw this.#meantForOthers(verified.claims, audiences);
+    const found = this.#matchingAudiences(verified.claims, audiences);
+    if (found.length === 0) throw this.#audienceError(verified.claims, audiences);
     const identity = { user: verified.user, audiences: found };
-    const alive = this.#checkAlive(verified, token, now);
+    const alive = this.#checkNotDeleted(verified, token, now);
     return alive === undefined ? identity : alive.then(() => identity);
   }
 
-  /** Undefined when it is none of ours. */
+  /** Undefined when the token is not of this server. */
   #verify(token: string, now: number): Verified | undefined {
-    // All of ours begin with `{"` in base64; what does not is not worth a hash.
+    // All tokens of this server begin with `{"` in base64; other tokens need not be hashed.
     if (!token.startsWith("eyJ")) return undefined;
     const keys = this.#options.keys();
     const recent = this.#recent.get(token);
@@ -147,10 +157,10 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const secret = claims.kind === "secret" ? claims.secretName : claims.secret?.name;
     return {
       ...{ keys, claims, user: userOf(claims), trustedUntil: 0 },
-      account: objects.place("serviceaccounts", account),
+      account: objects.getter("serviceaccounts", account),
       secret:
-        secret === undefined ? undefined : objects.place("secrets", { ...account, name: secret }),
-      isMeantForUs: this.#meantFor(claims, audiences).length > 0,
+        secret === undefined ? undefined : objects.getter("secrets", { ...account, name: secret }),
+      isMeantForUs: this.#matchingAudiences(claims, audiences).length > 0,
     };
   }
 
@@ -160,7 +170,10 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     if (now + clockSkewMs < claims.notBefore * 1000) throw refusal("it is not valid yet");
   }
 
-  #meantFor(claims: BoundClaims | SecretClaims, asked: readonly string[]): readonly string[] {
+  #matchingAudiences(
+    claims: BoundClaims | SecretClaims,
+    asked: readonly string[],
+  ): readonly string[] {
     const meant = this.#audiencesOf(claims);
     return asked.filter((audience) => meant.includes(audience));
   }
@@ -169,7 +182,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     return claims.kind === "bound" ? claims.audiences : this.#options.audiences;
   }
 
-  #meantForOthers(
+  #audienceError(
     claims: BoundClaims | SecretClaims,
     asked: readonly string[],
   ): AuthenticationError {
@@ -182,8 +195,8 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     );
   }
 
-  /** Throws, now or later, unless the account and what the token is bound to are there. */
-  #checkAlive(verified: Verified, token: string, now: number): Promise<void> | undefined {
+  /** Throws or rejects unless the account, and the Secret that the token is bound to, exist. */
+  #checkNotDeleted(verified: Verified, token: string, now: number): Promise<void> | undefined {
     if (verified.trustedUntil > now) return undefined;
     const pending = this.#checkAccount(verified, token);
     return pending?.then(() => {

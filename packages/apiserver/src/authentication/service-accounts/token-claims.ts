@@ -1,8 +1,9 @@
 /**
- * What the tokens of service accounts say: written by the issuer, read by the authenticator.
+ * The claims of service account tokens: written by the issuer, read by the authenticator.
  *
- * Two forms, as in Kubernetes: tokens that end, are meant for somebody and are bound to objects; and those of Secrets, which hold
- * as long as their Secret does. Both name the logical cluster, which is what upstream kcp adds.
+ * Two forms, as in Kubernetes: bound tokens, which expire, have audiences and are bound to objects;
+ * and the tokens of Secrets, which are valid as long as their Secret exists. Both contain the
+ * logical cluster, as in kcp.
  */
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import type { Claims } from "../jwt/json-web-token.ts";
@@ -41,7 +42,7 @@ export const legacyIssuer = "kubernetes/serviceaccount";
 const privateClaims = "kubernetes.io";
 const legacyPrefix = "kubernetes.io/serviceaccount/";
 
-/** Of the usernames of service accounts, and of no others. */
+/** The prefix of the usernames of service accounts, and of no others. */
 export const accountPrefix = "system:serviceaccount:";
 
 export function usernameOf({ namespace, name }: { namespace: string; name: string }): string {
@@ -79,7 +80,7 @@ export function secretClaims({ account, secretName }: SecretClaims): Claims {
   };
 }
 
-/** Undefined when something is missing or contradicts itself. */
+/** Undefined when the claims are incomplete or contradictory. */
 export function readBoundClaims(claims: Claims): BoundClaims | undefined {
   const own = recordIn(claims, privateClaims);
   const [sa, secret] = [recordIn(own, "serviceaccount"), recordIn(own, "secret")];
@@ -95,7 +96,7 @@ export function readBoundClaims(claims: Claims): BoundClaims | undefined {
   if (!isTextList(audiences) || typeof exp !== "number") return undefined;
   const [name, uid] = [secret?.["name"], secret?.["uid"]];
   const isBoundToSecret = isText(name) && isText(uid);
-  // A token bound to something that we cannot look up is not one that holds without it.
+  // A token that is bound to a Pod or a Node cannot be checked here, and is rejected.
   if (own === undefined || Object.hasOwn(own, "pod") || Object.hasOwn(own, "node"))
     return undefined;
   if (Object.hasOwn(own, "secret") && !isBoundToSecret) return undefined;
@@ -136,7 +137,7 @@ function recordIn(value: Claims | undefined, member: string): Claims | undefined
   return typeof found === "object" && found !== null ? (found as Claims) : undefined;
 }
 
-/** Names end up in storage keys, whose parts hold no slash. */
+/** Names become parts of storage keys, which contain no slash. */
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && !value.includes("/");
 }

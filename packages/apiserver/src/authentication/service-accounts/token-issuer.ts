@@ -1,4 +1,4 @@
-/** Makes the tokens of service accounts. Whether somebody may have one was decided before. */
+/** Issues the tokens of service accounts. The caller has authorized the request. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { signJsonWebToken } from "../jwt/json-web-token.ts";
@@ -12,16 +12,16 @@ import {
 
 export interface TokenIssuerOptions {
   readonly issuer: string;
-  /** Whom tokens are meant for when the asker does not say: this server. */
+  /** The default audiences of tokens: this server. */
   readonly audiences: readonly string[];
-  /** Asked for every token. */
+  /** Called for every token. */
   readonly key: () => SigningKey;
   readonly clock: Pick<Clock, "now">;
 }
 
 export interface TokenParameters {
   readonly account: AccountReference;
-  /** The token holds no longer than this Secret. */
+  /** The token is valid no longer than this Secret. */
   readonly secret?: ObjectReference | undefined;
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
@@ -62,7 +62,10 @@ export class ServiceAccountTokenIssuer {
     return { token: signJsonWebToken(claims, key()), expiresAt: expiresAt * 1000 };
   }
 
-  /** For a Secret of type kubernetes.io/service-account-token: holds as long as it stands there. */
+  /**
+   * For a Secret of type kubernetes.io/service-account-token: valid as long as the Secret contains
+   * it.
+   */
   issueForSecret(account: AccountReference, secretName: string): string {
     return signJsonWebToken(
       secretClaims({ kind: "secret", account, secretName }),

@@ -1,6 +1,7 @@
 /**
- * Certificates for tests, made once with this repository's issuer (the `with…` ones and `selfSigned`: with openssl). No private key of
- * them exists any more. Valid for a year (the authorities: ten) from 2026-11-15 on, so tests set their clocks.
+ * Certificates for tests, created once with this repository's issuer (the `with…` ones and
+ * `selfSigned`: with openssl). Their private keys no longer exist. Valid for a year (the
+ * authorities: ten) from 2026-11-15 on, so tests set their clocks.
  */
 export const fixtures = {
   authorityA: `-----BEGIN CERTIFICATE-----

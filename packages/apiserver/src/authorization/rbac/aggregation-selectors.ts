@@ -1,4 +1,7 @@
-/** The selectors by which a ClusterRole gathers rules, read when they are asked for: a tenant can write tens of thousands. */
+/**
+ * The selectors of an aggregated ClusterRole, parsed on demand: a tenant can write tens of
+ * thousands.
+ */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   type LabelSelector,
@@ -10,7 +13,7 @@ import {
 export interface AggregationSelector {
   matches(labels: Readonly<Record<string, string>>): boolean;
   readonly requirementCount: number;
-  /** What reading it takes, in comparisons of labels. */
+  /** The cost of parsing the selector, in comparisons of labels. */
   readonly cost: number;
 }
 
@@ -34,7 +37,9 @@ export class AggregationSelectors {
   }
 }
 
-/** Reading a selector takes as long as some tens of comparisons, and some for each of its values. */
+/**
+ * Parsing a selector takes as long as some tens of comparisons, and some for each of its values.
+ */
 export const selectorParseCost = 40;
 
 function readSelector(raw: JsonValue): AggregationSelector {
@@ -55,7 +60,7 @@ function valueCount(raw: JsonValue): number {
   }, 0);
 }
 
-/** A selector that cannot be read selects nothing. */
+/** An invalid selector selects nothing. */
 function parsed(raw: JsonValue): LabelSelector | undefined {
   try {
     return selectorFromLabelSelectorObject(raw as LabelSelectorObject);

@@ -1,6 +1,6 @@
 /**
- * What holds in every logical cluster: one policy, shared by all, stored in none. Its bindings are to groups that only authenticators
- * give.
+ * The policy of every logical cluster: shared by all, stored in none. Its subjects are groups that
+ * only authenticators assign.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { wellKnownGroup } from "../../request/index.ts";
@@ -9,7 +9,7 @@ import { ClusterPolicy } from "./cluster-policy.ts";
 
 const { masters, authenticated, unauthenticated, kcpAdmin } = wellKnownGroup;
 
-/** Binding, role, and the groups that get it. */
+/** Binding, role, and the groups that are its subjects. */
 const bindings: readonly (readonly [string, string, readonly string[]])[] = [
   ["cluster-admin", "cluster-admin", [masters]],
   ["system:basic-user", "system:basic-user", [authenticated]],

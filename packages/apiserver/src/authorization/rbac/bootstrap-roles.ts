@@ -1,6 +1,6 @@
 /**
- * The ClusterRoles that every logical cluster can refer to without having them, as data. Names are those of Kubernetes and kcp, and
- * so is what each allows: charts, manifests and people rely on it.
+ * The ClusterRoles that every logical cluster can refer to without storing them, as data. Names and
+ * rules are those of Kubernetes and kcp: charts, manifests and users rely on them.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 
@@ -18,7 +18,10 @@ const certificates = "certificates.k8s.io";
 const tenancy = "tenancy.kcp.io";
 const core = "core.kcp.io";
 
-/** Everything in a namespace that tells nothing secret and gives no power: neither Secrets nor roles. */
+/**
+ * The content of a namespace that reveals no secrets and grants no permissions: neither Secrets nor
+ * roles.
+ */
 const viewing = [
   on(
     read,
@@ -39,7 +42,10 @@ const viewing = [
   on(read, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
 ];
 
-/** What the users of a namespace work with, Secrets and the identities of its service accounts included. */
+/**
+ * The content of a namespace that its users work with, including Secrets and the identities of its
+ * service accounts.
+ */
 const editing = [
   on(read, "", "pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy"),
   on(["impersonate"], "", "serviceaccounts"),
@@ -61,7 +67,7 @@ const editing = [
   on(write, "policy", "poddisruptionbudgets"),
 ];
 
-/** The power to share: roles and their bindings within the namespace. */
+/** The permission to grant permissions: roles and their bindings within the namespace. */
 const administering = [
   on(["create"], authorization, "localsubjectaccessreviews"),
   on([...read, ...write], rbac, "rolebindings roles"),

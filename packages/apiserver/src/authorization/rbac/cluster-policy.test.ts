@@ -1,5 +1,6 @@
 /**
- * A policy that is kept up object by object decides like one that was made at once, and like a model that walks through everything.
+ * A policy that is updated object by object decides like a policy that is built from its final
+ * objects, and like a model that iterates over all objects.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -43,7 +44,7 @@ const bindingOf = (kinds: readonly string[]) =>
 
 interface Step {
   readonly key: PolicyKey;
-  /** Undefined removes it. */
+  /** Undefined deletes the object. */
   readonly object: JsonObject | undefined;
 }
 
@@ -69,7 +70,7 @@ function textOf({ resource, namespace, name }: PolicyKey): string {
   return `${resource}/${namespace}/${name}`;
 }
 
-/** Every (verb, resource, namespace) that user u in group v may. */
+/** Every (verb, resource, namespace) that user u in group v may access. */
 async function allowedBy(policy: ClusterPolicy): Promise<string[]> {
   const rbac = new RbacAuthorizer({ peek: () => policy, load: async () => policy });
   const allowed: string[] = [];
@@ -121,7 +122,7 @@ function modelAllows(stored: Stored, verb: string, resource: string, namespace: 
 }
 
 describe("a policy", () => {
-  it("decides the same whatever its objects went through", async () => {
+  it("decides the same after every history of its objects", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const kept = new ClusterPolicy();
@@ -134,7 +135,7 @@ describe("a policy", () => {
             kept.put(key, object);
             stored.set(textOf(key), { key, object });
           }
-          // Questions in between fill what is remembered; it must not outlive what it was made of.
+          // Decisions in between fill the caches, which must not outlive their objects.
           await allowedBy(kept);
         }
         const fresh = new ClusterPolicy();

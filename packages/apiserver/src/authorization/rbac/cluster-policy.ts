@@ -1,8 +1,10 @@
 /**
- * Roles and bindings of one logical cluster, as decisions need them; kept up object by object.
+ * ClusterPolicy: the roles and bindings of one logical cluster, as decisions need them; updated
+ * object by object.
  *
- * A cluster stands on a base that is shared by all: a ClusterRole that the cluster itself does not have is looked for there, and the
- * base's roles count when rules are gathered from others. The base's bindings do not count here: they are asked on their own.
+ * A cluster has a base that all clusters share: a ClusterRole that the cluster itself does not have
+ * is looked up in the base, and aggregation includes the base's roles. The base's bindings do not
+ * count here: they are evaluated separately.
  */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
@@ -21,7 +23,7 @@ export type PolicyResource = "roles" | "clusterroles" | "rolebindings" | "cluste
 
 export interface PolicyKey {
   readonly resource: PolicyResource;
-  /** Empty for the two that are cluster-scoped. */
+  /** Empty for the two cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -29,29 +31,29 @@ export interface PolicyKey {
 interface RoleRecord {
   readonly name: string;
   readonly rules: RuleSet;
-  /** The same, as the only item: what the role allows unless it is gathered from others. */
+  /** The role's own rules as a list of one: the permissions of the role unless it is aggregated. */
   readonly own: readonly RuleSet[];
   readonly labels: Readonly<Record<string, string>>;
-  /** Set when the rules are gathered from roles with such labels. */
+  /** Set when the rules are aggregated from roles with such labels. */
   readonly selectors: AggregationSelectors | undefined;
 }
 
 /**
- * Label requirements that are compared between two changes of ClusterRoles, so that gathering takes some ten milliseconds at most.
- * Roles that gather beyond allow nothing.
+ * Label requirements that are compared between two changes of ClusterRoles, so that aggregation
+ * takes some ten milliseconds at most. Aggregated roles beyond this limit permit nothing.
  */
 export const aggregationComparisonsMax = 300_000;
 
-/** JSON of what a role gathered that is written into it; one that gathers more is left as it is. */
+/** The JSON of aggregated rules that is written into a role; a role with more is not written. */
 export const aggregatedBytesMax = 1 << 20;
 
 /**
- * The same for all roles of a cluster together, by name: those beyond are left as they are. One role that many gather would otherwise
- * be written as many times whenever it changes.
+ * The limit of all roles of a cluster together, by name: roles beyond it are not written. A change
+ * of one role that many aggregate would otherwise write all of them.
  */
 export const aggregatedBytesTotalMax = 4 << 20;
 
-/** Comparisons that are left; below zero nothing more is found. */
+/** The remaining comparisons; below zero, nothing more is found. */
 interface ComparisonBudget {
   left: number;
 }
@@ -70,8 +72,8 @@ export class ClusterPolicy implements RoleSource {
   readonly #clusterBindings = new Map<string, Binding>();
   readonly #clusterSubjects = new SubjectIndex();
   readonly #namespaces = new Map<string, Namespace>();
-  /** What roles that gather rules come to, until some ClusterRole changes. */
-  readonly #gathered = new Map<string, readonly RuleSet[]>();
+  /** The rules of aggregated roles, until some ClusterRole changes. */
+  readonly #aggregated = new Map<string, readonly RuleSet[]>();
   #sorted: readonly RoleRecord[] | undefined;
   #version = 0;
 
@@ -79,12 +81,12 @@ export class ClusterPolicy implements RoleSource {
     this.#base = base;
   }
 
-  /** Another one after every change of it, or of what it stands on. */
+  /** Changes with every change of the policy, or of its base. */
   get version(): number {
     return this.#base === undefined ? this.#version : this.#version + this.#base.version;
   }
 
-  /** Without them it allows nobody anything. */
+  /** A policy without bindings permits nothing. */
   get hasBindings(): boolean {
     return this.#clusterBindings.size > 0 || this.#namespaces.size > 0;
   }
@@ -93,7 +95,10 @@ export class ClusterPolicy implements RoleSource {
     runSync(this.putInPieces(key, object));
   }
 
-  /** The same with rests: what the object was before counts until all of it is read. */
+  /**
+   * Like `put`, but yields to the event loop: the previous object applies until the new one is read
+   * completely.
+   */
   *putInPieces(key: PolicyKey, object: JsonObject): Resumable<void> {
     const { resource, namespace, name } = key;
     if (resource === "clusterroles" || resource === "roles") {
@@ -116,7 +121,7 @@ export class ClusterPolicy implements RoleSource {
     this.#version++;
     if (resource === "clusterroles") {
       this.#clusterRoles.delete(name);
-      this.#gathered.clear();
+      this.#aggregated.clear();
       this.#sorted = undefined;
       return;
     }
@@ -131,31 +136,31 @@ export class ClusterPolicy implements RoleSource {
     if (within.roles.size + within.bindings.size === 0) this.#namespaces.delete(namespace);
   }
 
-  /** Whom ClusterRoleBindings give something. */
+  /** The subjects of ClusterRoleBindings. */
   get clusterSubjects(): SubjectIndex {
     return this.#clusterSubjects;
   }
 
-  /** Whom RoleBindings of the namespace give something. */
+  /** The subjects of RoleBindings of the namespace. */
   subjectsIn(namespace: string): SubjectIndex | undefined {
     return this.#namespaces.get(namespace)?.subjects;
   }
 
-  /** What the role allows, or undefined when there is none of that name. */
+  /** The rules of the role, or undefined when there is none of that name. */
   rulesOf({ kind, name }: RoleRef, namespace: string): readonly RuleSet[] | undefined {
     if (kind === "Role") return this.#namespaces.get(namespace)?.roles.get(name)?.own;
     const role = this.#clusterRole(name);
     if (role === undefined) return undefined;
-    return role.selectors === undefined ? role.own : this.#gather(role);
+    return role.selectors === undefined ? role.own : this.#aggregate(role);
   }
 
-  /** ClusterRoles of this cluster that gather rules, one after the other, with those that should be stored where others are. */
-  *gatheredRoles(): Generator<{ readonly name: string; readonly wanted: JsonValue | undefined }> {
+  /** The aggregated ClusterRoles of this cluster, each with its rules if the stored ones differ. */
+  *aggregatedRoles(): Generator<{ readonly name: string; readonly wanted: JsonValue | undefined }> {
     let room = aggregatedBytesTotalMax;
     for (const { name } of this.#seen()) {
       const role = this.#clusterRoles.get(name);
       if (role?.selectors === undefined) continue;
-      const wanted = withoutRepeats(this.#gather(role), Math.min(room, aggregatedBytesMax));
+      const wanted = withoutRepeats(this.#aggregate(role), Math.min(room, aggregatedBytesMax));
       room -= wanted?.bytes ?? 0;
       const isStored = wanted === undefined || isSame([...wanted.rules.keys()], role.rules.texts);
       yield { name, wanted: isStored ? undefined : [...wanted.rules.values()].map(ruleObject) };
@@ -177,13 +182,16 @@ export class ClusterPolicy implements RoleSource {
     return found;
   }
 
-  #gather(role: RoleRecord): readonly RuleSet[] {
-    if (this.#gathered.size === 0) this.#gatherAll();
-    return this.#gathered.get(role.name) ?? noRuleSets;
+  #aggregate(role: RoleRecord): readonly RuleSet[] {
+    if (this.#aggregated.size === 0) this.#aggregateAll();
+    return this.#aggregated.get(role.name) ?? noRuleSets;
   }
 
-  /** All of them in one order, so that what each comes to does not depend on who is asked about first: the base's, then by name. */
-  #gatherAll(): void {
+  /**
+   * Aggregates all roles in one order, so that the result does not depend on which role is
+   * evaluated first: the base's, then by name.
+   */
+  #aggregateAll(): void {
     const sorted = this.#seen();
     const isOwn = ({ name }: RoleRecord) => this.#clusterRoles.has(name);
     const gathering = sorted
@@ -195,16 +203,16 @@ export class ClusterPolicy implements RoleSource {
     );
     const walking = { left: aggregationComparisonsMax };
     for (const role of gathering)
-      this.#gathered.set(role.name, aggregateFrom(role, selected, walking));
+      this.#aggregated.set(role.name, aggregateFrom(role, selected, walking));
   }
 
-  /** Every ClusterRole that can be seen here, by name. */
+  /** Every visible ClusterRole, by name. */
   #seen(): readonly RoleRecord[] {
     this.#sorted ??= this.#byName();
     return this.#sorted;
   }
 
-  /** Every ClusterRole that can be seen here, the cluster's own before the base's of the same name. */
+  /** Every visible ClusterRole, the cluster's own before the base's of the same name. */
   #byName(): readonly RoleRecord[] {
     const all = new Map(this.#base === undefined ? [] : this.#base.#clusterRoles);
     for (const [name, role] of this.#clusterRoles) all.set(name, role);
@@ -212,7 +220,7 @@ export class ClusterPolicy implements RoleSource {
   }
 }
 
-/** What a role's own selectors select, in the order of names. */
+/** The roles that a role's own selectors select, in the order of names. */
 function selectedBy(
   role: RoleRecord,
   sorted: readonly RoleRecord[],
@@ -227,7 +235,10 @@ function selectedBy(
   return [...found];
 }
 
-/** Roles that gather may be gathered themselves; each role counts once, so that circles end. Nothing is found when it takes too long. */
+/**
+ * Aggregated roles may select each other; each role counts once, so that cycles end. Nothing is
+ * found beyond the limit of comparisons.
+ */
 function aggregateFrom(
   role: RoleRecord,
   selected: ReadonlyMap<string, readonly RoleRecord[]>,
@@ -274,7 +285,7 @@ function* readRole(name: string, object: JsonObject): Resumable<RoleRecord> {
 
 const noLabels = Object.freeze(Object.create(null)) as Readonly<Record<string, string>>;
 
-/** Each rule once, by its JSON; undefined when they are too many to be written down. */
+/** Each rule once, by its JSON; undefined when they are too large to be written. */
 function withoutRepeats(
   sets: readonly RuleSet[],
   bytesMax: number,

@@ -1,4 +1,4 @@
-/** Whether rules cover others: by example, and against a model that asks about every single thing. */
+/** The coverage of rules: by example, and against a model that checks every single permission. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
@@ -20,7 +20,7 @@ function rule(parts: Partial<PolicyRule>): PolicyRule {
 const pods = rule({ verbs: ["get"], apiGroups: [""], resources: ["pods"] });
 const everything = rule({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] });
 
-describe("covering", () => {
+describe("covering rules", () => {
   const cases: readonly (readonly [string, Partial<PolicyRule>, Partial<PolicyRule>, boolean])[] = [
     ["the same", {}, {}, true],
     ["a verb more", {}, { verbs: ["get", "list"] }, false],
@@ -48,7 +48,7 @@ describe("covering", () => {
     });
   }
 
-  it("puts several rules together", () => {
+  it("combines several rules", () => {
     const held = [pods, { ...pods, verbs: ["list"], resources: ["secrets"] }];
     const wanted = [{ ...pods, verbs: ["get", "list"], resources: ["pods", "secrets"] }];
     const result = covers(held, wanted);
@@ -59,7 +59,7 @@ describe("covering", () => {
     );
   });
 
-  it("paths are covered by prefixes", () => {
+  it("covers paths by prefixes", () => {
     const at = (...nonResourceURLs: string[]) => rule({ verbs: ["get"], nonResourceURLs });
     assert.equal(covers([at("/a/*")], [at("/a/b", "/a/*", "/a/b/*")]).kind, "covered");
     assert.equal(covers([at("/a/*")], [at("/a")]).kind, "missing");
@@ -67,7 +67,7 @@ describe("covering", () => {
     assert.equal(covers([everything], [at("/a")]).kind, "missing");
   });
 
-  it("never says yes where a question gets another answer", () => {
+  it("never covers a rule that permits more", () => {
     const some = (values: readonly string[]) =>
       fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 3 });
     const verbs = ["get", "list", "*"];
@@ -110,11 +110,12 @@ describe("covering", () => {
     );
   });
 
-  it("stops where the parts are too many, whatever is held", () => {
+  it("stops when the expanded rules are too many, whatever is held", () => {
     const names = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`);
     const wide = (count: number) => ({ ...pods, resourceNames: names(count) });
     const held = [rule({ ...pods, resources: ["other"] })];
-    // Each part is compared with the one rule and counted once itself, and so was the whole, with a tenth for each item.
+    // Each expanded rule is compared with the one rule and counted once itself, and so is the
+    // complete rule, with a tenth for each item.
     const cost = (count: number) => 2 * count + 2 + Math.ceil((count + 3) / 10);
     const most = 95_237;
     assert.deepEqual([cost(most) <= comparisonsMax, cost(most + 1) > comparisonsMax], [true, true]);
@@ -129,8 +130,8 @@ describe("covering", () => {
   });
 });
 
-describe("rules in refusals", () => {
-  it("are put together by verb, in order, and not without end", () => {
+describe("rules in messages", () => {
+  it("are combined by verb, ordered, and limited in number", () => {
     const lines = (count: number) =>
       describeRules(
         Array.from({ length: count }, (_, i) => ({ ...pods, resources: [`r${i}`] })),

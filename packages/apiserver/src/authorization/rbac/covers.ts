@@ -1,12 +1,16 @@
 /**
- * Whether rules that somebody holds cover rules that are to be given: each single verb on each single resource of the latter must be
- * allowed by one rule of the former.
+ * Whether the rules that a user holds cover rules that the user grants: one held rule must permit
+ * each verb on each resource of the granted rules.
  *
- * Rules multiply when they are taken apart, and tenants write them: the work is bounded, and what is beyond counts as not covered.
+ * Expanded rules multiply, and tenants write them: the work is limited, and rules beyond the limit
+ * count as not covered.
  */
 import { contains, coversPath, listAllows, type PolicyRule } from "./policy-rule.ts";
 
-/** Comparisons of one part with one rule; some tenths of a microsecond each. Ten items of longer lists count as one. */
+/**
+ * Comparisons of one expanded rule with one held rule; some tenths of a microsecond each. Ten items
+ * of longer lists count as one.
+ */
 export const comparisonsMax = 200_000;
 
 export type Coverage =
@@ -21,7 +25,7 @@ export function covers(held: readonly PolicyRule[], wanted: readonly PolicyRule[
   for (const rule of wanted) {
     left -= costOf(rule, held.length, heldUrls);
     if (left < 0) return { kind: "too-many" };
-    // Most rules are covered by one as a whole: nothing needs to be taken apart.
+    // One held rule covers most granted rules completely: these need not be expanded.
     if (held.some((each) => ruleCovers(each, rule))) continue;
     const ofPart =
       held.length + 1 + Math.ceil(rule.nonResourceURLs.length === 0 ? 0 : heldUrls / 10);
@@ -34,7 +38,7 @@ export function covers(held: readonly PolicyRule[], wanted: readonly PolicyRule[
   return missing.length === 0 ? { kind: "covered" } : { kind: "missing", rules: missing };
 }
 
-/** Of comparing the rule as a whole. */
+/** The cost of comparing the complete rule. */
 function costOf(rule: PolicyRule, heldRules: number, heldUrls: number): number {
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs: urls } = rule;
   const items = verbs.length + apiGroups.length + resources.length + resourceNames.length;
@@ -86,7 +90,7 @@ function coversResource(held: readonly string[], resource: string): boolean {
   return slash >= 0 && contains(held, `*${resource.slice(slash)}`);
 }
 
-/** All names cover some, some do not cover all. */
+/** An empty list of names covers every list; a list of names does not cover the empty one. */
 function coversNames(held: readonly string[], wanted: readonly string[]): boolean {
   if (held.length === 0) return true;
   return wanted.length > 0 && wanted.every((name) => contains(held, name));

@@ -1,13 +1,16 @@
 /**
- * Who a user is in a logical cluster. Most are who they are; some are somebody less elsewhere, and some vouch for others:
+ * The effective users of a user in a logical cluster. Most users are themselves; some have fewer
+ * permissions in other clusters, and some have warrants for other identities:
  *
- * - Scopes (values are and-ed, each a list of clusters of which one must be the asked one): out of scope, the user is anonymous,
- *   though known to be authenticated and where it comes from.
- * - A service account of another cluster does not act under its local name, which could be somebody else's here, but under one that
- *   contains its cluster.
- * - Warrants name further identities, each judged in the same way.
+ * - Scopes (values are and-ed, each a list of clusters of which one must be the requested one): out
+ *   of scope, the user is anonymous, but a member of system:authenticated and of the groups of its
+ *   clusters.
+ * - A service account of another cluster does not act under its local name, which could be another
+ *   account here, but under a name that contains its cluster.
+ * - Warrants name further identities, each evaluated in the same way.
  *
- * These extras come from authenticators and impersonation, never from clients; what is malformed gives nothing.
+ * These extras come from authenticators and impersonation, never from clients; malformed extras
+ * grant nothing.
  */
 import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
 import { type UserInfo, warrantKey, wellKnownGroup, wellKnownUser } from "../../request/index.ts";
@@ -18,7 +21,7 @@ export const userExtra = {
   warrant: warrantKey,
 } as const;
 
-/** Identities that one request may be judged by; warrants beyond are not looked at. */
+/** The number of identities of one request; further warrants are ignored. */
 export const effectiveUsersMax = 64;
 
 export function effectiveUsers(user: UserInfo, cluster: string): readonly UserInfo[] {
@@ -30,7 +33,10 @@ export function effectiveUsers(user: UserInfo, cluster: string): readonly UserIn
   return users;
 }
 
-/** For the cluster that a user was last asked about: users do not change, and those of a token that is remembered come again. */
+/**
+ * Caches the result for the last cluster of a user: users are immutable, and the users of cached
+ * tokens are reused.
+ */
 const decided = new WeakMap<
   UserInfo,
   { readonly cluster: string; readonly users: readonly UserInfo[] }
@@ -50,7 +56,10 @@ function usersOf(user: UserInfo, cluster: string): readonly UserInfo[] {
   return found;
 }
 
-/** Whether a user is in a logical cluster who they are by name, neither out of scope nor of elsewhere. */
+/**
+ * Whether a user acts under its own name in a logical cluster, neither out of scope nor as a
+ * service account of another cluster.
+ */
 export function hasOwnIdentityIn(user: UserInfo, cluster: string): boolean {
   return user.extra === undefined || identitiesOf(user, cluster)[0] === user;
 }
@@ -64,13 +73,14 @@ function identitiesOf(user: UserInfo, cluster: string): readonly UserInfo[] {
   }
   const groups = [wellKnownGroup.authenticated, clusterGroup(home)];
   const abroad = { username: wellKnownUser.anonymous, groups };
-  // Tokens of service accounts are scoped to their home: that is what they are abroad, and no reason to be nobody.
+  // Tokens of service accounts are scoped to their home cluster: in other clusters the account acts
+  // under its full name, and is not out of scope.
   return scopes.every((scope) => isIn(scope, home) || isIn(scope, cluster))
     ? [abroad, { username: `system:kcp:serviceaccount:${home}:${account}`, groups }]
     : [outOfScopeUser(scopes)];
 }
 
-/** Out of scope: somebody who is known elsewhere. */
+/** A user out of scope, which is only known in other clusters. */
 function outOfScopeUser(scopes: readonly string[]): UserInfo {
   const clusters = new Set(scopes.flatMap(clustersIn));
   return {
@@ -109,7 +119,10 @@ function valuesOf({ extra }: UserInfo, key: string): readonly string[] {
   return extra !== undefined && Object.hasOwn(extra, key) ? (extra[key] as readonly string[]) : [];
 }
 
-/** Who a warrant vouches for; undefined when it says nothing. A service account is vouched for only when it is said of which cluster it is. */
+/**
+ * The identity of a warrant; undefined when it is invalid. A warrant for a service account must
+ * contain its cluster.
+ */
 export function readWarrant(text: string): UserInfo | undefined {
   const value = parsed(text);
   if (!isJsonObject(value) || typeof value["user"] !== "string") return undefined;

@@ -1,6 +1,7 @@
 /**
- * Nobody gives what they do not have: who writes a role must hold all its rules or may `escalate`, who writes a binding must hold all
- * rules of its role or may `bind` it. A role that gathers rules from others can come to allow anything, so that takes full rights.
+ * Prevents privilege escalation: the author of a role must hold all its rules or have the verb
+ * `escalate`, and the author of a binding must hold all rules of its role or have the verb `bind`
+ * on it. An aggregated role can come to permit everything, so it requires full permissions.
  */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -14,7 +15,7 @@ import { localAdminCluster, type RbacAuthorizer } from "./rbac-authorizer.ts";
 import { describeRules, quoteAll } from "./rule-text.ts";
 import type { RoleRef } from "./subject-index.ts";
 
-/** A write as far as this check needs to know it. */
+/** The attributes of a write that this check needs. */
 export interface RoleWrite {
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   readonly cluster: ClusterName;
@@ -32,13 +33,16 @@ export class EscalationCheck {
   readonly #rbac: RbacAuthorizer;
   readonly #authorizer: Authorizer;
 
-  /** `authorizer` is the whole of authorization, by which special rights are asked for. */
+  /** `authorizer` is the complete authorizer, which decides about the special verbs. */
   constructor(rbac: RbacAuthorizer, authorizer: Authorizer) {
     this.#rbac = rbac;
     this.#authorizer = authorizer;
   }
 
-  /** Throws a 403 when the object gives more than its writer has. Undefined for what gives nothing. */
+  /**
+   * Throws a 403 when the object grants more than its author holds. Undefined for objects that
+   * grant nothing.
+   */
   check(
     write: RoleWrite,
     object: JsonObject,
@@ -65,7 +69,7 @@ export class EscalationCheck {
     old: JsonObject | undefined,
   ): Promise<void> {
     const { operation, resource } = write;
-    // A POST names nothing in its path, so that rules about names say nothing of it.
+    // A POST has no name in its path, so rules with resourceNames do not apply to it.
     const name = operation === "CREATE" ? "" : write.name;
     if (await this.#may(write, "escalate", { resource, name })) return;
     const replaced = operation === "CREATE" ? await this.#replacedRules(write, object) : noRules;
@@ -81,8 +85,8 @@ export class EscalationCheck {
   }
 
   /**
-   * What a role of this name gives in every cluster. A cluster's own of that name takes its place, also for those who are bound to it already:
-   * who makes one decides about all its rules.
+   * The rules of the shared role of this name. A cluster's own role replaces it, also for subjects
+   * that are already bound to it: the author of the new role decides about all these rules.
    */
   async #replacedRules(
     { resource, namespace }: RoleWrite,
@@ -175,7 +179,10 @@ function nameOf(object: JsonObject): string {
   return String((object["metadata"] as JsonObject)["name"] ?? "");
 }
 
-/** The garbage collector must be able to let go of an object, whatever it gives. */
+/**
+ * The garbage collector must be able to remove finalizers and owners of an object, whatever the
+ * object grants.
+ */
 function onlyCollectorsFieldsDiffer(object: JsonObject, old: JsonObject): boolean {
   return jsonEqual(withoutCollectorsFields(object), withoutCollectorsFields(old));
 }

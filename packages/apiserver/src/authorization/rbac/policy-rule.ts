@@ -1,27 +1,33 @@
-/** One rule of a role: what it is, how it is read from a stored object, and whether it allows a request. */
+/**
+ * PolicyRule: one rule of a role, its decoding from a stored object, and its match against a
+ * request.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
-  /** Empty is every name. */
+  /** Empty matches every name. */
   readonly resourceNames: readonly string[];
   readonly nonResourceURLs: readonly string[];
 }
 
-/** What is asked about a resource, in the words of rules. */
+/** A resource request in the terms of rules. */
 export interface ResourceQuery {
   readonly verb: string;
   readonly group: string;
   /** `pods`, or `pods/log`. */
   readonly target: string;
-  /** An asterisk and `/log`, as rules name a subresource of everything; empty when none is asked for. */
+  /**
+   * An asterisk and `/log`, as rules name a subresource of all resources; empty without a
+   * subresource.
+   */
   readonly anyTarget: string;
   readonly name: string;
 }
 
-/** Rules as stored; what is not a list of texts counts as empty. */
+/** Decodes stored rules; a value that is not a list of strings counts as empty. */
 export function readRules(rules: JsonValue | undefined): readonly PolicyRule[] {
   if (!Array.isArray(rules)) return [];
   return (rules as readonly JsonValue[]).filter(isJsonObject).map(readRule);
@@ -44,7 +50,7 @@ function texts(value: JsonValue | undefined): readonly string[] {
   return (value as readonly JsonValue[]).filter((item) => typeof item === "string");
 }
 
-/** The rule as it is stored and shown: without what is empty. */
+/** The rule as it is stored and served: without empty fields. */
 export function ruleObject(rule: PolicyRule): JsonObject {
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
   return {
@@ -81,12 +87,15 @@ export function coversPath(url: string, path: string): boolean {
 
 const star = 0x2a;
 
-/** The list has the value, or `*`. */
+/** Whether the list contains the value, or `*`. */
 export function listAllows(list: readonly string[], value: string): boolean {
   return contains(list, value) || contains(list, "*");
 }
 
-/** Longer lists are looked up instead of walked through: tenants can make them as long as a body may be. */
+/**
+ * Longer lists are looked up in a set instead of iterated: tenants can make them as long as a body
+ * may be.
+ */
 const walkedLengthMax = 16;
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 

@@ -1,4 +1,7 @@
-/** Decisions of RBAC over a policy that is at hand: which rule matches what, who is meant, and what is said about it. */
+/**
+ * RBAC decisions over a policy in memory: the matches of rules, the subjects of bindings, and the
+ * reasons.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -98,7 +101,7 @@ describe("a rule", () => {
     });
   }
 
-  it("is the same among few rules and among many", () => {
+  it("has the same effect among few rules and among many", () => {
     const others = Array.from({ length: 100 }, (_, i) => ({ ...pods, resources: [`r${i}`] }));
     for (const [rule, asked, allowed] of cases) {
       const many = authorizerOf(
@@ -128,7 +131,7 @@ describe("a rule", () => {
     });
   }
 
-  it("about paths counts cluster-wide only", () => {
+  it("about paths applies cluster-wide only", () => {
     const urls = role({ verbs: ["get"], nonResourceURLs: ["/metrics"] });
     const authorizer = authorizerOf(
       ["clusterroles", "", "r", urls],
@@ -138,7 +141,7 @@ describe("a rule", () => {
     assert.equal(decide(authorizer, asked).allowed, false);
   });
 
-  it("with a list as long as a body may hold is decided in no time", () => {
+  it("with a list as long as a body permits is decided without delay", () => {
     const resourceNames = Array.from({ length: 200_000 }, (_, i) => `name-${i}`);
     const authorizer = having({ ...pods, resourceNames });
     for (let i = 0; i < 1000; i++)
@@ -223,7 +226,7 @@ describe("a binding", () => {
     });
   }
 
-  it("of a missing role is told of, each name once", () => {
+  it("of a missing role is reported in the reason, each name once", () => {
     const items = (...names: string[]): Item[] =>
       names.map((name, i) => [
         "clusterrolebindings",
@@ -248,7 +251,7 @@ describe("a binding", () => {
     assert.equal(shown(missingRolesShownMax + 1), missingRolesShownMax);
   });
 
-  it("may refer to a role that every cluster has, unless the cluster has its own of that name", () => {
+  it("may refer to a shared role, unless the cluster has its own role of that name", () => {
     const view = ["clusterrolebindings", "", "b", binding("ClusterRole", "view", toAlice)] as const;
     const asked = { resource: "configmaps", verb: "list" };
     assert.equal(decide(authorizerOf(view), asked).allowed, true);
@@ -259,7 +262,7 @@ describe("a binding", () => {
   });
 });
 
-describe("who gets in where", () => {
+describe("identities across clusters", () => {
   const admin: UserInfo = { username: "x", groups: ["system:kcp:admin", "system:authenticated"] };
   const with_ = (extra: Record<string, string[]>, user: UserInfo = admin): UserInfo => ({
     ...user,
@@ -320,7 +323,7 @@ describe("who gets in where", () => {
     });
   }
 
-  it("a service account of elsewhere goes by a name with its cluster, and as its cluster's group", () => {
+  it("a service account of another cluster has a name with its cluster, and its cluster's group", () => {
     const user = with_({ [clusterName]: ["x"] }, account);
     for (const subject of [
       { kind: "User", name: "system:kcp:serviceaccount:x:default:sa" },
@@ -343,7 +346,7 @@ describe("who gets in where", () => {
     assert.equal(decide(local, { user }).allowed, false);
   });
 
-  it("so many identities are looked at, and no more", () => {
+  it("the number of identities of a request is limited", () => {
     const warrants = (count: number) =>
       with_(
         {
@@ -358,7 +361,7 @@ describe("who gets in where", () => {
     assert.equal(decide(authorizerOf(), { user: warrants(effectiveUsersMax) }).allowed, false);
   });
 
-  it("nobody gets anything in all clusters at once or in the system's", () => {
+  it("no user has permissions over all clusters or in the system's clusters", () => {
     for (const where of ["*", "system:admin"] as (ClusterName | "*")[]) {
       const authorizer = authorizerOf([
         "clusterrolebindings",
@@ -372,8 +375,8 @@ describe("who gets in where", () => {
   });
 });
 
-describe("what somebody may do", () => {
-  it("is told up to so many rules, and then said to be incomplete", async () => {
+describe("the permissions of a user", () => {
+  it("are returned up to a limit of rules, and then marked as incomplete", async () => {
     const shared = (await authorizerOf().rulesFor(alice, cluster, "")).rules.length;
     const many = (count: number) => {
       const rules = Array.from({ length: count }, (_, i) => ({
@@ -393,7 +396,7 @@ describe("what somebody may do", () => {
   });
 });
 
-describe("a role that gathers rules", () => {
+describe("an aggregated role", () => {
   const gathers = (label: string): JsonObject => ({
     aggregationRule: { clusterRoleSelectors: [{ matchLabels: { [label]: "true" } }] },
   });
@@ -405,7 +408,7 @@ describe("a role that gathers rules", () => {
   const toAll: Item = ["clusterrolebindings", "", "b", binding("ClusterRole", "all", toAlice)];
   const asked = { resource: "secrets" };
 
-  it("allows what the roles it selects allow, and not what was written into it", () => {
+  it("permits the rules of the selected roles, and not its stored rules", () => {
     const own = { ...gathers("l"), rules: [{ ...secrets, verbs: ["delete"] }] };
     const authorizer = authorizerOf(
       toAll,
@@ -416,7 +419,7 @@ describe("a role that gathers rules", () => {
     assert.equal(decide(authorizer, { ...asked, verb: "delete" }).allowed, false);
   });
 
-  it("may be gathered itself, even in circles", () => {
+  it("may be aggregated itself, even in cycles", () => {
     const authorizer = authorizerOf(
       toAll,
       ["clusterroles", "", "all", labelled("k", "all", gathers("l"))],
@@ -426,9 +429,12 @@ describe("a role that gathers rules", () => {
     assert.equal(decide(authorizer, asked).allowed, true);
   });
 
-  it("takes so many comparisons, and those beyond allow nothing until something changes", () => {
+  it("is limited in comparisons, and roles beyond permit nothing until a change", () => {
     const gatherers = 100;
-    /** A selector is read, then a requirement and the role itself are compared, for every role by every one that gathers. */
+    /**
+     * A selector is parsed, then a requirement and the role itself are compared, for every role by
+     * every aggregated one.
+     */
     const most = (aggregationComparisonsMax / gatherers - selectorParseCost) / 2;
     const gathered = (roles: number) => {
       const policy = new ClusterPolicy();
@@ -449,13 +455,13 @@ describe("a role that gathers rules", () => {
     assert.deepEqual(gathered(most + 1), [gatherers - 1, gatherers]);
   });
 
-  it("of those that every cluster has gathers a cluster's own, too", () => {
+  it("of the shared policy aggregates a cluster's own roles, too", () => {
     const label = "rbac.authorization.k8s.io/aggregate-to-view";
     const items: Item[] = [
       ["clusterrolebindings", "", "b", binding("ClusterRole", "admin", toAlice)],
       ["clusterroles", "", "x", labelled(label, "x", role({ ...secrets, resources: ["widgets"] }))],
     ];
-    // admin gathers edit, which gathers view, which gathers what has the label.
+    // admin aggregates edit, which aggregates view, which aggregates roles with the label.
     assert.equal(decide(authorizerOf(...items), { resource: "widgets" }).allowed, true);
     assert.equal(decide(authorizerOf(items[0] as Item), { resource: "widgets" }).allowed, false);
   });

@@ -1,15 +1,16 @@
 /**
- * Role-based access control: allowed is what a rule of a role says that a binding gives to the user or one of its groups. There is no
- * rule that forbids.
+ * RbacAuthorizer: role-based access control permits a request that a rule of a role permits, if a
+ * binding grants the role to the user or one of its groups. No rule denies.
  *
- * The policy that all clusters share is asked first: it is in memory, so administrators and discovery never wait. Nobody gets
- * anything here in all clusters at once or in the system's own. What operators add to that policy is in `system:admin`.
+ * The policy that all clusters share is evaluated first: it is in memory, so administrators and
+ * discovery never wait. RBAC grants nothing in requests over all clusters or in the system's own
+ * clusters. Operators extend the shared policy in `system:admin`.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote } from "@kcp-ts/machinery/status";
 import type { Attributes, UserInfo } from "../../request/index.ts";
 import type { Authorizer, Decision } from "../authorizer.ts";
-import { decisionStep, recordDecision } from "../noted.ts";
+import { decisionStep, recordDecision } from "../record-decision.ts";
 import { bootstrapPolicy } from "./bootstrap-policy.ts";
 import type { ClusterPolicy } from "./cluster-policy.ts";
 import { effectiveUsers, userExtra } from "./effective-users.ts";
@@ -17,26 +18,29 @@ import type { PolicyRule, ResourceQuery } from "./policy-rule.ts";
 import type { RuleSet } from "./rule-set.ts";
 import type { Grant, RoleRef, SubjectIndex } from "./subject-index.ts";
 
-/** Where roles and bindings come from; wiring supplies it. */
+/** The source of roles and bindings; wiring supplies it. */
 export interface PolicySource {
-  /** The cluster's policy when it is in memory; it holds every write that was acknowledged before. */
+  /**
+   * The policy of a cluster if it is in memory; it includes every write that was acknowledged
+   * before.
+   */
   peek(cluster: ClusterName): ClusterPolicy | undefined;
   load(cluster: ClusterName): Promise<ClusterPolicy>;
 }
 
-/** Everything that a user may do somewhere, as far as it is known. */
+/** All known permissions of a user in a cluster or namespace. */
 export interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
   /** Roles that bindings name and that do not exist. */
   readonly errors: readonly string[];
-  /** There are more rules than are told. */
+  /** There are more rules than the result contains. */
   readonly isIncomplete: boolean;
 }
 
-/** Rules of one user that are gone through at a time; a role as a whole counts or does not. */
+/** The rules of one user that are collected; a role is either included completely or not at all. */
 export const resolvedRulesMax = 20_000;
 
-/** Missing roles that a refusal tells of. */
+/** The number of missing roles in the reason of a denial. */
 export const missingRolesShownMax = 10;
 
 export class RbacAuthorizer implements Authorizer {
@@ -60,7 +64,10 @@ export class RbacAuthorizer implements Authorizer {
       .then((loaded) => this.#decideWith(loaded, users, attributes, asked));
   }
 
-  /** What operators grant in all logical clusters at once goes before what the asked one says. */
+  /**
+   * The operators' grants in all logical clusters take precedence over those of the requested
+   * cluster.
+   */
   #decideWith(
     operators: ClusterPolicy,
     users: readonly UserInfo[],
@@ -80,7 +87,7 @@ export class RbacAuthorizer implements Authorizer {
       .then((loaded) => decideHere(loaded, operators, users, attributes, asked));
   }
 
-  /** What the user may do in a namespace, or cluster-wide when it is empty. */
+  /** The permissions of the user in a namespace, or cluster-wide when it is empty. */
   async rulesFor(user: UserInfo, cluster: ClusterName, namespace: string): Promise<ResolvedRules> {
     if (!isTenantCluster(cluster)) return { rules: [], errors: [], isIncomplete: false };
     const policy = this.#source.peek(cluster) ?? (await this.#source.load(cluster));
@@ -109,7 +116,7 @@ export class RbacAuthorizer implements Authorizer {
     return { rules, errors: [...errors], isIncomplete: left < 0 };
   }
 
-  /** What a role allows; undefined when there is none of that name. */
+  /** The rules of a role; undefined when there is none of that name. */
   async roleRules(
     roleRef: RoleRef,
     cluster: ClusterName,
@@ -126,7 +133,7 @@ export class RbacAuthorizer implements Authorizer {
 
 const refused: Decision = { allowed: false, reason: "" };
 
-/** Not all clusters at once, and not one of the system's. */
+/** Whether the cluster is neither the wildcard nor one of the system's. */
 function isTenantCluster(cluster: ClusterName | "*"): cluster is ClusterName {
   return cluster !== "*" && !cluster.startsWith("system:");
 }
@@ -137,10 +144,16 @@ function questionOf({ verb, group, resource, subresource, name }: Attributes): R
     : { verb, group, target: `${resource}/${subresource}`, anyTarget: `*/${subresource}`, name };
 }
 
-/** Bindings here hold in every logical cluster, and bindings everywhere may name its roles; only members of system:masters write them. */
+/**
+ * Bindings in this cluster apply in every logical cluster, and bindings of all clusters may name
+ * its roles; only members of system:masters write them.
+ */
 export const localAdminCluster = "system:admin" as ClusterName;
 
-/** Whoever is somebody in some logical clusters only was named by these: they are nobody whom an operator means. */
+/**
+ * A user that is restricted to some logical clusters has a name that these clusters chose:
+ * operators' bindings do not apply to it.
+ */
 function isGlobal({ username, extra }: UserInfo): boolean {
   return (
     (extra === undefined || !Object.hasOwn(extra, userExtra.scopes)) &&
@@ -149,7 +162,7 @@ function isGlobal({ username, extra }: UserInfo): boolean {
 }
 
 function bootstrapped(attributes: Attributes, decision: Decision): Decision {
-  if (attributes.note === undefined) return decision;
+  if (attributes.recordDecision === undefined) return decision;
   const reason = `bootstrap policy: ${decision.reason}`;
   recordDecision(attributes, decisionStep.bootstrap, decision, reason);
   return decision;
@@ -163,7 +176,7 @@ function decideHere(
   asked: ResourceQuery | undefined,
 ): Decision {
   const decision = decide(policy, users, attributes, asked, operators);
-  if (attributes.note === undefined) return decision;
+  if (attributes.recordDecision === undefined) return decision;
   const reason = `local cluster ${quote(attributes.cluster)} policy: ${decision.reason}`;
   recordDecision(attributes, decisionStep.local, decision, reason);
   return decision;
@@ -172,14 +185,14 @@ function decideHere(
 interface AuthorizationQuery {
   readonly policy: ClusterPolicy;
   readonly operators: ClusterPolicy | undefined;
-  /** Undefined when a path is asked for. */
+  /** Undefined for a non-resource request. */
   readonly asked: ResourceQuery | undefined;
   readonly verb: string;
   readonly path: string;
   missing: Set<string> | undefined;
 }
 
-/** Stands before every request: loops, because callbacks would cost as much as what they look at. */
+/** Runs for every request: loops, because callbacks would cost as much as the comparisons. */
 function decide(
   policy: ClusterPolicy,
   users: readonly UserInfo[],
@@ -233,7 +246,9 @@ function allowing(question: AuthorizationQuery, grants: readonly Grant[]): Grant
   return undefined;
 }
 
-/** A role that the policy does not have, as operators have it. */
+/**
+ * The rules of a grant; a role that the policy does not have is looked up in the operators' policy.
+ */
 function rulesOf(
   grant: Grant,
   policy: ClusterPolicy,
@@ -243,7 +258,7 @@ function rulesOf(
   return grant.rulesIn(policy) ?? operators?.rulesOf(roleRef, namespace);
 }
 
-/** One for every role that one of the users has here, cluster-wide ones first. */
+/** One grant for every role of each of the users, cluster-wide ones first. */
 function* grantsOf(
   policy: ClusterPolicy,
   users: readonly UserInfo[],
@@ -263,7 +278,7 @@ function notFound({ kind, name }: RoleRef): string {
   return `${kind.toLowerCase()}.rbac.authorization.k8s.io ${quote(name)} not found`;
 }
 
-/** As Go joins errors. */
+/** Joins errors as Go does. */
 export function aggregateErrors(errors: readonly string[]): string {
   return errors.length === 1 ? (errors[0] as string) : `[${errors.join(", ")}]`;
 }

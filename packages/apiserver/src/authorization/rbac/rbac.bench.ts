@@ -1,8 +1,10 @@
 /**
- * What decisions cost: `node --expose-gc packages/apiserver/dist/authorization/rbac/rbac.bench.js [bindings]`.
+ * The cost of decisions: `node --expose-gc packages/apiserver/dist/authorization/rbac/rbac.bench.js
+ * [bindings]`.
  *
- * Decisions are asked of a real server's authorizer, over objects that were written through it, on the memory store; memory is the
- * heap after a collection that a server holds which was started anew on what another one had stored.
+ * The authorizer of a real server decides, over objects that were written through it, on the memory
+ * store; the memory is the heap after a garbage collection of a new server on the stored objects of
+ * another one.
  */
 import { performance } from "node:perf_hooks";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -64,7 +66,7 @@ async function time(
   print(what, `median ${at(0.5)} us, p99 ${at(0.99)} us`);
 }
 
-/** Written past the server's gates where these are not what is measured. */
+/** Writes past authentication and authorization where these are not measured. */
 async function fill(server: TestServer, count: number): Promise<void> {
   const admin = new RoleWriter(server, "big");
   const rule = { verbs: ["get"], apiGroups: [""], resources: ["configmaps"] };
@@ -161,13 +163,16 @@ async function manyClusters(count: number): Promise<void> {
   await server.close();
 }
 
-/** What a request pays for RBAC: gets of one object, by somebody who is let in before it and by somebody who is let in by it. */
+/**
+ * The cost of RBAC for a request: gets of one object, by a user whom an earlier authorizer permits
+ * and by a user whom RBAC permits.
+ */
 async function requests(): Promise<void> {
   const server = await TestServer.start({
     authorization: (rbac) => unionAuthorizer([bootstrapAuthorizer, rbac]),
   });
   const path = "/clusters/t/api/v1/namespaces/default/configmaps";
-  await server.must("POST", path, { body: { metadata: { name: "x" } } });
+  await server.requestOk("POST", path, { body: { metadata: { name: "x" } } });
   await new RoleWriter(server, "t").clusterBinding("b", "view", "nobody");
   for (const round of ["warm-up", ""])
     for (const user of ["masters", "admin", "nobody"] as const) {

@@ -1,4 +1,4 @@
-/** The rules of one role, arranged so that a question finds those that can concern it. */
+/** RuleSet: the rules of one role, indexed so that a request finds the rules that can match it. */
 import {
   allowsPath,
   allowsResource,
@@ -7,16 +7,16 @@ import {
   ruleObject,
 } from "./policy-rule.ts";
 
-/** Up to so many rules are walked through; beyond, they are found by resource. */
+/** Up to so many rules are iterated; more are indexed by resource. */
 const walkedRulesMax = 16;
 
 export class RuleSet {
   readonly rules: readonly PolicyRule[];
-  /** Made on the first question. */
+  /** Built on first use. */
   #byResource: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
-  #ofPaths: readonly PolicyRule[] | undefined;
+  #nonResourceRules: readonly PolicyRule[] | undefined;
   #texts: readonly string[] | undefined;
-  /** Many roles, and most of those that everybody has, are about paths alone. */
+  /** Many roles, and most bootstrap roles of all users, only contain paths. */
   readonly #hasResources: boolean;
 
   constructor(rules: readonly PolicyRule[]) {
@@ -24,7 +24,7 @@ export class RuleSet {
     this.#hasResources = rules.some(({ resources }) => resources.length > 0);
   }
 
-  /** Each rule as it is stored: made once, however many roles gather it. */
+  /** The JSON of each rule: encoded once, however many roles aggregate it. */
   get texts(): readonly string[] {
     this.#texts ??= this.rules.map((rule) => JSON.stringify(ruleObject(rule)));
     return this.#texts;
@@ -42,8 +42,10 @@ export class RuleSet {
   }
 
   allowsPath(verb: string, path: string): boolean {
-    this.#ofPaths ??= this.rules.filter(({ nonResourceURLs }) => nonResourceURLs.length > 0);
-    for (const rule of this.#ofPaths) if (allowsPath(rule, verb, path)) return true;
+    this.#nonResourceRules ??= this.rules.filter(
+      ({ nonResourceURLs }) => nonResourceURLs.length > 0,
+    );
+    for (const rule of this.#nonResourceRules) if (allowsPath(rule, verb, path)) return true;
     return false;
   }
 }

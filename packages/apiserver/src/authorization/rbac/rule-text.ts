@@ -1,11 +1,14 @@
-/** Rules as refusals show them, in the words of Kubernetes: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
+/**
+ * Rules in the messages of denials, formatted as in Kubernetes: `{APIGroups:[""],
+ * Resources:["pods"], Verbs:["get"]}`.
+ */
 import { quote } from "@kcp-ts/machinery/status";
 import type { PolicyRule } from "./policy-rule.ts";
 
-/** Rules that a refusal shows; there can be as many as were compared. */
+/** The number of rules in a message; as many may be missing as were compared. */
 export const rulesShownMax = 100;
 
-/** One line each, in order; verbs on the same resource are put together. */
+/** One line each, in order; verbs on the same resource are combined. */
 export function describeRules(rules: readonly PolicyRule[]): string {
   const lines = [...new Set(compact(rules).map(describeRule))].sort();
   const shown = lines.slice(0, rulesShownMax);

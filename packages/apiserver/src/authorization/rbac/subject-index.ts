@@ -1,7 +1,8 @@
 /**
- * Who gets which role, found by who asks: a decision costs the bindings of its user and not those of others.
+ * SubjectIndex: the roles of each subject: a decision costs the bindings of its user and not those
+ * of other users.
  *
- * Bindings that give the same role to the same subject are looked at once, however many there are.
+ * Bindings that grant the same role to the same subject are evaluated once, however many there are.
  */
 import { type Resumable, YieldCounter } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
@@ -25,19 +26,19 @@ export interface Binding {
 export interface Subject {
   readonly kind: "User" | "Group" | "ServiceAccount";
   readonly name: string;
-  /** Of a service account. */
+  /** The namespace of a service account. */
   readonly namespace: string;
 }
 
-/** Where grants find what their roles allow. */
+/** The source of the rules of roles. */
 export interface RoleSource {
-  /** Another one after every change. */
+  /** Changes with every change of the policy. */
   readonly version: number;
   /** Undefined when there is no role of that name. */
   rulesOf(roleRef: RoleRef, namespace: string): readonly RuleSet[] | undefined;
 }
 
-/** One subject's share of a binding. */
+/** The grant of a binding to one subject. */
 export class Grant {
   readonly binding: Binding;
   readonly subject: Subject;
@@ -50,7 +51,7 @@ export class Grant {
     this.subject = subject;
   }
 
-  /** What its role allows; looked up once between two changes of the policy that it is part of. */
+  /** The rules of the role; looked up once between two changes of its policy. */
   rulesIn(policy: RoleSource): readonly RuleSet[] | undefined {
     if (this.#rulesVersion !== policy.version) {
       this.#rules = policy.rulesOf(this.binding.roleRef, this.binding.namespace);
@@ -59,7 +60,7 @@ export class Grant {
     return this.#rules;
   }
 
-  /** What a request is told that this grant allows. */
+  /** The decision for a request that this grant permits. */
   get decision(): Decision {
     this.#decision ??= { allowed: true, reason: `RBAC: allowed by ${describe(this)}` };
     return this.#decision;
@@ -67,7 +68,10 @@ export class Grant {
 }
 
 export class SubjectIndex {
-  /** By name, then by role: those who give the same are one after the other. Names as users have them, so that no decision makes a text. */
+  /**
+   * By name, then by role: equal grants are adjacent. Names as users have them, so that no decision
+   * builds a string.
+   */
   readonly #users: Grants = new Map();
   readonly #groups: Grants = new Map();
 
@@ -110,12 +114,12 @@ export class SubjectIndex {
     return this.#users.size === 0 && this.#groups.size === 0;
   }
 
-  /** One grant for each role that bindings give to the user of that name. */
+  /** One grant for each role that bindings grant to the user of that name. */
   ofUser(name: string): readonly Grant[] {
     return this.#users.size === 0 ? noGrants : firstsOf(this.#users.get(name));
   }
 
-  /** The same for a group. */
+  /** One grant for each role that bindings grant to the group of that name. */
   ofGroup(name: string): readonly Grant[] {
     return this.#groups.size === 0 ? noGrants : firstsOf(this.#groups.get(name));
   }
@@ -129,7 +133,10 @@ type Grants = Map<string, RolesOfSubject>;
 
 interface RolesOfSubject {
   readonly byRole: Map<string, Grant[]>;
-  /** One grant for each role, in the same order; made when they are asked for, because a list is walked through faster than a map. */
+  /**
+   * One grant for each role, in the same order; built on demand, because iterating a list is faster
+   * than a map.
+   */
   firsts: readonly Grant[] | undefined;
 }
 
@@ -141,7 +148,7 @@ function firstsOf(roles: RolesOfSubject | undefined): readonly Grant[] {
   return roles.firsts;
 }
 
-/** With rests: there may be thousands of subjects. */
+/** Yields to the event loop: a binding may have thousands of subjects. */
 export function* readBinding(
   namespace: string,
   name: string,
@@ -168,12 +175,12 @@ export function* readBinding(
 
 const subjectsPerPiece = 1000;
 
-/** The same for those who get the same by it. */
+/** Equal keys for equal subjects. */
 function subjectKey(subject: Subject): string {
   return `${subject.kind === "Group" ? "Group" : "User"}:${nameOf(subject)}`;
 }
 
-/** A service account without a namespace is one of the binding's own. */
+/** A service account without a namespace is in the namespace of the binding. */
 function readSubject(subject: JsonObject, bindingNamespace: string): Subject | undefined {
   const name = String(subject["name"] ?? "");
   const namespace = String(subject["namespace"] ?? "");
@@ -194,7 +201,7 @@ export function serviceAccountUsername(namespace: string, name: string): string 
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** As users and their groups say it. */
+/** The name as users and their groups contain it. */
 function nameOf({ kind, name, namespace }: Subject): string {
   return kind === "ServiceAccount" ? serviceAccountUsername(namespace, name) : name;
 }

@@ -1,8 +1,11 @@
-/** Decisions that are remembered for a while; the one unused for longest goes when there are too many. */
+/**
+ * DecisionCache: decisions that are cached for a while; the least recently used is evicted when
+ * there are too many.
+ */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { Decision } from "../authorizer.ts";
 
-/** As many as kube-apiserver keeps. */
+/** As many as in kube-apiserver. */
 export const decisionsMax = 8192;
 
 export class DecisionCache {

@@ -1,8 +1,8 @@
-/** A question as a SubjectAccessReview, for somebody elsewhere who decides. */
+/** Encodes a request as a SubjectAccessReview for an authorization webhook. */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { Attributes, UserInfo } from "../../request/index.ts";
 
-/** They differ in the name of the member that lists groups. */
+/** The versions differ in the name of the field that lists groups. */
 export const reviewVersions = ["v1beta1", "v1"] as const;
 export type ReviewVersion = (typeof reviewVersions)[number];
 
@@ -30,14 +30,14 @@ function specOf(attributes: Attributes, version: ReviewVersion): JsonObject {
   };
 }
 
-/** Members that say nothing are left out, as Go leaves them out. */
+/** Empty fields are omitted, as in Go. */
 function resourceOf(attributes: Attributes): JsonObject {
   const { namespace, verb, group, version, resource, subresource, name } = attributes;
   const members = { namespace, verb, group, version, resource, subresource, name };
   return Object.fromEntries(Object.entries(members).filter(([, text]) => text !== ""));
 }
 
-/** Where it is asked, by kcp's name and by the one that it had before. */
+/** The extra keys of the logical cluster: kcp's current name and its former name. */
 const clusterKeys = [
   "authorization.kcp.io/cluster-name",
   "authorization.kubernetes.io/cluster-name",

@@ -1,6 +1,8 @@
 /**
- * Somebody elsewhere decides: asked by SubjectAccessReviews, as kube-apiserver asks, once for each of those whom a user is in the logical
- * cluster. It may allow, refuse for good, or leave it to others. Masters are not asked about: it could lock out the server itself.
+ * WebhookAuthorizer: an external service decides by SubjectAccessReviews, as for kube-apiserver,
+ * once for each effective user in the logical cluster. The service may permit, deny finally, or
+ * have no opinion. Requests of system:masters skip the webhook, which could lock out the server
+ * itself.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, stringifyJson } from "@kcp-ts/machinery/json";
@@ -12,7 +14,7 @@ import { DecisionCache } from "./decision-cache.ts";
 import { type ReviewVersion, subjectAccessReview } from "./subject-access-review.ts";
 
 export interface WebhookAuthorizerOptions {
-  /** Sends a review and gives back the answer. Rejects when there is none. */
+  /** Sends a review and resolves to the response. Rejects when there is none. */
   readonly review: (review: JsonObject) => Promise<ReviewResponse>;
   readonly version: ReviewVersion;
   readonly authorizedTtlMs: number;
@@ -20,10 +22,13 @@ export interface WebhookAuthorizerOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The review with its status filled in. */
+/** The review with its status. */
 export type ReviewResponse = JsonObject;
 
-/** Of what a client chose; questions that are longer are not remembered, so that nobody fills memory with them. */
+/**
+ * The length of the parts that a client chose; longer requests are not cached, so that clients
+ * cannot fill the memory.
+ */
 export const cachedCharactersMax = 10_000;
 
 export class WebhookAuthorizer implements Authorizer {
@@ -37,15 +42,15 @@ export class WebhookAuthorizer implements Authorizer {
 
   authorize(attributes: Attributes): Decision | Promise<Decision> {
     const privileged = privilegedGroups.authorize(attributes);
-    return privileged.allowed ? privileged : this.#askForAll(attributes);
+    return privileged.allowed ? privileged : this.#reviewAll(attributes);
   }
 
-  async #askForAll(attributes: Attributes): Promise<Decision> {
+  async #reviewAll(attributes: Attributes): Promise<Decision> {
     const reasons: string[] = [];
     let failure: unknown;
     for (const user of effectiveUsers(attributes.user, attributes.cluster)) {
       try {
-        const decision = await this.#ask({ ...attributes, user });
+        const decision = await this.#review({ ...attributes, user });
         if (decision.allowed || decision.isFinal === true) return decision;
         if (decision.reason !== "") reasons.push(decision.reason);
       } catch (error) {
@@ -56,7 +61,7 @@ export class WebhookAuthorizer implements Authorizer {
     return { allowed: false, reason: reasons.join("\n") };
   }
 
-  async #ask(attributes: Attributes): Promise<Decision> {
+  async #review(attributes: Attributes): Promise<Decision> {
     const { review: send, version, authorizedTtlMs, unauthorizedTtlMs } = this.#options;
     const review = subjectAccessReview(attributes, version);
     const key = stringifyJson(review["spec"] as JsonObject);
@@ -72,7 +77,7 @@ export class WebhookAuthorizer implements Authorizer {
 function decisionOf({ status }: ReviewResponse): Decision {
   if (!isJsonObject(status)) throw new Error("the authorization webhook answered without a status");
   const reason = typeof status["reason"] === "string" ? status["reason"] : "";
-  // Who says both yes and no is taken at the no.
+  // A response that both permits and denies is a denial.
   if (status["denied"] === true) return { allowed: false, reason, isFinal: true };
   return status["allowed"] === true ? { allowed: true, reason } : { allowed: false, reason };
 }

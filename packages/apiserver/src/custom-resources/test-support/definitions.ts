@@ -10,7 +10,7 @@ export interface CronTabOptions {
   readonly scope?: "Namespaced" | "Cluster";
 }
 
-/** The well-known example of the Kubernetes documentation, in one version. */
+/** The example of the Kubernetes documentation, in one version. */
 export function cronTabs(options: CronTabOptions = {}): AnyObject {
   const { group = "stable.example.com" } = options;
   const plural = (options.names as { plural?: string } | undefined)?.plural ?? "crontabs";

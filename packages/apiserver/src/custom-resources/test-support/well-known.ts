@@ -1,13 +1,13 @@
 /**
- * Definitions written after the shapes that widely used projects have: certificates, compositions, applications, monitors, routes. They are
- * smaller than the originals, and use the same keywords.
+ * Definitions modelled on widely used projects: certificates, compositions, applications, monitors,
+ * routes. They are smaller than the originals, and use the same keywords.
  */
 import type { AnyObject } from "../../testing/index.ts";
 
-const text = { type: "string" };
+const reason = { type: "string" };
 const integer = { type: "integer" };
-const texts = { type: "array", items: text };
-const map = { type: "object", additionalProperties: text };
+const texts = { type: "array", items: reason };
+const map = { type: "object", additionalProperties: reason };
 const object = (properties: object, more: object = {}) => ({ type: "object", properties, ...more });
 const list = (items: object, more: object = {}) => ({ type: "array", items, ...more });
 const keyed = (items: object, ...keys: string[]) =>
@@ -16,11 +16,11 @@ const keyed = (items: object, ...keys: string[]) =>
 const conditions = keyed(
   object(
     {
-      type: { ...text, maxLength: 316 },
-      status: { ...text, enum: ["True", "False", "Unknown"] },
-      reason: text,
-      message: { ...text, maxLength: 32768 },
-      lastTransitionTime: { ...text, format: "date-time" },
+      type: { ...reason, maxLength: 316 },
+      status: { ...reason, enum: ["True", "False", "Unknown"] },
+      reason,
+      message: { ...reason, maxLength: 32768 },
+      lastTransitionTime: { ...reason, format: "date-time" },
       observedGeneration: { ...integer, format: "int64", minimum: 0 },
     },
     { required: ["type", "status"] },
@@ -95,16 +95,16 @@ export const certificate = define({
   ],
   spec: object(
     {
-      secretName: text,
-      duration: text,
+      secretName: reason,
+      duration: reason,
       dnsNames: texts,
-      issuerRef: object({ name: text, kind: text, group: text }, { required: ["name"] }),
+      issuerRef: object({ name: reason, kind: reason, group: reason }, { required: ["name"] }),
       privateKey: object({
-        algorithm: { ...text, enum: ["RSA", "ECDSA", "Ed25519"] },
-        rotationPolicy: { ...text, enum: ["Never", "Always"], default: "Always" },
+        algorithm: { ...reason, enum: ["RSA", "ECDSA", "Ed25519"] },
+        rotationPolicy: { ...reason, enum: ["Never", "Always"], default: "Always" },
         size: integer,
       }),
-      usages: list({ ...text, enum: ["signing", "server auth", "client auth"] }),
+      usages: list({ ...reason, enum: ["signing", "server auth", "client auth"] }),
       secretTemplate: object({ annotations: map, labels: map }),
     },
     { required: ["issuerRef", "secretName"] },
@@ -126,19 +126,19 @@ export const composition = define({
   spec: object(
     {
       compositeTypeRef: object(
-        { apiVersion: text, kind: text },
+        { apiVersion: reason, kind: reason },
         {
           required: ["apiVersion", "kind"],
           "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "Value is immutable" }],
         },
       ),
-      mode: { ...text, enum: ["Pipeline"], default: "Pipeline" },
+      mode: { ...reason, enum: ["Pipeline"], default: "Pipeline" },
       pipeline: {
         ...keyed(
           object(
             {
-              step: { ...text, maxLength: 63 },
-              functionRef: object({ name: text }, { required: ["name"] }),
+              step: { ...reason, maxLength: 63 },
+              functionRef: object({ name: reason }, { required: ["name"] }),
               input: {
                 type: "object",
                 "x-kubernetes-embedded-resource": true,
@@ -176,16 +176,18 @@ export const application = define({
   ],
   spec: object(
     {
-      project: text,
-      destination: object({ server: text, namespace: text, name: text }),
+      project: reason,
+      destination: object({ server: reason, namespace: reason, name: reason }),
       source: object(
         {
-          repoURL: text,
-          path: text,
-          targetRevision: text,
+          repoURL: reason,
+          path: reason,
+          targetRevision: reason,
           helm: object({
             valuesObject: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-            parameters: list(object({ name: text, value: text, forceString: { type: "boolean" } })),
+            parameters: list(
+              object({ name: reason, value: reason, forceString: { type: "boolean" } }),
+            ),
           }),
         },
         { required: ["repoURL"] },
@@ -199,8 +201,8 @@ export const application = define({
     { required: ["destination", "project"] },
   ),
   status: object({
-    sync: object({ status: text, revision: text }, { required: ["status"] }),
-    health: object({ status: text }),
+    sync: object({ status: reason, revision: reason }, { required: ["status"] }),
+    health: object({ status: reason }),
   }),
 });
 
@@ -217,7 +219,10 @@ export const serviceMonitor = define({
         {
           matchLabels: map,
           matchExpressions: list(
-            object({ key: text, operator: text, values: texts }, { required: ["key", "operator"] }),
+            object(
+              { key: reason, operator: reason, values: texts },
+              { required: ["key", "operator"] },
+            ),
             { "x-kubernetes-list-type": "atomic" },
           ),
         },
@@ -225,17 +230,17 @@ export const serviceMonitor = define({
       ),
       endpoints: list(
         object({
-          port: text,
+          port: reason,
           targetPort: {
             anyOf: [{ type: "integer" }, { type: "string" }],
             "x-kubernetes-int-or-string": true,
           },
           interval: {
-            ...text,
+            ...reason,
             pattern:
               "^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$",
           },
-          scheme: { ...text, enum: ["http", "https"] },
+          scheme: { ...reason, enum: ["http", "https"] },
           params: { type: "object", additionalProperties: texts },
         }),
       ),
@@ -256,19 +261,19 @@ export const httpRoute = define({
   },
   columns: [{ name: "Hostnames", type: "string", jsonPath: ".spec.hostnames" }],
   spec: object({
-    hostnames: list({ ...text, minLength: 1, maxLength: 253 }, { maxItems: 16 }),
+    hostnames: list({ ...reason, minLength: 1, maxLength: 253 }, { maxItems: 16 }),
     rules: {
       ...list(
         object({
-          name: { ...text, minLength: 1, maxLength: 253 },
+          name: { ...reason, minLength: 1, maxLength: 253 },
           matches: {
             ...list(
               object({
-                method: { ...text, enum: ["GET", "POST"] },
+                method: { ...reason, enum: ["GET", "POST"] },
                 path: object(
                   {
-                    type: { ...text, enum: ["Exact", "PathPrefix"], default: "PathPrefix" },
-                    value: { ...text, maxLength: 1024, default: "/" },
+                    type: { ...reason, enum: ["Exact", "PathPrefix"], default: "PathPrefix" },
+                    value: { ...reason, maxLength: 1024, default: "/" },
                   },
                   {
                     default: { type: "PathPrefix", value: "/" },
@@ -289,10 +294,10 @@ export const httpRoute = define({
           backendRefs: list(
             object(
               {
-                name: { ...text, minLength: 1, maxLength: 253 },
+                name: { ...reason, minLength: 1, maxLength: 253 },
                 port: { ...integer, format: "int32", minimum: 1, maximum: 65535 },
                 weight: { ...integer, format: "int32", default: 1, minimum: 0, maximum: 1_000_000 },
-                kind: { ...text, default: "Service", maxLength: 63 },
+                kind: { ...reason, default: "Service", maxLength: 63 },
               },
               {
                 required: ["name"],
@@ -320,7 +325,7 @@ export const httpRoute = define({
   }),
 });
 
-/** What users write of each kind, and what is refused. */
+/** For each kind, an object that users write and an object that is rejected. */
 export const samples: readonly {
   readonly definition: AnyObject;
   readonly spec: object;

@@ -1,4 +1,7 @@
-/** Cases of the two RFCs: frames that a client sends, and what it must get. For tests of this room. */
+/**
+ * Cases of the two RFCs: the frames of a client, and the expected frames of the server. For tests
+ * of this folder.
+ */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { flag, frameType } from "../protocol.ts";
@@ -18,25 +21,25 @@ import {
 } from "./peer.ts";
 
 export type Expectation =
-  /** These streams are answered to their end, and the connection goes on. */
+  /** These streams are answered to their end, and the connection stays open. */
   | { readonly answers: readonly number[] }
   /** The connection ends with this code. */
   | { readonly ends: number }
-  /** This stream is reset with this code, and the connection goes on. */
+  /** This stream is reset with this code, and the connection stays open. */
   | { readonly resets: readonly [streamId: number, code: number] };
 
 export interface Case {
-  /** A section of RFC 9113, unless it says otherwise. */
+  /** A section of RFC 9113, unless another RFC is named. */
   readonly section: string;
   readonly title: string;
   readonly send: readonly Buffer[];
   readonly expect: Expectation;
-  /** Streams are heard and not answered. */
+  /** Requests are received and not answered. */
   readonly isSilent?: boolean;
   readonly greeting?: Buffer;
 }
 
-/** One byte at a time as well: what is sent together need not arrive together. */
+/** Also sends one byte at a time, because bytes that are sent together need not arrive together. */
 export function cases(list: readonly Case[]): void {
   for (const each of list)
     it(`${each.section}: ${each.title}`, async () => {
@@ -84,11 +87,11 @@ async function judge(peer: Peer, frames: readonly SentFrame[], expect: Expectati
   }
 }
 
-/** Answers when the whole request is here. */
+/** Responds when the request is complete. */
 function echo(stream: ServerStream): void {
   stream.readBody(1 << 20, (result) => {
     if (result instanceof Error) return;
-    stream.answer(200, {}, Buffer.from("answered"));
+    stream.respond(200, {}, Buffer.from("answered"));
   });
 }
 
@@ -101,7 +104,7 @@ export const widen = (streamId: number, by: number) =>
   frame({ type: 8, streamId, payload: number(by) });
 export const continuation = (streamId: number, payload: Buffer, isEnd = true) =>
   frame({ type: 9, streamId, flags: isEnd ? flag.endHeaders : 0, payload });
-/** A request whose headers are not finished. */
+/** A request with unfinished headers. */
 export const begun = (streamId: number, payload = block(getFields)) =>
   frame({ type: 1, flags: flag.endStream, streamId, payload });
 export const headersWith = (streamId: number, flags: number, payload: readonly number[] | Buffer) =>

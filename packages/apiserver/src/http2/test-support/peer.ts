@@ -1,4 +1,6 @@
-/** The client's end of a connection without sockets: frames in, frames out. For tests of this room. */
+/**
+ * The client side of a connection without sockets: frames in, frames out. For tests of this folder.
+ */
 import { FakeClock } from "@kcp-ts/testkit";
 import {
   eventLoopLimits,
@@ -22,7 +24,7 @@ export interface FrameParts {
   readonly flags?: number;
   readonly streamId?: number;
   readonly payload?: Buffer | readonly number[];
-  /** The announced length, when it is a lie. */
+  /** The announced length, when it is wrong. */
   readonly length?: number;
 }
 
@@ -91,7 +93,7 @@ export function data(streamId: number, payload: Buffer, isEnd = false): Buffer {
   return frame({ type: frameType.data, flags: isEnd ? flag.endStream : 0, streamId, payload });
 }
 
-/** Rules of the protocol are tried out without regard to turns. */
+/** Tests of the protocol run without a limit per turn. */
 const boundless = new InboundBudget({
   ...eventLoopLimits.inbound,
   unitsPerTurnMax: Number.POSITIVE_INFINITY,
@@ -106,9 +108,9 @@ export class Peer {
   readonly streams: ServerStream[] = [];
   readonly errors: Error[] = [];
   isEnded = false;
-  /** The server wants to hear no more for now. */
+  /** Whether the server has paused reading. */
   isHeld = false;
-  /** When set, what is written does not leave. */
+  /** When set, written bytes do not leave. */
   isBlocked = false;
   #received = Buffer.alloc(0);
 
@@ -132,7 +134,7 @@ export class Peer {
       inbound,
       outbound,
       unread,
-      hold: (isHeld) => {
+      setReadPaused: (isHeld) => {
         this.isHeld = isHeld;
       },
       limits: {
@@ -161,7 +163,7 @@ export class Peer {
     this.connection.receive(Buffer.concat(bytes));
   }
 
-  /** The frames that came since the last call, but for the server's greeting and acknowledgements. */
+  /** The frames since the last call, without the server's preface and acknowledgements. */
   async received(): Promise<SentFrame[]> {
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
@@ -199,6 +201,6 @@ function dataOf(frames: readonly SentFrame[], id: number): Buffer {
 export const bytesOf = (frames: readonly SentFrame[], id: number) => dataOf(frames, id).length;
 export const bodyOf = (frames: readonly SentFrame[], id: number) => dataOf(frames, id).toString();
 
-/** Answers with this text. */
+/** Responds with this text. */
 export const ok = (body: string) => (stream: ServerStream) =>
-  stream.answer(200, { "content-type": "text/plain" }, Buffer.from(body));
+  stream.respond(200, { "content-type": "text/plain" }, Buffer.from(body));

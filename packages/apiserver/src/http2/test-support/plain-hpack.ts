@@ -1,11 +1,15 @@
 /**
- * HPACK as RFC 7541 tells it, word for word and bit by bit, with nothing to make it fast: what our decoder must agree with. For tests of this room.
+ * A literal implementation of HPACK (RFC 7541), bit by bit and without optimizations: the reference
+ * for the decoder. For tests of this folder.
  */
 import { staticTable } from "../hpack.ts";
 
 export type Field = readonly [name: string, value: string];
 
-/** The lengths of the codes of appendix B, a digit to the base of 36 for each symbol. The code is canonical: nothing else is needed. */
+/**
+ * The lengths of the codes of appendix B, a base-36 digit for each symbol. The code is canonical:
+ * nothing else is needed.
+ */
 const codeLengths =
   "dnsssssssoussussssssssusssssssss6aacd68baa8b8666555666666678f6cad67777777777777777777777878djde6" +
   "f56565666577666567655677777fbedskmkkmmmnmnnnnnonoomnonnnnlmnmnnomlkmmnnlnmmolmnnllmlnmnnkmmmnmmn" +
@@ -53,7 +57,7 @@ function unhuffman(bytes: Buffer): string {
   return Buffer.from(read).toString("latin1");
 }
 
-/** Both ends keep one. The newest is first. */
+/** Both sides keep a table. The newest entry is first. */
 export class PlainTable {
   fields: Field[] = [];
   bytesMax = 4096;
@@ -86,7 +90,10 @@ export class PlainDecoder {
   readonly table = new PlainTable();
   #rest: number[] = [];
 
-  /** Throws an Error of any kind when the block makes no sense; what came before it has been added to the table. */
+  /**
+   * Throws an Error of any kind when the block is malformed; the fields before the error have been
+   * added to the table.
+   */
   decode(block: Buffer): Field[] {
     this.#rest = [...block];
     const fields: Field[] = [];
@@ -126,7 +133,7 @@ export class PlainDecoder {
     const max = 2 ** prefix - 1;
     let value = this.#byte() % (max + 1);
     if (value < max) return value;
-    // More bytes are more than any number here needs.
+    // No number here needs more bytes.
     for (let at = 0; at < 4; at++) {
       const byte = this.#byte();
       value += (byte % 128) * 128 ** at;

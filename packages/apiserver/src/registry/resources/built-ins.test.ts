@@ -1,4 +1,7 @@
-/** What holds for every built-in kind, through the server: a life from creation to deletion, and the flags of its strategy. */
+/**
+ * The properties of every built-in kind, through the server: the lifecycle from creation to
+ * deletion, and the flags of its strategy.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import {
@@ -42,7 +45,7 @@ describe("every built-in kind", () => {
       it("is created, listed, watched, patched and deleted", async () => {
         const path = at(sample);
         const name = `${sample.resource}-${sample.base.length}`;
-        const created = await server.must("POST", path, { body: sampleObject(sample, name) });
+        const created = await server.requestOk("POST", path, { body: sampleObject(sample, name) });
         assert.equal(created.kind, sample.kind);
         const { object: list } = await server.get(path);
         assert.equal(list.kind, `${sample.kind}List`);
@@ -60,10 +63,10 @@ describe("every built-in kind", () => {
         assert.equal(deleted.object.kind, returnsObject ? sample.kind : "Status");
       });
 
-      it("a table has a cell for every column", async () => {
+      it("has a table with a cell for every column", async () => {
         const path = at(sample);
         const name = `${sample.resource}-${sample.base.length}-table`;
-        await server.must("POST", path, { body: sampleObject(sample, name) });
+        await server.requestOk("POST", path, { body: sampleObject(sample, name) });
         const { object } = await server.get(path, {
           headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
         });
@@ -87,7 +90,7 @@ describe("every built-in kind", () => {
         const name = `${sample.resource}-${sample.base.length}-version`;
         const path = at(sample);
         const body = sampleObject(sample, name);
-        await server.must("POST", path, { body });
+        await server.requestOk("POST", path, { body });
         const answer = await server.request("PUT", `${path}/${name}`, { body });
         assert.equal(answer.status, needsVersion ? 422 : 200, answer.text);
         if (needsVersion) {
@@ -101,7 +104,7 @@ describe("every built-in kind", () => {
       it(`${tracks ? "counts changes of what is wanted" : "has no generation"}`, async () => {
         const name = `${sample.resource}-${sample.base.length}-generation`;
         const path = at(sample);
-        const created = await server.must("POST", path, { body: sampleObject(sample, name) });
+        const created = await server.requestOk("POST", path, { body: sampleObject(sample, name) });
         assert.equal(created.metadata["generation"], tracks ? 1 : undefined);
         if (!tracks) return;
         const labelled = await server.patch(`${path}/${name}`, "merge", {

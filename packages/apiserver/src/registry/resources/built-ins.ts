@@ -1,5 +1,8 @@
-/** Every built-in kind, in discovery order: groups as upstream ranks them, the kinds of a group by their plural names. */
-import type { ResourceDefinition } from "../definition.ts";
+/**
+ * Every built-in kind, in discovery order: groups in upstream's order, the kinds of a group by
+ * their plural names.
+ */
+import type { ResourceDefinition } from "../resource-definition.ts";
 import {
   mutatingAdmissionPolicies,
   validatingAdmissionPolicies,

@@ -1,4 +1,4 @@
-/** What is wrong with the conditions of an object, as upstream words it. */
+/** Validates the conditions of an object, with upstream's messages. */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { qualifiedNameErrors, utf8Length } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";

@@ -1,4 +1,4 @@
-/** What is wrong with a label selector in an object, as upstream words it. */
+/** Validates a label selector in an object, with upstream's messages. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { labelErrors } from "@kcp-ts/machinery/meta";
 import { labelValueErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
@@ -26,7 +26,7 @@ function requirementErrors(requirement: JsonObject, field: string): FieldError[]
 
 const operators: ReadonlySet<string> = new Set(["In", "NotIn", "Exists", "DoesNotExist"]);
 
-/** The same where an operator may be one that we do not know. */
+/** Validates a requirement whose operator may be unknown. */
 export function labelRequirementErrors(requirement: JsonObject, field: string): FieldError[] {
   const key = textIn(requirement, "key");
   return [
@@ -38,7 +38,7 @@ export function labelRequirementErrors(requirement: JsonObject, field: string): 
   ];
 }
 
-/** Whether there are values where the operator needs some, and none where it needs none. */
+/** Checks that the operator has values where it needs some, and none where it needs none. */
 export function valueCountErrors(requirement: JsonObject, field: string): FieldError[] {
   const valueCount = listIn(requirement["values"]).length;
   switch (requirement["operator"]) {

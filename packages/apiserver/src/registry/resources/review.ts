@@ -1,8 +1,8 @@
-/** A kind that is a question: created with its answer filled in, and never stored. */
+/** A review kind: created with its answer in the response, and never stored. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
-import type { ResourceDefinition } from "../definition.ts";
+import type { ResourceDefinition } from "../resource-definition.ts";
 import { baseStrategy, builtIn, nameCell, nameColumn, namespacedNames } from "./standard.ts";
 
 export interface ReviewKind {

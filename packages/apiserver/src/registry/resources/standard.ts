@@ -2,10 +2,11 @@
  * The parts that most strategies share.
  *
  * Adding a built-in kind:
- *   1. its shape, in machinery's shape room, with the numbers of the published protobuf files;
+ *   1. its shape, in machinery's shape folder, with the numbers of the published protobuf files;
  *   2. a definition in resources/<group>/<plural>.ts, made with `defaultPolicy`;
  *   3. a line in built-ins.ts, in the place where discovery shows it;
  *   4. rows in the tests: resources/<group>, handlers/isolation.test.ts and testing/two-tenants.ts.
+ *
  * OpenAPI, discovery, protobuf and patches follow from these.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
@@ -13,7 +14,7 @@ import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { dnsSubdomainErrors, pathSegmentErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { age, type TableColumn } from "@kcp-ts/machinery/table";
-import type { ResourceDefinition } from "../definition.ts";
+import type { ResourceDefinition } from "../resource-definition.ts";
 import type { Draft } from "../strategy.ts";
 
 export const standardVerbs = [
@@ -29,7 +30,7 @@ export const standardVerbs = [
 
 type Names = "group" | "resource" | "singular" | "kind" | "isNamespaced" | "strategy";
 
-/** A definition with what nearly all built-in kinds have in common. */
+/** A definition with the common members of nearly all built-in kinds. */
 export function builtIn(
   definition: Pick<ResourceDefinition, Names> & Partial<ResourceDefinition>,
 ): ResourceDefinition {
@@ -62,7 +63,7 @@ export const ageColumn: TableColumn = {
   priority: 0,
 };
 
-/** How kinds without a printer of their own end. */
+/** The last column of kinds without a printer of their own. */
 export const createdAtColumn: TableColumn = {
   name: "Created At",
   type: "date",
@@ -98,22 +99,22 @@ export function wideColumn(
 
 export const namespacedNames = { nameErrors: dnsSubdomainErrors } as const;
 
-/** Any name that can stand in a URL. */
+/** Any name that is valid as a URL path segment. */
 export const unrestrictedNames = { nameErrors: pathSegmentErrors } as const;
 
-/** Puts back what an endpoint may not change. */
+/** Restores the members that an endpoint may not change. */
 export function restoreMembers(draft: Draft, old: JsonObject, member: "spec" | "status"): void {
   const before = old[member];
   if (before === undefined) delete draft[member];
   else draft[member] = before;
 }
 
-/** Counts changes of the desired state from here on. */
+/** Starts the generation, which counts changes of the desired state. */
 export function startGeneration(draft: Draft): void {
   (draft["metadata"] as Draft)["generation"] = 1;
 }
 
-/** The errors of each item under its path; a long list of wrong items is not told of in full. */
+/** The errors of each item under its path; a long list of invalid items is reported in part. */
 export function itemErrors<Item extends JsonValue>(
   items: JsonValue | undefined,
   field: string,
@@ -127,7 +128,7 @@ export function itemErrors<Item extends JsonValue>(
   return errors;
 }
 
-/** Items of a list of strings that were there before. */
+/** Items of a list of strings that occur repeatedly. */
 export function duplicateErrors(
   items: JsonValue | undefined,
   field: string,
@@ -141,7 +142,7 @@ export function duplicateErrors(
   });
 }
 
-/** Members of shaped objects: what is absent is Go's zero value. */
+/** Members of shaped objects: an absent member has Go's zero value. */
 export function objectIn(object: JsonObject, field: string): JsonObject {
   const value = object[field];
   return isJsonObject(value) ? value : {};
@@ -155,7 +156,7 @@ export function listIn(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
 }
 
-/** A strategy that adds nothing to what every object goes through. */
+/** A strategy without rules of its own. */
 export const baseStrategy = {
   prepareForCreate: () => {},
   prepareForUpdate: () => {},

@@ -1,8 +1,8 @@
 /**
- * The storage contract: what every backend promises, as tests.
+ * The storage contract: the promises of every backend, as tests.
  *
- * A backend's own test file calls `describeStorage` with a function that opens an empty store. Nothing in here knows which
- * backend it talks to.
+ * A backend's own test file calls `describeStorage` with a function that opens an empty store. The
+ * contract is independent of the backend.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -14,7 +14,7 @@ import type { Change, Entry, Storage, Write } from "../storage.ts";
 
 export interface OpenedStorage {
   readonly storage: Storage;
-  /** Closes the store and removes what it left behind. */
+  /** Closes the store and removes its files. */
   dispose(): Promise<void>;
 }
 
@@ -508,7 +508,7 @@ function describeLifecycle(test: Test): void {
   });
 }
 
-/** A call that nothing cancels. */
+/** Options of a call without cancellation. */
 export function call(): { signal: AbortSignal } {
   return { signal: neverAborted };
 }
@@ -537,7 +537,7 @@ export function numbered(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(4, "0")}`);
 }
 
-/** The first `count` changes after a revision, progress marks left out. */
+/** The first `count` changes after a revision, without progress marks. */
 export async function collect(
   storage: Storage,
   prefix: string,

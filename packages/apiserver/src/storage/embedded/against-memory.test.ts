@@ -1,6 +1,6 @@
 /**
- * The embedded store and the memory store answer alike, whatever is written, read, watched and compacted, and
- * across restarts.
+ * The embedded store and the memory store give the same results, for all writes, reads, watches and
+ * compactions, and across restarts.
  */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 ) as fc.Arbitrary<Step>;
 
 describe("the embedded store beside the memory store", () => {
-  it("gives the same answers", async () => {
+  it("gives the same results", async () => {
     const steps = fc.array(step, { minLength: 20, maxLength: 80 });
     const tailChangesMax = fc.constantFrom(0, 4, 1000);
     await fc.assert(
@@ -148,11 +148,11 @@ function openAt(directory: string, tailChangesMax: number): Promise<EmbeddedStor
     clock: systemClock,
     tailChangesMax,
     cacheBytesMax: 900,
-    absentKeys: { missesMin: 2, keysMax: 4 },
+    negativeLookups: { missesMin: 2, keysMax: 4 },
   });
 }
 
-/** The answer, or the error's code and what it carries. */
+/** The result, or the error's code and details. */
 async function outcome(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;

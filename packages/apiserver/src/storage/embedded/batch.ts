@@ -1,9 +1,9 @@
 /**
- * One batch for the engine: writes that are evaluated in order, each against the outcome of those before it,
- * and counters.
+ * One batch for the engine: writes that are evaluated in order, each against the outcome of those
+ * before it, and counters.
  */
+import type { DataChange } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
-import type { DataChange } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, Write } from "../storage.ts";
@@ -13,17 +13,17 @@ import { encodeHistoryGroup, type KeyChange } from "./history-group.ts";
 import { deletionKey, historyKey, metaKey, newestKey, oldKey } from "./layout.ts";
 import { encodeMeta, type Meta } from "./meta.ts";
 
-/** What is written to the engine and becomes the state when it is durable. */
+/** The operations that are written to the engine and become the state when they are durable. */
 export interface Batch {
   readonly operations: readonly EngineOperation[];
   readonly changes: readonly DataChange[];
-  /** The counters after it. */
+  /** The counters after the batch. */
   readonly meta: Meta;
-  /** By which it is found on disk after a failure; undefined when it changes no keys. */
+  /** Identifies the batch on disk after a failure; undefined when it changes no keys. */
   readonly history: { readonly key: string; readonly record: Buffer } | undefined;
 }
 
-/** Work of the store on itself that rides on the next batch. */
+/** Maintenance of the store itself, which is added to the next batch. */
 export interface MaintenanceWrite {
   readonly operations: readonly EngineOperation[];
   readonly changeMeta: (meta: Meta) => Meta;
@@ -53,12 +53,12 @@ export class BatchBuilder {
     return this.#bytes;
   }
 
-  /** Whether one of its writes is to this key. */
+  /** Whether the batch writes this key. */
   changes(key: StorageKey): boolean {
     return this.#entries.has(key);
   }
 
-  /** Throws `conflict` and takes nothing when the key is not at the expected revision. */
+  /** Throws `conflict` and adds nothing when the key is not at the expected revision. */
   add(write: Write): Revision {
     const { key } = write;
     const previous = this.#entries.has(key) ? this.#entries.get(key) : this.#lookup(key);
@@ -79,7 +79,7 @@ export class BatchBuilder {
     }
     const createdAt = previous?.createdAt ?? revision;
     const { record, entry } = encodeEntry(key, write.value, createdAt, revision);
-    if (previous !== undefined) this.#keepOld(previous);
+    if (previous !== undefined) this.#keepOldVersion(previous);
     this.#put(newestKey(key), record);
     this.#entries.set(key, entry);
     this.#changes.push({ kind: "put", entry, previous, revision });
@@ -112,14 +112,14 @@ export class BatchBuilder {
 
   #delete(previous: Entry, revision: Revision): void {
     const { key } = previous;
-    this.#keepOld(previous);
+    this.#keepOldVersion(previous);
     this.#operations.push({ type: "del", key: newestKey(key) });
     this.#put(deletionKey(key, revision), mark);
     this.#entries.set(key, undefined);
     this.#changes.push({ kind: "delete", previous, revision });
   }
 
-  #keepOld({ key, value, createdAt, modifiedAt }: Entry): void {
+  #keepOldVersion({ key, value, createdAt, modifiedAt }: Entry): void {
     const { record } = encodeEntry(key, value, createdAt, modifiedAt);
     this.#oldBytes += record.length + key.length;
     this.#put(oldKey(key, modifiedAt), record);
@@ -131,5 +131,5 @@ export class BatchBuilder {
   }
 }
 
-/** That it is there is all that it says. Stores of before have empty values in its place. */
+/** Only the existence of this record has a meaning. Older stores have empty values in its place. */
 const mark = Buffer.alloc(1);

@@ -1,12 +1,14 @@
 /**
- * Group commit: one batch is on its way to the disk, the writes that arrive meanwhile wait and form the next
- * one.
+ * Group commit: while one batch is written to the disk, arriving writes are queued for the next
+ * batch.
  *
- *     commit -> queue -> evaluated in order, all that wait -> one batch, one sync -> acknowledged together
+ *     commit -> queue -> all queued writes evaluated in order -> one batch, one sync -> acknowledged together
  *
- * So the cost of a sync is shared by all who wait for it, and an idle store syncs a single write at once; neither does the disk wait for a long
- * turn of the event loop to end. A conflict with what is acknowledged is answered when the write is evaluated, without the disk; one with a write of the same batch
- * when that is acknowledged, since nobody can see it before, and it may fail. After a failed batch nothing is written until recovery has found out what is on disk.
+ * So all queued writes share the cost of a sync, and an idle store syncs a single write at once;
+ * nor does the disk wait for a long turn of the event loop to end. A conflict with the acknowledged
+ * state is rejected when the write is evaluated, without the disk; a conflict with a write of the
+ * same batch when that write is acknowledged, since it is invisible before, and may fail. After a
+ * failed batch nothing is written until recovery has read the state on disk.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { eventLoopLimits } from "../../event-loop/index.ts";
@@ -24,12 +26,15 @@ export interface CommitQueueLimits {
   readonly queuedBytesMax: number;
 }
 
-/** A batch takes no more writes beyond either; a batch of one write may be larger. */
+/** A batch accepts no more writes beyond either limit; a batch of one write may be larger. */
 export const batchWritesMax = 128;
 export const batchBytesMax = 4 << 20;
-/** When so many wait and the disk is free, they go at once: it works while the rest of the turn's requests are heard, instead of after them. */
+/**
+ * With this many queued writes and an idle disk, the batch starts at once: the disk works while the
+ * other requests of the turn are processed, instead of after them.
+ */
 export const batchWritesEager = 32;
-/** When so many have waited for the disk, they do not wait for the answers to those before them. */
+/** With this many queued writes, the next batch starts before the responses of the last one. */
 export const batchWritesWithoutDelay = 8;
 
 interface QueuedWrite {
@@ -39,7 +44,7 @@ interface QueuedWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** In conflict with a write of the same batch. */
+/** A write in conflict with a write of the same batch. */
 interface RejectedWrite {
   readonly item: QueuedWrite;
   readonly error: unknown;
@@ -51,7 +56,7 @@ interface AcceptedWrite {
 }
 
 interface QueuedMaintenance {
-  readonly upkeep: MaintenanceWrite;
+  readonly maintenance: MaintenanceWrite;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -63,15 +68,15 @@ export class CommitQueue {
   readonly #onFailure: (error: unknown) => void;
   #writes: QueuedWrite[] = [];
   #writeBytes = 0;
-  #upkeeps: QueuedMaintenance[] = [];
-  /** Durable, and their writers do not know yet. */
-  readonly #untold: AcceptedWrite[] = [];
+  #queuedMaintenance: QueuedMaintenance[] = [];
+  /** Durable writes that are not acknowledged yet. */
+  readonly #unacknowledged: AcceptedWrite[] = [];
   #scheduled = false;
   #draining = false;
   #writingSince: number | undefined;
   #drained: (() => void) | undefined;
 
-  /** `onFailure` is told when a batch failed and its outcome is unknown. */
+  /** `onFailure` is called when a batch failed and its outcome is unknown. */
   constructor(
     state: StoreState,
     limits: CommitQueueLimits,
@@ -107,17 +112,17 @@ export class CommitQueue {
     });
   }
 
-  /** Resolves when the work is durable. */
-  upkeep(upkeep: MaintenanceWrite): Promise<void> {
+  /** Resolves when the maintenance write is durable. */
+  maintenance(maintenance: MaintenanceWrite): Promise<void> {
     if (this.#draining) return Promise.reject(closedError());
     if (this.#state.fault !== undefined) return Promise.reject(this.#state.unavailable());
     return new Promise((resolve, reject) => {
-      this.#upkeeps.push({ upkeep, resolve, reject });
+      this.#queuedMaintenance.push({ maintenance, resolve, reject });
       this.#schedule();
     });
   }
 
-  /** Takes no more, and resolves when all that waits has an answer. */
+  /** Accepts no more writes, and resolves when all queued writes have a result. */
   drain(): Promise<void> {
     this.#draining = true;
     if (this.isIdle()) return Promise.resolve();
@@ -126,12 +131,15 @@ export class CommitQueue {
     });
   }
 
-  /** How long the disk has been busy with one batch. */
-  writingForMs(): number {
+  /** The duration of the batch in flight. */
+  batchDurationMs(): number {
     return this.#writingSince === undefined ? 0 : this.#clock.monotonic() - this.#writingSince;
   }
 
-  /** The next turn, not now: what arrives in this turn shares the batch, unless that is many. Never beside a batch in flight. */
+  /**
+   * Flushes in the next turn: writes of this turn share the batch, unless they are many. Never
+   * beside a batch in flight.
+   */
   #schedule(): void {
     if (this.#scheduled || this.#state.inFlight !== undefined) return;
     this.#scheduled = true;
@@ -143,15 +151,15 @@ export class CommitQueue {
 
   async #flush(): Promise<void> {
     if (this.#state.fault !== undefined) return;
-    this.#state.absent.readDue(() => this.#state.engine);
+    this.#state.negativeLookups.loadDueCollections(() => this.#state.engine);
     const builder = new BatchBuilder(this.#state.meta, (key) => this.#lookup(key));
     const { accepted, refused } = this.#evaluate(builder);
-    const upkeep = this.#upkeeps.shift();
+    const upkeep = this.#queuedMaintenance.shift();
     if (accepted.length === 0 && upkeep === undefined) {
       this.#afterBatch();
       return;
     }
-    const batch = builder.finish(upkeep?.upkeep);
+    const batch = builder.finish(upkeep?.maintenance);
     this.#state.inFlight = batch;
     this.#writingSince = this.#clock.monotonic();
     try {
@@ -165,23 +173,26 @@ export class CommitQueue {
     this.#state.acknowledge(batch);
     for (const { item, error } of refused) item.reject(error);
     upkeep?.resolve();
-    // The disk first: it works while the answers are made.
+    // The next batch first: the disk works while the responses are encoded.
     if (this.#writes.length >= batchWritesWithoutDelay) void this.#flush();
-    this.#tell(accepted);
+    this.#acknowledge(accepted);
     this.#afterBatch();
   }
 
   /** Acknowledges in the order of the writes, some of them in later turns. */
-  #tell(accepted: readonly AcceptedWrite[]): void {
-    const isBehind = this.#untold.length > 0;
-    for (const each of accepted) this.#untold.push(each);
-    if (!isBehind) this.#tellSome();
+  #acknowledge(accepted: readonly AcceptedWrite[]): void {
+    const isBehind = this.#unacknowledged.length > 0;
+    for (const each of accepted) this.#unacknowledged.push(each);
+    if (!isBehind) this.#acknowledgeSome();
   }
 
-  readonly #tellSome = (): void => {
-    for (const { item, revision } of this.#untold.splice(0, eventLoopLimits.acknowledgedPerTurnMax))
+  readonly #acknowledgeSome = (): void => {
+    for (const { item, revision } of this.#unacknowledged.splice(
+      0,
+      eventLoopLimits.acknowledgedPerTurnMax,
+    ))
       item.resolve(revision);
-    if (this.#untold.length > 0) setImmediate(this.#tellSome);
+    if (this.#unacknowledged.length > 0) setImmediate(this.#acknowledgeSome);
     else if (this.isIdle()) this.#drained?.();
   };
 
@@ -206,7 +217,8 @@ export class CommitQueue {
       }
       try {
         accepted.push({ item, revision: builder.add(item.write) });
-        if (item.write.expected === "absent") this.#state.absent.noteCreate(item.write.key);
+        if (item.write.expected === "absent")
+          this.#state.negativeLookups.noteCreate(item.write.key);
       } catch (thrown) {
         const error = this.#state.storageError(thrown);
         if (builder.changes(item.write.key)) refused.push({ item, error });
@@ -217,29 +229,29 @@ export class CommitQueue {
     return { accepted, refused };
   }
 
-  /** No batch is in flight here, so the engine shows the acknowledged state. */
+  /** No batch is in flight here, so the engine has the acknowledged state. */
   #lookup(key: StorageKey): Entry | undefined {
-    const { absent, cache, engine, where } = this.#state;
-    if (absent.has(key)) return undefined;
+    const { negativeLookups, cache, engine, directory } = this.#state;
+    if (negativeLookups.isAbsent(key)) return undefined;
     const cached = cache.get(key);
     if (cached !== undefined) return cached;
     const record = engine.getSync(newestKey(key));
-    if (record !== undefined) return decodeEntry(key, record, where);
-    absent.noteMiss(key);
+    if (record !== undefined) return decodeEntry(key, record, directory);
+    negativeLookups.noteMiss(key);
     return undefined;
   }
 
   #afterBatch(): void {
-    if (this.#writes.length > 0 || this.#upkeeps.length > 0) this.#schedule();
+    if (this.#writes.length > 0 || this.#queuedMaintenance.length > 0) this.#schedule();
     else if (this.isIdle()) this.#drained?.();
   }
 
-  /** Nothing waits and nothing is on its way. */
+  /** Whether no write is queued or in flight. */
   isIdle(): boolean {
     return (
       this.#writes.length === 0 &&
-      this.#upkeeps.length === 0 &&
-      this.#untold.length === 0 &&
+      this.#queuedMaintenance.length === 0 &&
+      this.#unacknowledged.length === 0 &&
       (this.#state.inFlight === undefined || this.#state.fault !== undefined)
     );
   }
@@ -247,17 +259,17 @@ export class CommitQueue {
   #fail(
     error: unknown,
     batch: readonly { readonly item: QueuedWrite }[],
-    upkeep: QueuedMaintenance | undefined,
+    maintenance: QueuedMaintenance | undefined,
   ): void {
     this.#onFailure(error);
     const unavailable = this.#state.unavailable(error);
     for (const { item } of batch) item.reject(unavailable);
-    upkeep?.reject(unavailable);
+    maintenance?.reject(unavailable);
     for (const item of this.#writes) item.reject(unavailable);
-    for (const item of this.#upkeeps) item.reject(unavailable);
+    for (const item of this.#queuedMaintenance) item.reject(unavailable);
     this.#writes = [];
     this.#writeBytes = 0;
-    this.#upkeeps = [];
+    this.#queuedMaintenance = [];
     this.#drained?.();
   }
 }

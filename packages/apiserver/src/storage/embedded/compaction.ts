@@ -1,8 +1,8 @@
 /**
- * Forgets history: first for everybody, durably; then from the disk, one bounded slice after another between
- * the writes.
+ * Compacts history: first logically and durably; then from the disk, one bounded slice after
+ * another between the writes.
  *
- * A sweep that is cut short leaves records nobody can see; the next one takes them along.
+ * An interrupted sweep leaves records that no read can see; the next sweep removes them.
  */
 import type { Revision } from "../revision.ts";
 import type { CommitQueue } from "./commit-queue.ts";
@@ -21,10 +21,10 @@ export class Compaction {
     this.#queue = queue;
   }
 
-  /** One at a time: a second call waits for the first. */
+  /** One compaction at a time: a second call waits for the first. */
   compact(revision: Revision, signal: AbortSignal): Promise<void> {
     const run = this.#last.then(() => this.#compact(revision, signal));
-    // A failed compaction is its caller's matter, not that of the next one.
+    // A failed compaction rejects its own caller only, not the next one.
     this.#last = Promise.allSettled([run]);
     return run;
   }
@@ -32,7 +32,7 @@ export class Compaction {
   async #compact(revision: Revision, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (revision > this.#state.meta.compacted) {
-      await this.#queue.upkeep({
+      await this.#queue.maintenance({
         operations: [],
         changeMeta: (meta) => ({ ...meta, compacted: revision }),
       });
@@ -43,7 +43,7 @@ export class Compaction {
     }
   }
 
-  /** Removes the groups that are wholly forgotten, some of them; false when none is left. */
+  /** Removes some of the completely compacted groups; false when none remain. */
   async #sweepSlice(): Promise<boolean> {
     const { swept, compacted } = this.#state.meta;
     const operations: EngineOperation[] = [];
@@ -55,7 +55,7 @@ export class Compaction {
         const [pair] = await cursor.next(1);
         if (pair === undefined) break;
         const [engineKey, record] = pair;
-        const group = decodeHistoryGroup(record, this.#state.where);
+        const group = decodeHistoryGroup(record, this.#state.directory);
         operations.push({ type: "del", key: engineKey });
         for (const { kind, key, revision, previousAt } of group.changes) {
           if (previousAt !== undefined)
@@ -69,7 +69,7 @@ export class Compaction {
       await cursor.close();
     }
     if (operations.length === 0) return false;
-    await this.#queue.upkeep({
+    await this.#queue.maintenance({
       operations,
       changeMeta: (meta) => ({
         ...meta,
@@ -82,6 +82,7 @@ export class Compaction {
 }
 
 /**
- * A slice ends with the group that brings it to this many: at most about three times `batchWritesMax` more.
+ * A slice ends with the group that reaches this number of operations: at most about three times
+ * `batchWritesMax` more.
  */
 const sliceOperations = 1000;

@@ -1,6 +1,6 @@
 /**
- * For crash.test.ts: a process that writes with many commits in flight and reports each one as soon as it is
- * acknowledged, until it is killed.
+ * For crash.test.ts: a process that writes with many commits in flight and prints each
+ * acknowledgement at once, until it is killed.
  *
  * One line per acknowledgement: revision, key, value ("-" for a deletion).
  */
@@ -15,7 +15,7 @@ const [directory, round] = process.argv.slice(2) as [string, string];
 const storage = await EmbeddedStorage.open({ directory, clock: systemClock });
 await Promise.all(Array.from({ length: inFlight }, (_, worker) => write(worker)));
 
-/** Each worker has its keys to itself, so no write conflicts. */
+/** Each worker has its own keys, so no write conflicts. */
 async function write(worker: number): Promise<void> {
   const name = (i: number) => `/crash/${worker}/${i % 7}`;
   for (let i = 0; ; i++) {

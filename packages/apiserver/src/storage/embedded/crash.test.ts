@@ -1,7 +1,8 @@
 /**
- * Goal: kill -9 loses no acknowledged write. Method: a child writes with 64 commits in flight and reports
- * acknowledgements over a pipe; it is killed after some number of them, several times on the same directory;
- * then every reported write must be in history and the state must be what history makes.
+ * Goal: kill -9 loses no acknowledged write. Method: a child writes with 64 commits in flight and
+ * reports acknowledgements over a pipe; it is killed after some number of them, several times on
+ * the same directory; then every reported write must be in history and the state must be that of
+ * the history.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,8 +12,8 @@ import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
+import type { DataChange } from "../change-feed.ts";
 import { call, collect, key, text } from "../contract/storage-contract.ts";
-import type { DataChange } from "../feed.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
@@ -68,7 +69,7 @@ function checkReported(
   }
 }
 
-/** What the child reported, by revision. */
+/** The child's reports, by revision. */
 async function writeUntilKilled(
   directory: string,
   round: number,
@@ -87,7 +88,7 @@ async function writeUntilKilled(
   }
   const [, signal] = await exited;
   assert.equal(signal, "SIGKILL");
-  // The last line may be cut; then it was not reported.
+  // The last line may be truncated; then it was not reported.
   for (const [revision, line] of [...reported].slice(-1)) {
     if (!/ (-|\d+-\d+-\d+-x*)$/.test(line)) reported.delete(revision);
   }

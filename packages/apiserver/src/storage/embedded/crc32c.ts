@@ -1,6 +1,6 @@
 /**
- * CRC-32C (Castagnoli), the checksum of LevelDB's files; `zlib.crc32` is another polynomial. Eight bytes at a
- * step: some hundred MB/s.
+ * CRC-32C (Castagnoli), the checksum of LevelDB's files; `zlib.crc32` is another polynomial.
+ * Processes eight bytes at a step: some hundred MB/s.
  */
 export function crc32c(bytes: Uint8Array, start: number, end: number): number {
   const [t0, t1, t2, t3, t4, t5, t6, t7] = tables as unknown as EightTables;
@@ -29,7 +29,10 @@ export function crc32c(bytes: Uint8Array, start: number, end: number): number {
   return ~crc >>> 0;
 }
 
-/** LevelDB stores checksums masked, so that a checksum over bytes that hold checksums stays a good one. */
+/**
+ * LevelDB stores checksums masked, so that a checksum over bytes with embedded checksums stays
+ * strong.
+ */
 export function unmaskCrc32c(masked: number): number {
   const rotated = (masked - 0xa282ead8) >>> 0;
   return ((rotated >>> 17) | (rotated << 15)) >>> 0;

@@ -1,6 +1,6 @@
 /**
- * Damaged files are noticed before LevelDB touches them, a torn tail is not damage. The images are copies of
- * an open store's directory: what a crash would leave.
+ * Damaged files are detected before LevelDB opens them; a torn tail is not damage. The images are
+ * copies of an open store's directory: the state after a crash.
  */
 import assert from "node:assert/strict";
 import { cp, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
@@ -73,7 +73,7 @@ describe("the embedded store with damaged files", () => {
     await storage.close();
   });
 
-  it("refuses a log with flipped bytes in the middle, wherever they are", async () => {
+  it("rejects a log with flipped bytes in the middle, at any offset", async () => {
     const bytes = await logBytes(join(image, "original"));
     for (let at = 0; at < bytes * 0.9; at += Math.floor(bytes / 40)) {
       await refuses(/\.log .*wrong checksum/, async (directory) =>
@@ -117,7 +117,7 @@ describe("the embedded store with damaged files", () => {
     await storage.close();
   });
 
-  it("refuses a table file that is missing, cut short or overwritten at its end", async () => {
+  it("rejects a table file that is missing, truncated or overwritten at its end", async () => {
     await refuses(/\.ldb is missing/, async (directory) => rm(await fileIn(directory, ".ldb")));
     await refuses(/\.ldb .*bytes instead of/, async (directory) => {
       const table = await fileIn(directory, ".ldb");
@@ -129,18 +129,18 @@ describe("the embedded store with damaged files", () => {
     });
   });
 
-  it("refuses a directory without CURRENT instead of starting empty", async () => {
+  it("rejects a directory without CURRENT instead of starting empty", async () => {
     await refuses(/CURRENT is missing/, (directory) => rm(join(directory, "CURRENT")));
   });
 
-  it("refuses a CURRENT that names nothing, and a manifest with flipped bytes", async () => {
+  it("rejects a CURRENT that names no file, and a manifest with flipped bytes", async () => {
     await refuses(/CURRENT/, (directory) => writeFile(join(directory, "CURRENT"), "MANIFEST-9\n"));
     await refuses(/MANIFEST-\d+ .*wrong checksum/, async (directory) =>
       flip(await fileIn(directory, "MANIFEST-"), 10),
     );
   });
 
-  it("refuses a directory whose log is missing", async () => {
+  it("rejects a directory whose log is missing", async () => {
     await refuses(/\.log is missing/, async (directory) => {
       const log = await fileIn(directory, ".log");
       await rename(log, `${log}.away`);
@@ -158,7 +158,7 @@ describe("the embedded store with damaged files", () => {
     assert.ok(refused > 10, `only ${refused} reads noticed the damage`);
   });
 
-  it("refuses a history with a batch missing, and counters that do not fit", async () => {
+  it("rejects a history with a missing batch, and counters that contradict it", async () => {
     await withEngine(await damagedCopy(async () => undefined), async (home, where) => {
       const engine = await home.open();
       const cursor = engine.scan({ from: "h", to: "i", keysOnly: true });
@@ -186,7 +186,7 @@ describe("the embedded store with damaged files", () => {
   });
 });
 
-/** 1 when a read noticed the damage; every entry that comes back must be right. */
+/** Returns 1 when a read detected the damage; every returned entry must be right. */
 async function readRightOrNothing(directory: string): Promise<number> {
   let storage: EmbeddedStorage;
   try {
@@ -227,7 +227,7 @@ async function withEngine(
   await body(new LevelDbLocation(directory), directory);
 }
 
-/** Where the records of the log end: behind them are zeros. */
+/** The end of the log's records: zeros follow. */
 async function logBytes(directory: string): Promise<number> {
   const log = await readFile(await fileIn(directory, ".log"));
   return log.findLastIndex((byte) => byte !== 0) + 1;

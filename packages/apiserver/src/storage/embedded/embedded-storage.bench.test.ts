@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { benchEmbeddedStorage } from "./embedded-storage.bench.ts";
 
 describe("the benchmark of the embedded store", () => {
-  it("runs and measures something for every figure", async () => {
+  it("runs and measures every figure", async () => {
     const figures = await benchEmbeddedStorage(200);
     for (const [name, figure] of Object.entries(figures))
       assert.ok(figure > 0, `${name}: ${figure}`);

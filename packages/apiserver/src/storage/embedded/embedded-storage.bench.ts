@@ -1,6 +1,6 @@
 /**
- * What the embedded store does per second: `node embedded-storage.bench.js [entries]`. Run tiny by its test,
- * so that it cannot rot.
+ * Measures the embedded store's operations per second: `node embedded-storage.bench.js [entries]`.
+ * Its test runs a tiny size, so that it cannot rot.
  */
 import { pathToFileURL } from "node:url";
 import { systemClock } from "@kcp-ts/machinery/base";
@@ -11,7 +11,7 @@ import { EmbeddedStorage } from "./embedded-storage.ts";
 import { openTemporary } from "./temporary-store.ts";
 
 export interface BenchFigures {
-  /** Durable commits a second with 64 in flight: new keys, and updates of cached keys. */
+  /** Durable commits per second with 64 in flight: new keys, and updates of cached keys. */
   readonly createsPerSecond: number;
   readonly updatesPerSecond: number;
   readonly sequentialCommitP50Ms: number;
@@ -19,7 +19,7 @@ export interface BenchFigures {
   readonly cachedGetsPerSecond: number;
   readonly coldGetsPerSecond: number;
   readonly listColdMs: number;
-  /** The longest time a timer was late while the list ran. */
+  /** The maximal delay of a timer during the list. */
   readonly listBlocksMs: number;
   readonly countMs: number;
   readonly replayPerSecond: number;
@@ -91,7 +91,7 @@ function benchKey(i: number): StorageKey {
 
 let seed = 1;
 
-/** About 1 KB that compresses about as well as an object does. */
+/** About 1 KB that compresses about as well as an object. */
 function randomJson(): Uint8Array {
   let text = '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{';
   for (let field = 0; text.length < 1000; field++) {

@@ -3,7 +3,7 @@ import { openTemporary } from "./temporary-store.ts";
 
 describeStorage("embedded", openTemporary);
 
-// Nothing in memory: every read of the past, every watch and every uncached read goes to disk.
+// No cache: every read of the past, every watch and every uncached read goes to disk.
 describeStorage("embedded without memory", () =>
   openTemporary({ cacheBytesMax: 0, tailChangesMax: 0, tailBytesMax: 0 }),
 );

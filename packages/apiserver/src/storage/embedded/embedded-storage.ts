@@ -1,17 +1,17 @@
 /**
- * Storage in a directory of this machine, on LevelDB: the default backend.
+ * Storage in a local directory, on LevelDB: the default backend.
  *
- * Durable: a commit is acknowledged after fdatasync. Nothing is held in memory but a bounded cache and the
- * newest changes, so an idle logical cluster costs disk only. History survives a restart. One process has the
- * directory at a time.
+ * Durable: a commit is acknowledged after fdatasync. Memory holds only a bounded cache and the
+ * newest changes, so an idle logical cluster costs disk only. History survives a restart. One
+ * process at a time uses the directory.
  *
  *     commit -> CommitQueue -> Batch -> Engine         (when it fails: Recovery)
- *     get, list, count -> EntryCache, newest-reader    (the past: history-reader, history-list)
+ *     get, list, count -> EntryCache, latest-reader    (the past: history-reader, history-list)
  *     watch -> ChangeFeed                              (from the past: history-reader first)
  */
 import { assert, type Clock } from "@kcp-ts/machinery/base";
+import { ChangeFeed } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
-import { ChangeFeed } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { OpenSnapshot, Snapshot, SnapshotSource, SnapshotTarget } from "../snapshot.ts";
@@ -28,45 +28,45 @@ import type {
   WatchOptions,
   Write,
 } from "../storage.ts";
-import { NegativeLookupFilter, type NegativeLookupLimits } from "./absent-keys.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { Compaction } from "./compaction.ts";
+import { EmbeddedPersistentHistory } from "./embedded-persistent-history.ts";
 import type { EngineLocation } from "./engine.ts";
 import { EntryCache } from "./entry-cache.ts";
 import { countAt, listAt } from "./history-list.ts";
-import { EmbeddedPersistentHistory } from "./history-marks.ts";
 import { changesAfter, entryAt } from "./history-reader.ts";
+import { countLatest, entryAtFromMemory, listLatest, loadEntry } from "./latest-reader.ts";
 import { isLayoutKey, keyBytesMax } from "./layout.ts";
 import { LevelDbLocation, openError } from "./level-engine.ts";
-import { countLatest, entryAtFromMemory, listLatest, loadEntry } from "./newest-reader.ts";
+import { NegativeLookupFilter, type NegativeLookupLimits } from "./negative-lookup-filter.ts";
 import { readStore } from "./open-store.ts";
 import { Recovery } from "./recovery.ts";
 import { openSnapshot, restoreSnapshot } from "./snapshot.ts";
 import { closedError, StoreState } from "./store-state.ts";
 
 export interface EmbeddedStorageOptions {
-  /** Made when it is missing. */
+  /** Created when it does not exist. */
   readonly directory: string;
   readonly clock: Clock;
-  /** One line for the operator: a fault began, changed or ended. */
+  /** Logs one line for the operator: a fault began, changed or ended. */
   readonly log?: (message: string) => void;
-  /** What recently used entries may hold of memory. */
+  /** The memory limit of recently used entries. */
   readonly cacheBytesMax?: number;
   /**
-   * The newest changes that are kept in memory, so that watches and paged lists of the recent past do not
-   * read the disk.
+   * The newest changes in memory, so that watches and paged lists of the recent past do not read
+   * the disk.
    */
   readonly tailChangesMax?: number;
   readonly tailBytesMax?: number;
-  /** Writes that may wait for the disk; further ones are refused with `unavailable`. */
+  /** Writes in the queue for the disk; further ones are rejected with `unavailable`. */
   readonly queuedWritesMax?: number;
   readonly queuedBytesMax?: number;
-  /** Larger values are refused with `too-large`. */
+  /** Larger values are rejected with `too-large`. */
   readonly valueBytesMax?: number;
-  /** When a collection's names are remembered, so that creates need not ask for them. */
-  readonly absentKeys?: NegativeLookupLimits;
-  /** For tests: where the engine comes from. */
-  readonly home?: EngineLocation;
+  /** The limits of the filter of absent keys, which saves creates a read. */
+  readonly negativeLookups?: NegativeLookupLimits;
+  /** For tests: the location of the engine. */
+  readonly engineLocation?: EngineLocation;
 }
 
 export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget {
@@ -79,10 +79,11 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   #closing: Promise<void> | undefined;
 
   /**
-   * Throws `corrupt` when the data is damaged, `unavailable` when another process has it or the disk fails.
+   * Throws `corrupt` when the data is damaged, `unavailable` when another process uses it or the
+   * disk fails.
    */
   static async open(options: EmbeddedStorageOptions): Promise<EmbeddedStorage> {
-    const home = options.home ?? new LevelDbLocation(options.directory);
+    const home = options.engineLocation ?? new LevelDbLocation(options.directory);
     const engine = await home.open();
     try {
       const meta = await readStore(engine, home.name);
@@ -92,7 +93,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
         tailBytesMax: options.tailBytesMax ?? 8 << 20,
       });
       const cache = new EntryCache(options.cacheBytesMax ?? 32 << 20);
-      const absent = new NegativeLookupFilter(options.absentKeys);
+      const absent = new NegativeLookupFilter(options.negativeLookups);
       const state = new StoreState(home.name, engine, meta, feed, cache, absent);
       return new EmbeddedStorage(state, home, options);
     } catch (error) {
@@ -116,12 +117,12 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     this.history = new EmbeddedPersistentHistory(state, this.#queue);
   }
 
-  /** How many changes history holds. */
+  /** The number of changes in history. */
   get historyChanges(): number {
     return this.#state.meta.revision - this.#state.meta.compacted;
   }
 
-  /** What history takes on disk, before compression and without what the engine has not collected yet. */
+  /** The disk usage of history, before compression and without garbage of the engine. */
   get historyBytes(): number {
     return this.#state.meta.historyBytes;
   }
@@ -144,7 +145,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     state.checkRevision(atRevision);
     return await this.#reading(signal, async () => {
       const newest = state.cache.get(key) ?? (await loadEntry(state, key));
-      // Undone after the read: what was written while it went on is undone too.
+      // Reverted after the read: writes during the read are reverted too.
       const undone = entryAtFromMemory(state, key, atRevision);
       if (undone === "unchanged") return newest;
       if (undone === "forgotten") return await entryAt(state, key, atRevision);
@@ -159,7 +160,7 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     const revision = atRevision ?? state.meta.revision;
     state.checkRevision(revision);
     const entries = await this.#reading(options.signal, () => {
-      const undone = state.undoneAfter(revision, prefix);
+      const undone = state.previousValuesAfter(revision, prefix);
       return undone === undefined
         ? listAt(state, prefix, revision, entriesMax, options)
         : listLatest(state, prefix, undone, entriesMax, options);
@@ -174,14 +175,14 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     const revision = options.atRevision ?? state.meta.revision;
     state.checkRevision(revision);
     return await this.#reading(options.signal, () => {
-      const undone = state.undoneAfter(revision, prefix);
+      const undone = state.previousValuesAfter(revision, prefix);
       return undone === undefined
         ? countAt(state, prefix, revision, options)
         : countLatest(state, prefix, undone, options);
     });
   }
 
-  /** Not an async function: this is on the path of every write, and the queue's promise is all that it needs. */
+  /** Not an async function: every write passes it, and the queue's promise suffices. */
   commit(write: Write, { signal }: CallOptions): Promise<Revision> {
     try {
       this.#enter(signal);
@@ -189,8 +190,8 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     } catch (error) {
       return Promise.reject(error);
     }
-    // The batch is put together without a pause, so what it needs from disk is read before. A key that is
-    // expected to be absent is ruled out by a filter in memory.
+    // The batch is built synchronously, so its reads from disk come first. A key that is expected
+    // to be absent is excluded by a filter in memory.
     if (write.expected !== "absent" && this.#state.cache.get(write.key) === undefined)
       return this.#loadAndCommit(write, signal);
     return this.#queue.commit(write, signal);
@@ -245,19 +246,19 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
     await this.#reading(signal, () => this.#compaction.compact(revision, signal));
   }
 
-  tidy(): void {
-    this.#state.cache.tidy();
-    this.#state.feed.tidy();
+  evictUnused(): void {
+    this.#state.cache.evictUnused();
+    this.#state.feed.dropOldTail();
   }
 
-  async settle(): Promise<void> {
-    this.#state.feed.forgetTail();
+  async releaseMemory(): Promise<void> {
+    this.#state.feed.clearTail();
     if (this.#closing === undefined && this.#state.fault === undefined)
       await this.#state.engine.flush();
   }
 
-  /** Entries and changes that are held in memory. */
-  get heldInMemory(): number {
+  /** The number of entries and changes in memory. */
+  get cachedCount(): number {
     return this.#state.cache.size + this.#state.feed.size;
   }
 
@@ -272,17 +273,17 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   }
 
   health(): StorageFault | undefined {
-    const { where, fault, restoring } = this.#state;
+    const { directory, fault, restoring } = this.#state;
     if (this.#closing !== undefined) return { message: "the store is closed" };
     if (fault !== undefined) return fault;
     if (restoring) {
-      const message = `a restore into ${where} is under way or was cut short: restore again into an empty directory`;
+      const message = `a restore into ${directory} is under way or was cut short: restore again into an empty directory`;
       return { message };
     }
-    const writingForMs = this.#queue.writingForMs();
+    const writingForMs = this.#queue.batchDurationMs();
     if (writingForMs < stalledWriteMs) return undefined;
     const seconds = Math.floor(writingForMs / 1000);
-    return { message: `a write to ${where} has been waiting for ${seconds} s: check the disk` };
+    return { message: `a write to ${directory} has been waiting for ${seconds} s: check the disk` };
   }
 
   close(): Promise<void> {
@@ -313,5 +314,5 @@ export class EmbeddedStorage implements Storage, SnapshotSource, SnapshotTarget 
   }
 }
 
-/** A disk that takes longer for one batch than this is reported, while the batch is still waited for. */
+/** A disk that takes longer for one batch is reported, while the batch is still in flight. */
 const stalledWriteMs = 10_000;

@@ -1,34 +1,36 @@
 /**
- * What the embedded store asks of an ordered key-value engine on disk.
+ * The interface of an ordered key-value engine on disk, for the embedded store.
  *
- * Small on purpose: tests put faults between the store and LevelDB by wrapping it. Keys are ASCII strings in
- * bytewise order, values are bytes. An engine knows nothing of revisions.
+ * Small on purpose: tests inject faults between the store and LevelDB by wrapping it. Keys are
+ * ASCII strings in bytewise order, values are bytes. An engine has no revisions.
  */
 export interface Engine extends EngineView {
   /**
-   * For keys that are likely in memory, or likely absent and ruled out by a filter: it holds up the process.
+   * For keys that are likely in memory, or likely absent and excluded by a filter: it blocks the
+   * process.
    */
   getSync(key: string): Buffer | undefined;
 
-  /** The state of this moment, whatever is written later. It must be closed. */
+  /** The state of this moment, unaffected by later writes. It must be closed. */
   snapshot(): EngineSnapshot;
 
   /**
-   * Applies all operations or none, and resolves when they would survive a power cut. After a rejection
-   * nobody knows which, and the engine must not be written to again: LevelDB may have left half a record in
-   * its log, and what follows such a record is lost when the log is replayed.
+   * Applies all operations or none, and resolves when they survive a power cut. After a rejection
+   * the outcome is unknown, and the engine must not be written to again: LevelDB may have left half
+   * a record in its log, and records after it are lost when the log is replayed.
    *
-   * No value may be empty: classic-level does not free its copy of an empty one.
+   * No value may be empty: classic-level leaks its copy of an empty one.
    */
   write(operations: readonly EngineOperation[]): Promise<void>;
 
   /**
-   * Puts the newest writes where the others are, unless they are few: they are held in memory until then, and in a log that is replayed
-   * when the engine is opened. Writes go on meanwhile, and tell if it failed.
+   * Flushes the newest writes to tables, unless they are few: until then they are in memory, and in
+   * a log that is replayed when the engine is opened. Writes continue meanwhile, and report a
+   * failure.
    */
   flush(): Promise<void>;
 
-  /** Waits for what runs and lets go of the files. */
+  /** Waits for operations in flight and closes the files. */
   close(): Promise<void>;
 }
 
@@ -50,12 +52,12 @@ export interface EngineCursor {
 }
 
 export interface EngineRange {
-  /** The first key that may be in it. */
+  /** The first key of the range. */
   readonly from: string;
-  /** The first key that is behind it. */
+  /** The first key after the range. */
   readonly to: string;
   readonly reverse?: boolean;
-  /** Leaves the values out: they come as empty buffers. */
+  /** Omits the values: they are empty buffers. */
   readonly keysOnly?: boolean;
 }
 
@@ -63,19 +65,20 @@ export type EngineOperation =
   | { readonly type: "put"; readonly key: string; readonly value: Buffer }
   | { readonly type: "del"; readonly key: string };
 
-/** Where an engine lives: it can be opened there, closed, and opened again. */
+/** The location of an engine, which can be opened there, closed, and opened again. */
 export interface EngineLocation {
-  /** For messages: the directory. */
+  /** The directory, for messages. */
   readonly name: string;
 
   /**
-   * Throws a `StorageError` that says what to do: `corrupt`, or `unavailable` when somebody else has it open.
+   * Throws a `StorageError` with the next step to take: `corrupt`, or `unavailable` when another
+   * process has it open.
    */
   open(): Promise<Engine>;
 
-  /** Throws when opening would fail for want of space or of permission to write; changes nothing. */
+  /** Throws when opening would fail for lack of space or write permission; changes nothing. */
   probe(): Promise<void>;
 }
 
-/** About how many bytes a cursor hands over at once: what fits in well under a millisecond of this thread. */
+/** The approximate bytes of a cursor's slice: well under a millisecond of this thread. */
 export const sliceBytes = 256 << 10;

@@ -6,7 +6,7 @@ import type { Entry } from "../storage.ts";
 import { createdGenerationShare, EntryCache } from "./entry-cache.ts";
 
 describe("the entry cache", () => {
-  it("forgets what was not used for a whole generation, and keeps what was", () => {
+  it("evicts entries that were not used for a whole generation, and keeps used ones", () => {
     const one = sizeOf(entry("/a", 100));
     const cache = new EntryCache(one * 4);
     for (const name of ["/a", "/b"]) cache.update(key(name), entry(name, 100));
@@ -19,16 +19,16 @@ describe("the entry cache", () => {
     );
   });
 
-  it("forgets what nobody used between two calls to tidy up, and nothing else", () => {
+  it("evicts entries that were not used between two calls of evictUnused, and no others", () => {
     const cache = new EntryCache(1 << 20);
     for (const name of ["/a", "/b"]) cache.update(key(name), entry(name, 100));
-    cache.tidy();
+    cache.evictUnused();
     assert.equal(cache.size, 2);
     cache.get(key("/a"));
-    cache.tidy();
+    cache.evictUnused();
     assert.deepEqual([cache.get(key("/a")) !== undefined, cache.get(key("/b"))], [true, undefined]);
-    cache.tidy();
-    cache.tidy();
+    cache.evictUnused();
+    cache.evictUnused();
     assert.deepEqual([cache.size, cache.bytes], [0, 0]);
   });
 
@@ -43,7 +43,7 @@ describe("the entry cache", () => {
     }
   });
 
-  it("takes an entry of half its size, and leaves a larger one out without dropping others", () => {
+  it("caches an entry of half its size, and skips a larger one without evicting others", () => {
     const cache = new EntryCache(sizeOf(entry("/a", 100)) * 2);
     cache.update(key("/a"), entry("/a", 100));
     assert.notEqual(cache.get(key("/a")), undefined);
@@ -52,7 +52,7 @@ describe("the entry cache", () => {
     assert.notEqual(cache.get(key("/a")), undefined);
   });
 
-  it("keeps little of what was created, but what was asked for since like everything else", () => {
+  it("keeps few of the created entries, but keeps those that were read since like any other", () => {
     const one = sizeOf(entry("/a00", 100));
     const cache = new EntryCache((one * 4) / createdGenerationShare);
     const names = Array.from({ length: 40 }, (_, i) => `/a${String(i).padStart(2, "0")}`);
@@ -80,7 +80,7 @@ describe("the entry cache", () => {
     assert.equal(cache.bytes, 0);
   });
 
-  it("keeps what was read, unless the key was written or all was dropped meanwhile", () => {
+  it("keeps an entry that was read, unless its key was written or the cache dropped meanwhile", () => {
     const cache = new EntryCache(1 << 20);
     const read = entry("/a", 1);
     cache.finishLoad(cache.startLoad(key("/a")), read);
@@ -103,7 +103,7 @@ describe("the entry cache", () => {
     assert.equal(cache.get(key("/a")), undefined);
   });
 
-  it("keeps what the last of several reads brings", () => {
+  it("keeps the result of the last of several concurrent reads", () => {
     const cache = new EntryCache(1 << 20);
     const first = cache.startLoad(key("/a"));
     const second = cache.startLoad(key("/a"));

@@ -1,21 +1,25 @@
 /**
- * Recently used newest entries, bounded by bytes. An optimisation only: dropping any of it at any time is
- * correct.
+ * Caches recently used newest entries, bounded by bytes. An optimisation only: dropping any of it
+ * at any time is correct.
  *
- * Two generations: what is used goes into the young one; when that has half of the budget, it becomes the old one, and what was
- * old and not used since is forgotten. No order is kept, because keeping it in a Map costs most where it must cost least: a key
- * that is moved to the end on every use leaves its old place behind until the whole map is rehashed.
+ * Two generations: a used entry goes into the young one; when that has half of the budget, it
+ * becomes the old one, and the unused entries of the old one are evicted. The cache keeps no order
+ * of use, because keeping it in a Map is most expensive for hits: a key that is moved to the end on
+ * every use leaves its old slot behind until the whole map is rehashed.
  *
- * What was created and that nobody has asked for since has two small generations of its own: most of it is never asked for, or much later. The first use
- * takes it among the others.
+ * Created entries without a read have two small generations of their own: most of them are never
+ * read, or much later. The first read moves an entry to the others.
  *
- * What is read from the engine in the background may be outdated when it arrives: a load counts only if its
- * key was not written meanwhile.
+ * A background read of the engine may be outdated when it arrives: a load is cached only if its key
+ * was not written meanwhile.
  */
 import type { StorageKey } from "../key.ts";
 import type { Entry } from "../storage.ts";
 
-/** Of the budget, for each of the two generations of what was created; on top of it. */
+/**
+ * The part of the budget for each of the two generations of created entries; in addition to the
+ * budget.
+ */
 export const createdGenerationShare = 1 / 16;
 
 export class EntryCache {
@@ -25,7 +29,7 @@ export class EntryCache {
   #young: Generation = newGeneration();
   #old: Generation = newGeneration();
   #created: Generation = newGeneration();
-  #createdBefore: Generation = newGeneration();
+  #createdOld: Generation = newGeneration();
 
   constructor(bytesMax: number) {
     this.#generationBytesMax = bytesMax / 2;
@@ -41,38 +45,38 @@ export class EntryCache {
   }
 
   get #generations(): readonly Generation[] {
-    return [this.#young, this.#old, this.#created, this.#createdBefore];
+    return [this.#young, this.#old, this.#created, this.#createdOld];
   }
 
-  /** Forgets what was not used since the last call. */
-  tidy(): void {
-    this.#turn();
-    this.#turnCreated();
+  /** Evicts entries without a use since the last call. */
+  evictUnused(): void {
+    this.#rotate();
+    this.#rotateCreated();
   }
 
   get(key: StorageKey): Entry | undefined {
     const young = this.#young.entries.get(key);
     if (young !== undefined) return young;
     return (
-      this.#take(this.#old, key) ??
-      this.#take(this.#created, key) ??
-      this.#take(this.#createdBefore, key)
+      this.#promote(this.#old, key) ??
+      this.#promote(this.#created, key) ??
+      this.#promote(this.#createdOld, key)
     );
   }
 
-  /** Takes an acknowledged state of a key; undefined means that it was deleted. */
+  /** Caches an acknowledged state of a key; undefined means that it was deleted. */
   update(key: StorageKey, entry: Entry | undefined): void {
     if (this.#loads.size > 0) this.#loads.delete(key);
     for (const generation of this.#generations) drop(generation, key);
     if (entry !== undefined) this.#add(entry);
   }
 
-  /** Takes the acknowledged state of a key that did not exist before it. */
+  /** Caches the acknowledged state of a key that did not exist before. */
   insert(entry: Entry): void {
     if (this.#loads.size > 0) this.#loads.delete(entry.key);
     const bytes = entryBytes(entry);
     if (bytes > this.#createdBytesMax) return;
-    if (this.#created.bytes + bytes > this.#createdBytesMax) this.#turnCreated();
+    if (this.#created.bytes + bytes > this.#createdBytesMax) this.#rotateCreated();
     this.#created.entries.set(entry.key, entry);
     this.#created.bytes += bytes;
   }
@@ -83,7 +87,7 @@ export class EntryCache {
     return load;
   }
 
-  /** `entry` is what was read, or undefined when there is nothing to keep. */
+  /** `entry` is the result of the read, or undefined when there is nothing to cache. */
   finishLoad(load: Load, entry: Entry | undefined): void {
     if (this.#loads.get(load.key) !== load) return;
     this.update(load.key, entry);
@@ -94,21 +98,21 @@ export class EntryCache {
     this.#young = newGeneration();
     this.#old = newGeneration();
     this.#created = newGeneration();
-    this.#createdBefore = newGeneration();
+    this.#createdOld = newGeneration();
   }
 
-  #turn(): void {
+  #rotate(): void {
     this.#old = this.#young;
     this.#young = newGeneration();
   }
 
-  #turnCreated(): void {
-    this.#createdBefore = this.#created;
+  #rotateCreated(): void {
+    this.#createdOld = this.#created;
     this.#created = newGeneration();
   }
 
-  /** What is used is young again. */
-  #take(generation: Generation, key: StorageKey): Entry | undefined {
+  /** Moves a used entry to the young generation. */
+  #promote(generation: Generation, key: StorageKey): Entry | undefined {
     const entry = generation.entries.get(key);
     if (entry === undefined) return undefined;
     drop(generation, key);
@@ -118,15 +122,15 @@ export class EntryCache {
 
   #add(entry: Entry): void {
     const bytes = entryBytes(entry);
-    // One that does not fit would drive out all others.
+    // An entry that does not fit would evict all others.
     if (bytes > this.#generationBytesMax) return;
-    if (this.#young.bytes + bytes > this.#generationBytesMax) this.#turn();
+    if (this.#young.bytes + bytes > this.#generationBytesMax) this.#rotate();
     this.#young.entries.set(entry.key, entry);
     this.#young.bytes += bytes;
   }
 }
 
-/** One read of a key that is under way. */
+/** One read of a key in flight. */
 export interface Load {
   readonly key: StorageKey;
 }
@@ -147,7 +151,9 @@ function drop(generation: Generation, key: StorageKey): void {
   generation.bytes -= entryBytes(entry);
 }
 
-/** What an entry holds of memory, about: its bytes, the objects around them and its place in the map. */
+/**
+ * The approximate memory of an entry: its bytes, the objects around them and its slot in the map.
+ */
 function entryBytes(entry: Entry): number {
   const fixed = 300;
   return fixed + entry.key.length + entry.value.length;

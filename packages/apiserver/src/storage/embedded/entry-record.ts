@@ -3,18 +3,18 @@
  *
  *     | format: 1 | createdAt: 8 | modifiedAt: 8 | crc32: 4 | value |
  *
- * The checksum covers the key, the revisions and the value: an entry that turns up under another key is as
- * wrong as one with a flipped bit.
+ * The checksum covers the key, the revisions and the value: an entry under another key is as wrong
+ * as one with a flipped bit.
  */
 import { crc32 } from "node:zlib";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 
 /**
- * The record, and the entry whose value is the record's: what the caller does to its own bytes later does not
- * matter.
+ * Encodes the record, and the entry whose value is a view of it: later changes of the caller's
+ * bytes have no effect.
  */
 export function encodeEntry(
   key: StorageKey,
@@ -22,7 +22,7 @@ export function encodeEntry(
   createdAt: Revision,
   modifiedAt: Revision,
 ): { record: Buffer; entry: Entry } {
-  // Not from the shared pool: an entry in the cache would hold on to its neighbours.
+  // Not from the shared pool: a cached entry would keep the pool's other buffers alive.
   const record = Buffer.allocUnsafeSlow(headerBytes + value.length);
   record[0] = entryFormat;
   writeNumber(record, createdAt, 1);
@@ -49,7 +49,7 @@ export function decodeEntry(key: StorageKey, record: Buffer, where: string): Ent
   };
 }
 
-/** Whole numbers to 2^53 in eight bytes, without a detour through bigint. */
+/** Writes integers to 2^53 in eight bytes, without bigint. */
 export function writeNumber(bytes: Buffer, value: number, at: number): void {
   bytes.writeUInt32BE(Math.floor(value / 0x1_0000_0000), at);
   bytes.writeUInt32BE(value >>> 0, at + 4);

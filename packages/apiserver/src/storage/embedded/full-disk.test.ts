@@ -1,6 +1,5 @@
 /**
- * A disk that is really full: a small tmpfs. Needs the right to mount; reports itself skipped where that is
- * missing.
+ * A disk that is really full: a small tmpfs. Needs the permission to mount; is skipped without it.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -18,7 +17,7 @@ import { temporaryDirectory } from "./temporary-store.ts";
 const run = promisify(execFile);
 
 describe("the embedded store on a full disk", () => {
-  it("refuses writes, says so, serves reads, and recovers when there is space", async (t) => {
+  it("rejects writes, reports the fault, serves reads, and recovers when there is space", async (t) => {
     const mountPoint = await temporaryDirectory();
     try {
       await run("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", mountPoint]);

@@ -15,7 +15,7 @@ import {
 import type { Revision } from "../revision.ts";
 import { batchWritesEager, batchWritesMax, batchWritesWithoutDelay } from "./commit-queue.ts";
 import type { EmbeddedStorage, EmbeddedStorageOptions } from "./embedded-storage.ts";
-import { FaultyEngineLocation } from "./faulty-home.ts";
+import { FaultyEngineLocation } from "./faulty-engine-location.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
 
 describe("group commit", () => {
@@ -30,7 +30,7 @@ describe("group commit", () => {
     });
   });
 
-  it("begins with many before the turn ends, and never beside a batch in flight", async () => {
+  it("begins a large batch before the turn ends, and never beside a batch in flight", async () => {
     await withHome({}, async (storage, home) => {
       const before = home.batches;
       const gate = new Gate();
@@ -54,7 +54,7 @@ describe("group commit", () => {
     });
   });
 
-  it("goes on with those who wait before it answers those who are done", async () => {
+  it("begins the next batch before it acknowledges the last one", async () => {
     await withHome({}, async (storage, home) => {
       const before = home.batches;
       const gate = new Gate();
@@ -98,7 +98,7 @@ describe("group commit", () => {
     });
   });
 
-  it("answers a conflict without waiting for the disk", async () => {
+  it("rejects a conflict without waiting for the disk", async () => {
     await withHome({}, async (storage, home) => {
       await storage.commit(put("/a", "1", "absent"), call());
       const before = home.batches;
@@ -107,7 +107,7 @@ describe("group commit", () => {
     });
   });
 
-  it("answers a conflict with a write of the same batch when that is durable, and not before", async () => {
+  it("rejects a conflict with a write of the same batch when that write is durable, and not before", async () => {
     await withHome({}, async (storage, home) => {
       const gate = new Gate();
       home.afterWrite = () => gate.wait();
@@ -130,7 +130,7 @@ describe("group commit", () => {
     });
   });
 
-  it("answers no conflict with a write that failed", async () => {
+  it("reports no conflict with a write that failed", async () => {
     await withHome({}, async (storage, home) => {
       home.failNextWrite = true;
       const answers = await Promise.allSettled([
@@ -142,7 +142,7 @@ describe("group commit", () => {
     });
   });
 
-  it("shows nothing of a batch that is on disk but not acknowledged", async () => {
+  it("hides a batch that is on disk but not acknowledged", async () => {
     await withHome({}, async (storage, home) => {
       await fill(storage, ["/p/a", "/p/b", "/p/c"]);
       const at = await storage.currentRevision(call());
@@ -175,7 +175,7 @@ describe("group commit", () => {
     });
   });
 
-  it("drops a write whose signal aborts while it waits", async () => {
+  it("drops a queued write whose signal aborts", async () => {
     await withHome({}, async (storage, home) => {
       const gate = new Gate();
       home.beforeWrite = () => gate.wait();
@@ -195,7 +195,7 @@ describe("group commit", () => {
 });
 
 describe("limits of the embedded store", () => {
-  it("lets queuedWritesMax writes wait and refuses one more", async () => {
+  it("queue queuedWritesMax writes and reject one more", async () => {
     await withHome({ queuedWritesMax: 3 }, async (storage, home) => {
       const gate = new Gate();
       home.beforeWrite = () => gate.wait();
@@ -211,7 +211,7 @@ describe("limits of the embedded store", () => {
     });
   });
 
-  it("lets queuedBytesMax bytes wait and refuses one more", async () => {
+  it("queue queuedBytesMax bytes and reject one more", async () => {
     await withHome({ queuedBytesMax: 20 }, async (storage, home) => {
       const gate = new Gate();
       home.beforeWrite = () => gate.wait();
@@ -227,7 +227,7 @@ describe("limits of the embedded store", () => {
     });
   });
 
-  it("takes a value of valueBytesMax and refuses a larger one", async () => {
+  it("accept a value of valueBytesMax and reject a larger one", async () => {
     await withHome({ valueBytesMax: 100 }, async (storage) => {
       await storage.commit(put("/a", "x".repeat(100), "absent"), call());
       await assert.rejects(storage.commit(put("/b", "x".repeat(101), "absent"), call()), {
@@ -236,7 +236,7 @@ describe("limits of the embedded store", () => {
     });
   });
 
-  it("takes a key of 4096 bytes and refuses a longer one", async () => {
+  it("accept a key of 4096 bytes and reject a longer one", async () => {
     await withHome({}, async (storage) => {
       await storage.commit(put(`/${"k".repeat(4095)}`, "v", "absent"), call());
       await assert.rejects(storage.commit(put(`/${"k".repeat(4096)}`, "v", "absent"), call()), {
@@ -245,7 +245,7 @@ describe("limits of the embedded store", () => {
     });
   });
 
-  it("acknowledges so many writes in one turn of the event loop, in their order", async () => {
+  it("acknowledge a limited number of writes in one turn of the event loop, in their order", async () => {
     await withHome({}, async (storage, home) => {
       const gate = new Gate();
       home.beforeWrite = () => gate.wait();
@@ -280,7 +280,7 @@ describe("limits of the embedded store", () => {
     });
   });
 
-  it("splits what waits into batches of at most batchWritesMax writes", async () => {
+  it("split the queue into batches of at most batchWritesMax writes", async () => {
     await withHome({}, async (storage, home) => {
       const commit = (count: number, prefix: string) =>
         Promise.all(
@@ -303,7 +303,7 @@ describe("limits of the embedded store", () => {
   });
 });
 
-/** Holds up whoever waits, and says when somebody does. */
+/** Blocks callers, and notifies the test when one waits. */
 class Gate {
   open: () => void = () => undefined;
   reached: Promise<void>;
@@ -330,11 +330,11 @@ async function withHome(
   body: (storage: EmbeddedStorage, home: FaultyEngineLocation) => Promise<void>,
 ): Promise<void> {
   const directory = await temporaryDirectory();
-  const home = new FaultyEngineLocation(directory);
-  const { storage, dispose } = await openTemporary({ ...options, directory, home });
+  const engineLocation = new FaultyEngineLocation(directory);
+  const { storage, dispose } = await openTemporary({ ...options, directory, engineLocation });
   try {
-    await body(storage, home);
-    assert.deepEqual(home.violations, []);
+    await body(storage, engineLocation);
+    assert.deepEqual(engineLocation.violations, []);
   } finally {
     await dispose();
   }

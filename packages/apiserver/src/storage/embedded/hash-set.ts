@@ -1,11 +1,11 @@
-/** A set of 32-bit hashes in one array: eight bytes or so for each. */
+/** A set of 32-bit hashes in one array: about eight bytes for each. */
 
 const capacityMin = 1 << 10;
 
 export class HashSet32 {
   readonly #sizeMax: number;
-  /** Zero is an empty place. Never more than half full. */
-  #places = new Int32Array(capacityMin);
+  /** Zero is an empty slot. Never more than half full. */
+  #slots = new Int32Array(capacityMin);
   #size = 0;
 
   constructor(sizeMax: number) {
@@ -13,42 +13,42 @@ export class HashSet32 {
   }
 
   has(hash: number): boolean {
-    return this.#places[this.#placeOf(hash | 0)] !== 0;
+    return this.#slots[this.#slotOf(hash | 0)] !== 0;
   }
 
-  /** False when it is full. */
+  /** False when the set is full. */
   add(hash: number): boolean {
-    const place = this.#placeOf(hash | 0);
-    if (this.#places[place] !== 0) return true;
+    const place = this.#slotOf(hash | 0);
+    if (this.#slots[place] !== 0) return true;
     if (this.#size >= this.#sizeMax) return false;
-    this.#places[place] = stored(hash);
+    this.#slots[place] = stored(hash);
     this.#size++;
-    if (this.#size * 2 > this.#places.length) this.#grow();
+    if (this.#size * 2 > this.#slots.length) this.#grow();
     return true;
   }
 
-  /** Where the hash is, or would be. */
-  #placeOf(hash: number): number {
+  /** The slot of the hash, present or not. */
+  #slotOf(hash: number): number {
     const wanted = stored(hash);
-    const mask = this.#places.length - 1;
+    const mask = this.#slots.length - 1;
     let place = wanted & mask;
     for (;;) {
-      const found = this.#places[place];
+      const found = this.#slots[place];
       if (found === 0 || found === wanted) return place;
       place = (place + 1) & mask;
     }
   }
 
   #grow(): void {
-    const old = this.#places;
-    this.#places = new Int32Array(old.length * 2);
+    const old = this.#slots;
+    this.#slots = new Int32Array(old.length * 2);
     for (const hash of old) {
-      if (hash !== 0) this.#places[this.#placeOf(hash)] = hash;
+      if (hash !== 0) this.#slots[this.#slotOf(hash)] = hash;
     }
   }
 }
 
-/** Zero has another meaning; that two hashes share a place only means that one of them is not known to be absent. */
+/** Zero means empty; a collision only means that an absent hash is not detected as absent. */
 function stored(hash: number): number {
   return (hash | 0) === 0 ? 1 : hash | 0;
 }

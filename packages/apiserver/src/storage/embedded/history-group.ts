@@ -1,33 +1,33 @@
 /**
- * The history record of one group of writes: which key each revision changed, not the values.
+ * The history record of one group of writes: the key that each revision changed, without values.
  *
  *     | format: 1 | crc32: 4 | first revision: 8 | historyBytes: 8 | change | change | ...
  *     change: | kind: 1 | previous modifiedAt, 0 for none: 8 | key length: 2 | key |
  *
- * One record for the group instead of one per write: half the engine operations, and a check that history has
- * no gaps reads fewer keys. Values are found by their key and revision, see layout.ts.
+ * One record for the group instead of one per write halves the engine operations, and the check for
+ * gaps in history reads fewer keys. Values are found by their key and revision, see layout.ts.
  */
 import { crc32 } from "node:zlib";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import { readNumber, writeNumber } from "./entry-record.ts";
 
 export interface KeyChange {
   readonly kind: "put" | "delete";
   readonly key: StorageKey;
   readonly revision: Revision;
-  /** When the entry before this change was written; undefined when there was none. */
+  /** The revision of the entry before this change; undefined when there was none. */
   readonly previousAt: Revision | undefined;
 }
 
 export interface HistoryGroup {
   readonly changes: readonly KeyChange[];
-  /** What this group added to history: this record and the old entries it made. */
+  /** The bytes that this group added to history: this record and the old entries of its keys. */
   readonly historyBytes: number;
 }
 
-/** `oldBytes` is how much the group's old entries take; the changes have consecutive revisions. */
+/** `oldBytes` is the size of the group's old entries; the changes have consecutive revisions. */
 export function encodeHistoryGroup(changes: readonly KeyChange[], oldBytes: number): Buffer {
   let length = headerBytes;
   for (const change of changes) length += changeBytes + change.key.length;

@@ -1,6 +1,6 @@
 /**
- * Lists and counts keys at a revision of the past that memory has forgotten: a walk through the newest
- * entries and the old versions side by side, both in key order.
+ * Lists and counts keys at a past revision that memory no longer has: a merge of the newest entries
+ * and the old versions, both in key order.
  */
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
@@ -8,11 +8,11 @@ import type { Entry } from "../storage.ts";
 import type { EngineCursor, EngineView } from "./engine.ts";
 import { decodeEntry } from "./entry-record.ts";
 import { oldEntry } from "./history-reader.ts";
+import type { RangeOptions } from "./latest-reader.ts";
 import { newestRange, type OldVersion, oldRange, parseNewestKey, parseOldKey } from "./layout.ts";
-import type { RangeOptions } from "./newest-reader.ts";
 import type { StoreState } from "./store-state.ts";
 
-/** At most `entriesMax` + 1 entries, so that the caller knows whether there are more. */
+/** At most `entriesMax` + 1 entries, so that the caller detects further ones. */
 export async function listAt(
   state: StoreState,
   prefix: StorageKey,
@@ -52,8 +52,8 @@ export async function countAt(
 }
 
 /**
- * Every key that had an entry at the revision: the newest entry if it is that old, or the version that was
- * there then.
+ * Every key with an entry at the revision: the newest entry if it is that old, or the version of
+ * that revision.
  */
 async function* walk(
   state: StoreState,
@@ -63,7 +63,7 @@ async function* walk(
   { signal, continueAfter }: RangeOptions,
 ): AsyncGenerator<Entry | OldVersion> {
   const newest = new Reader(view.scan(newestRange(prefix, continueAfter)), ([key, record]) =>
-    decodeEntry(parseNewestKey(key), record, state.where),
+    decodeEntry(parseNewestKey(key), record, state.directory),
   );
   const old = new Reader(
     view.scan({ ...oldRange(prefix, continueAfter), keysOnly: true }),

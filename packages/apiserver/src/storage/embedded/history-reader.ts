@@ -1,22 +1,21 @@
 /**
- * Reads of the past from disk: what memory has forgotten and compaction has not.
+ * Reads the past from disk: revisions that memory no longer has and compaction has not removed.
  *
- * Every read is from one engine snapshot, so neither writes nor compaction move the past under it. Revisions
- * decide what counts: a batch in flight is in the future of every revision that can be asked for.
+ * Every read uses one engine snapshot, so neither writes nor compaction change the past during it.
+ * Revisions decide visibility: a batch in flight is after every revision that can be requested.
  */
-
-import type { DataChange } from "../feed.ts";
+import type { DataChange } from "../change-feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import type { EngineCursor, EngineView } from "./engine.ts";
 import { decodeEntry } from "./entry-record.ts";
 import { decodeHistoryGroup, type KeyChange } from "./history-group.ts";
 import { historyRange, newestKey, oldKey, oldVersionsRange, parseOldKey } from "./layout.ts";
 import type { StoreState } from "./store-state.ts";
 
-/** What a key held at a revision that history reaches back to. */
+/** The entry of a key at a revision within history. */
 export async function entryAt(
   state: StoreState,
   key: StorageKey,
@@ -26,7 +25,7 @@ export async function entryAt(
   try {
     const newest = await view.get(newestKey(key));
     if (newest !== undefined) {
-      const entry = decodeEntry(key, newest, state.where);
+      const entry = decodeEntry(key, newest, state.directory);
       if (entry.modifiedAt <= revision) return entry;
     }
     const cursor = view.scan({ ...oldVersionsRange(key, revision), keysOnly: true });
@@ -46,13 +45,13 @@ export async function entryAt(
 
 export interface HistorySlice {
   readonly changes: readonly DataChange[];
-  /** All changes up to here were looked at. */
+  /** All changes up to this revision were examined. */
   readonly upTo: Revision;
 }
 
 /**
- * The next acknowledged changes under a prefix, a bounded number of them: a reader that stops between slices
- * holds nothing. `after` must be before the newest revision.
+ * The next acknowledged changes under a prefix, a bounded number of them: a reader that stops
+ * between slices holds nothing. `after` must be before the newest revision.
  */
 export async function changesAfter(
   state: StoreState,
@@ -85,7 +84,7 @@ async function keyChangesAfter(
       const groups = await cursor.next(sliceChangesMax);
       if (groups.length === 0) break;
       for (const [, record] of groups) {
-        for (const change of decodeHistoryGroup(record, state.where).changes) {
+        for (const change of decodeHistoryGroup(record, state.directory).changes) {
           if (change.revision <= upTo) continue;
           if (change.revision !== upTo + 1) throw gap(state, upTo);
           if (found.length === sliceChangesMax) return { found, upTo };
@@ -100,7 +99,7 @@ async function keyChangesAfter(
   return { found, upTo };
 }
 
-/** The values of a change are where the key's newest entry or its old ones are, by revision. */
+/** Adds the values of changes, which are in the key's newest entry or its old ones, by revision. */
 async function withValues(
   state: StoreState,
   view: EngineView,
@@ -118,7 +117,7 @@ async function withValues(
 
   const entryOf = (key: StorageKey, modifiedAt: Revision): Entry => {
     const newest = records.get(newestKey(key));
-    const entry = newest === undefined ? undefined : decodeEntry(key, newest, state.where);
+    const entry = newest === undefined ? undefined : decodeEntry(key, newest, state.directory);
     if (entry?.modifiedAt === modifiedAt) return entry;
     return decodeOld(state, key, modifiedAt, records.get(oldKey(key, modifiedAt)));
   };
@@ -126,7 +125,7 @@ async function withValues(
     const previous = previousAt === undefined ? undefined : entryOf(key, previousAt);
     if (kind === "put") return { kind, entry: entryOf(key, revision), previous, revision };
     if (previous === undefined)
-      throw corruptError(state.where, `nothing was deleted at ${revision}`);
+      throw corruptError(state.directory, `nothing was deleted at ${revision}`);
     return { kind, previous, revision };
   });
 }
@@ -146,17 +145,17 @@ function decodeOld(
   modifiedAt: Revision,
   record: Buffer | undefined,
 ): Entry {
-  const entry = record === undefined ? undefined : decodeEntry(key, record, state.where);
+  const entry = record === undefined ? undefined : decodeEntry(key, record, state.directory);
   if (entry?.modifiedAt !== modifiedAt)
-    throw corruptError(state.where, `the entry ${key} of revision ${modifiedAt} is missing`);
+    throw corruptError(state.directory, `the entry ${key} of revision ${modifiedAt} is missing`);
   return entry;
 }
 
 function gap(state: StoreState, after: Revision): Error {
-  return corruptError(state.where, `the history after revision ${after} is missing`);
+  return corruptError(state.directory, `the history after revision ${after} is missing`);
 }
 
-/** How many changes are handed over at once, with their values in memory. */
+/** The changes per slice, with their values in memory. */
 const sliceChangesMax = 64;
-/** How many changes are looked at before others get a turn. */
+/** The changes that are examined before yielding to the event loop. */
 const sliceLookedMax = 4096;

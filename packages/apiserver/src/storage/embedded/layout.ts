@@ -1,16 +1,16 @@
 /**
- * Where things are in the engine's one key space.
+ * The layout of the engine's one key space.
  *
  *     d<key>                        the newest entry of a key
- *     o<key> NUL <modifiedAt>       an entry that was replaced or deleted since, as long as history reaches back to it
- *     o<key> NUL <deletedAt>x       a deletion, so that a read at an old revision knows that nothing was there
- *     h<last revision><count>       which keys one group of writes changed, see history-group.ts
+ *     o<key> NUL <modifiedAt>       an entry that was replaced or deleted since, as long as history has it
+ *     o<key> NUL <deletedAt>x       a deletion, so that a read at an old revision detects the absence
+ *     h<last revision><count>       the keys that one group of writes changed, see history-group.ts
  *     m                             the counters, see meta.ts
- *     t                             how old history is, see history-marks.ts
+ *     t                             the age of history, see embedded-persistent-history.ts
  *
- * So a value is written once, and copied once more when it is replaced; one key's past is beside itself, and
- * a read of one tenant's past does not go through what others wrote. Revisions are 14 hex digits (2^53 fits),
- * so that all keys are ASCII and sort by revision.
+ * So a value is written once, and copied once more when it is replaced; one key's past is
+ * contiguous, and a read of one tenant's past does not scan the writes of others. Revisions are 14
+ * hex digits (2^53 fits), so that all keys are ASCII and sort by revision.
  */
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
@@ -35,7 +35,7 @@ export function historyKey(last: Revision, count: number): string {
   return `h${hex(last, revisionDigits)}${hex(count, countDigits)}`;
 }
 
-/** A key of an `o` record, taken apart. */
+/** The parsed key of an `o` record. */
 export interface OldVersion {
   readonly key: StorageKey;
   readonly revision: Revision;
@@ -67,12 +67,12 @@ export function parseHistoryKey(engineKey: string): HistorySpan {
   return { first: (last - count + 1) as Revision, last: last as Revision };
 }
 
-/** The newest entries under a prefix, behind `after` if given. */
+/** The newest entries under a prefix, after `after` if given. */
 export function newestRange(prefix: StorageKey, after: StorageKey | undefined): EngineRange {
   return { from: `d${firstKey(prefix, after, "\0")}`, to: behindPrefix(`d${prefix}`) };
 }
 
-/** The past of the keys under a prefix, behind the key `after` if given. */
+/** The past of the keys under a prefix, after the key `after` if given. */
 export function oldRange(prefix: StorageKey, after: StorageKey | undefined): EngineRange {
   return { from: `o${firstKey(prefix, after, "\x01")}`, to: behindPrefix(`o${prefix}`) };
 }
@@ -82,7 +82,7 @@ export function oldVersionsRange(key: StorageKey, upTo: Revision): EngineRange {
   return { from: `o${key}\0`, to: `${oldKey(key, upTo)}y`, reverse: true };
 }
 
-/** The groups that end behind `after`, and not behind `upTo` if given. */
+/** The groups that end after `after`, and not after `upTo` if given. */
 export function historyRange(after: Revision, upTo?: Revision): EngineRange {
   return {
     from: `h${hex(after + 1, revisionDigits)}`,
@@ -90,7 +90,7 @@ export function historyRange(after: Revision, upTo?: Revision): EngineRange {
   };
 }
 
-/** What a key must be made of for the layout to hold, and how long it may be. */
+/** Whether a key has only characters that the layout supports, and a valid length. */
 export function isLayoutKey(key: string): boolean {
   return key.length <= keyBytesMax && printable.test(key);
 }
@@ -101,7 +101,7 @@ function firstKey(prefix: StorageKey, after: StorageKey | undefined, behind: str
   return after !== undefined && after >= prefix ? `${after}${behind}` : prefix;
 }
 
-/** The first string behind all that start with `prefix`, which is not empty. */
+/** The first string after all strings with a non-empty `prefix`. */
 function behindPrefix(prefix: string): string {
   const last = prefix.length - 1;
   return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1);

@@ -6,7 +6,10 @@ import type { Engine } from "./engine.ts";
 import { LevelDbLocation } from "./level-engine.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
-/** An engine with enough in memory that a flush is due, and a LevelDB that refuses it as often as it is told to. */
+/**
+ * An engine with enough in memory that a flush is due, and a LevelDB that rejects a given number of
+ * flushes.
+ */
 async function opened(t: TestContext, refusals: number): Promise<Engine & { asked(): number }> {
   const flushed = ClassicLevel.prototype.compactRange;
   const refusing = t.mock.method(
@@ -24,8 +27,8 @@ async function opened(t: TestContext, refusals: number): Promise<Engine & { aske
   return Object.assign(engine, { asked: () => refusing.mock.callCount() });
 }
 
-describe("a flush that LevelDB refuses", () => {
-  it("is tried again when the next one is asked for, and writes go on", async (t) => {
+describe("a flush that LevelDB rejects", () => {
+  it("is retried on the next request, and writes go on", async (t) => {
     const engine = await opened(t, 2);
     for (const asked of [1, 2]) {
       await assert.rejects(engine.flush(), { message: "the fault: flush" });

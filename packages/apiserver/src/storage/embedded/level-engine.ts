@@ -1,11 +1,9 @@
-/**
- * The engine on LevelDB, through classic-level.
- */
+/** The engine on LevelDB, through classic-level. */
 import { chmod, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ClassicLevel, type Iterator, type Snapshot } from "classic-level";
 import { isStorageError, StorageError } from "../errors.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import type {
   Engine,
   EngineCursor,
@@ -16,14 +14,16 @@ import type {
 } from "./engine.ts";
 import { sliceBytes } from "./engine.ts";
 import { checkLevelFiles } from "./level-files.ts";
-import { WalPreallocator } from "./log-ahead.ts";
+import { WalPreallocator } from "./wal-preallocator.ts";
 
 /**
- * classic-level, and the doors through which batches go to the engine: operations that are encoded already.
+ * classic-level, with access to its internals for batches of already encoded operations.
  *
- * `batch([…])` copies every operation and asks for its encodings, which takes three times as long; `_batch` looks for every member of every operation by its name,
- * which takes nearly twice as long as a chained batch. The memory of those waits for the garbage collector, which does not know how much that is: so there is one for
- * all writes, emptied after each, and none for large ones.
+ * `batch([…])` copies every operation and resolves its encodings, which takes three times as long;
+ * `_batch` reads every member of every operation by name, which takes nearly twice as long as a
+ * chained batch. The native memory of chained batches waits for the garbage collector, which does
+ * not know its size: so one chained batch serves all writes, cleared after each, and large writes
+ * do not use it.
  */
 class Database extends ClassicLevel<string, Buffer> {
   declare _batch: (operations: readonly EngineOperation[], options: WriteOptions) => Promise<void>;
@@ -68,7 +68,7 @@ export class LevelDbLocation implements EngineLocation {
 
   async open(): Promise<Engine> {
     try {
-      // Before the constructor: it begins to open by itself.
+      // Before the constructor, which begins to open by itself.
       await checkLevelFiles(this.name);
       await restrictPermissions(this.name);
       const database = new Database(this.name, {
@@ -85,9 +85,7 @@ export class LevelDbLocation implements EngineLocation {
     }
   }
 
-  /**
-   * Opening replays the log into a table: it needs about as much space as the log has, and some for the rest.
-   */
+  /** Opening replays the log into a table: it needs about the space of the log, and a reserve. */
   async probe(): Promise<void> {
     const path = join(this.name, "space.probe");
     let bytes = 1 << 20;
@@ -108,7 +106,10 @@ export class LevelDbLocation implements EngineLocation {
   }
 }
 
-/** What is stored is for its owner alone, whatever the folder above allows: LevelDB's files are readable by all. */
+/**
+ * Restricts the stored files to their owner, whatever the parent directory allows: LevelDB's files
+ * are world-readable.
+ */
 async function restrictPermissions(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700);
@@ -116,15 +117,18 @@ async function restrictPermissions(directory: string): Promise<void> {
 
 class LevelDbEngine implements Engine {
   readonly #database: Database;
-  readonly #ahead: WalPreallocator;
-  /** Settled when the last write, or the change to a new log, is; who asked for it is told when it failed. */
+  readonly #walPreallocator: WalPreallocator;
+  /**
+   * Settled when the last write, or the switch to a new log, is; failures are reported to their own
+   * caller.
+   */
   #last: Promise<void> = Promise.resolve();
   #unflushedBytes = 0;
   #flushing: Promise<void> | undefined;
 
   constructor(database: Database, ahead: WalPreallocator) {
     this.#database = database;
-    this.#ahead = ahead;
+    this.#walPreallocator = ahead;
   }
 
   getSync(key: string): Buffer | undefined {
@@ -147,7 +151,7 @@ class LevelDbEngine implements Engine {
     return new LevelDbSnapshot(this.#database);
   }
 
-  /** One write after the other: none while another is on its way, or while zeros are put behind the end of the log. */
+  /** Serializes writes: none while another is in flight, or while zeros are appended to the log. */
   write(operations: readonly EngineOperation[]): Promise<void> {
     const written = this.#last.then(() => this.#write(operations));
     this.#last = written.catch(() => undefined);
@@ -157,7 +161,7 @@ class LevelDbEngine implements Engine {
   async #write(operations: readonly EngineOperation[]): Promise<void> {
     if (this.#database.status !== "open") throw new Error(`the store is ${this.#database.status}`);
     const bytes = bytesOfOperations(operations);
-    const extended = this.#ahead.prepare(bytes);
+    const extended = this.#walPreallocator.preallocate(bytes);
     if (extended !== undefined) await extended;
     this.#unflushedBytes += bytes;
     await this.#database.writeEncoded(operations, bytes);
@@ -172,7 +176,10 @@ class LevelDbEngine implements Engine {
     return this.#flushing;
   }
 
-  /** LevelDB flushes before it compacts any range: this one is behind all keys, so that there is nothing else to do. */
+  /**
+   * LevelDB flushes before it compacts any range: this range is after all keys, so that nothing
+   * else is compacted.
+   */
   async #flush(): Promise<void> {
     const bytes = this.#unflushedBytes;
     this.#unflushedBytes = 0;
@@ -182,17 +189,17 @@ class LevelDbEngine implements Engine {
       this.#unflushedBytes += bytes;
       throw error;
     }
-    const begun = this.#last.then(() => this.#ahead.beginAnew());
+    const begun = this.#last.then(() => this.#walPreallocator.reset());
     this.#last = begun.catch(() => undefined);
     await begun;
   }
 
   async close(): Promise<void> {
-    // Who asked for it is told if it failed.
+    // A failure is reported to the caller of the flush.
     await this.#flushing?.catch(() => undefined);
     await this.#last;
     await this.#database.close();
-    await this.#ahead.close();
+    await this.#walPreallocator.close();
   }
 }
 
@@ -223,9 +230,10 @@ class LevelDbSnapshot implements EngineSnapshot {
 }
 
 /**
- * An iterator keeps room for as many pairs as it was asked for at once, and a copy of the last of them, until its wrapper is collected as garbage: under a load of
- * lists that was hundreds of megabytes. So few pairs are asked for first, and more when there are more; and one that holds much is made to read nothing
- * before it is closed, which empties it.
+ * An iterator reserves memory for as many pairs as were requested at once, and a copy of the last
+ * ones, until its wrapper is garbage-collected: under a load of lists that was hundreds of
+ * megabytes. So the first request is for few pairs, and later ones for more; and an iterator with
+ * much memory reads an empty range before it is closed, which releases the memory.
  */
 class LevelDbCursor implements EngineCursor {
   readonly #iterator: Iterator<Database, string, Buffer>;
@@ -248,7 +256,7 @@ class LevelDbCursor implements EngineCursor {
   async next(pairsMax: number): Promise<readonly (readonly [string, Buffer])[]> {
     const pairs = await this.#iterator.nextv(Math.min(pairsMax, this.#pairsAtOnce));
     this.#pairsAtOnce *= 4;
-    // At its end it is not asked any more, and holds what it held.
+    // At its end the iterator is not read any more, and keeps its memory.
     if (pairs.length > 0) this.#heldBytes = bytesOf(pairs);
     return pairs;
   }
@@ -272,8 +280,8 @@ function bytesOf(pairs: readonly (readonly [string, Buffer | undefined])[]): num
 }
 
 /**
- * Why a directory cannot be opened, and what to do. What is not a failure of the engine or the disk stays
- * what it is.
+ * The reason why a directory cannot be opened, with the next step to take. Errors of other causes
+ * are returned unchanged.
  */
 export function openError(directory: string, error: unknown): unknown {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
@@ -305,16 +313,21 @@ function bytesOfOperations(operations: readonly EngineOperation[]): number {
   return bytes;
 }
 
-/** Fewer bytes than these are not worth a file of their own. */
+/** Fewer bytes are not worth a file of their own. */
 const flushBytesMin = 512 << 10;
 const behindKeys = "~";
-/** What the batch that is used again and again may come to hold. */
+/** The memory limit of the reused batch. */
 const reusedBatchBytesMax = 1 << 20;
-/** LevelDB's log is replayed at most twice this far when the store is opened after a crash; and it is as much memory, in small blocks. */
+/**
+ * At most twice this size of LevelDB's log is replayed when the store is opened after a crash; and
+ * memory of this size is used, in small blocks.
+ */
 const writeBufferSize = 4 << 20;
-/** Of blocks that were read. Entries that are in use have a cache of their own, and the files are mapped. */
+/**
+ * The cache of blocks. Entries in use have a cache of their own, and the files are memory-mapped.
+ */
 const cacheSize = 1 << 20;
 const maxFileSize = 4 << 20;
 const firstPairs = 8;
-/** What a closed cursor may hold until its garbage is collected. */
+/** The memory that a closed cursor may keep until it is garbage-collected. */
 const heldBytesMax = 16 << 10;

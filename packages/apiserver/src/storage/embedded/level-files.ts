@@ -1,17 +1,20 @@
 /**
- * Looks at LevelDB's files before LevelDB does.
+ * Checks LevelDB's files before LevelDB opens them.
  *
- * LevelDB as classic-level opens it forgives too much: it drops damaged log records silently, starts a new
- * empty store when `CURRENT` is missing, and then removes the files it no longer knows. So damage must be
- * found first, while the files can still be saved.
+ * LevelDB as classic-level opens it tolerates too much: it drops damaged log records silently,
+ * starts a new empty store when `CURRENT` is missing, and then removes unknown files. So damage
+ * must be detected first, while the files can still be saved.
  */
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import { readLevelLog } from "./level-log.ts";
 import { type LiveFiles, readManifest } from "./level-manifest.ts";
 
-/** Throws `corrupt` with the name of the file. A directory that is missing or has no store in it is fine. */
+/**
+ * Throws `corrupt` with the name of the file. A directory that is missing or has no store in it is
+ * valid.
+ */
 export async function checkLevelFiles(directory: string): Promise<void> {
   const names = new Set(await namesIn(directory));
   if (!names.has("CURRENT")) {
@@ -52,8 +55,8 @@ async function liveFiles(directory: string, names: ReadonlySet<string>): Promise
 }
 
 /**
- * A table ends in a footer with a fixed last word: a file that was cut short or overwritten with zeros does
- * not.
+ * A table ends in a footer with a magic number: a file that was truncated or overwritten with zeros
+ * does not.
  */
 async function checkTable(path: string, bytes: number): Promise<void> {
   const file = await open(path, "r");

@@ -13,7 +13,7 @@ describe("crc32c", () => {
     assert.equal(check(Buffer.from("123456789")), "e3069283");
   });
 
-  it("sees every length and offset alike", () => {
+  it("is correct for every length and offset", () => {
     const bytes = Buffer.from("abcdefghijklmnopqrstuvwxyz");
     for (let start = 0; start < 10; start++) {
       for (let end = start; end <= bytes.length; end++) {
@@ -25,7 +25,7 @@ describe("crc32c", () => {
 });
 
 describe("the reader of LevelDB's log format", () => {
-  it("reads whole records, records in parts, and skips what is left of a block", () => {
+  it("reads complete records, records in parts, and skips the rest of a block", () => {
     const blockRest = (32 << 10) - 7 - 7;
     const file = Buffer.concat([
       record(1, Buffer.alloc(blockRest - 3, 1)),
@@ -44,7 +44,7 @@ describe("the reader of LevelDB's log format", () => {
     assert.equal(damagedAt, undefined);
   });
 
-  it("takes a wrong record at the end for a torn tail", () => {
+  it("treats a wrong record at the end as a torn tail", () => {
     const torn = record(1, Buffer.from("torn"));
     torn[8] = (torn[8] as number) ^ 1;
     const file = Buffer.concat([record(1, Buffer.from("good")), torn]);
@@ -60,7 +60,7 @@ describe("the reader of LevelDB's log format", () => {
     assert.deepEqual([records.map(String), damagedAt], [["a"], undefined]);
   });
 
-  it("takes zeros with a record behind them for damage", () => {
+  it("treats zeros with a record after them as damage", () => {
     const block = 32 << 10;
     const [before, behind] = [record(1, Buffer.from("a")), record(1, Buffer.from("b"))];
     for (const at of [block - behind.length, block, 3 * block]) {
@@ -70,7 +70,7 @@ describe("the reader of LevelDB's log format", () => {
     }
   });
 
-  it("takes a wrong record with a record behind it for damage, also when its length is wrong", () => {
+  it("treats a wrong record with a record after it as damage, also when its length is wrong", () => {
     for (const at of [0, 4, 5, 6, 8]) {
       const wrong = record(1, Buffer.from("wrong"));
       wrong[at] = (wrong[at] as number) ^ 0x81;
@@ -81,7 +81,7 @@ describe("the reader of LevelDB's log format", () => {
     }
   });
 
-  it("does not take a record that a tenant wrote into a value for one of LevelDB's", () => {
+  it("does not mistake a record in a tenant's value for one of LevelDB's", () => {
     const forged = record(1, Buffer.from("forged"));
     const whole = record(1, Buffer.concat([Buffer.from("before"), forged, Buffer.from("after")]));
     const torn = whole.subarray(0, whole.length - 2);
@@ -89,7 +89,7 @@ describe("the reader of LevelDB's log format", () => {
     assert.equal(readLevelLog(file, "nothing").damagedAt, undefined);
   });
 
-  it("does not take parts without their beginning for a record behind a wrong one", () => {
+  it("does not treat parts without their first part as a record after a wrong one", () => {
     const first = record(2, Buffer.alloc((32 << 10) - 7));
     first[100] = 1;
     const file = Buffer.concat([first, record(3, Buffer.from("b")), record(4, Buffer.from("c"))]);

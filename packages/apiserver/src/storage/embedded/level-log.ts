@@ -6,22 +6,23 @@
  *     record: | masked crc32c of type+payload: 4 | length: 2 | type: 1 | payload |    (little-endian)
  *     type:   1 whole, 2 first part, 3 middle part, 4 last part
  *
- * Behind the last record there may be zeros, in which the next ones are going to be written (log-ahead.ts).
+ * After the last record there may be zeros, which later records overwrite (wal-preallocator.ts).
  *
- * LevelDB itself drops a record whose checksum is wrong, with the rest of its block, and goes on. Here a
- * wrong record is an end if nothing begins behind it (a torn tail: the process died in mid-write), and damage
- * if something does: the store starts a record only when all earlier ones are on disk.
+ * LevelDB itself drops a record with a wrong checksum, with the rest of its block, and continues.
+ * Here a wrong record is the end if no record begins after it (a torn tail: the process died in
+ * mid-write), and damage otherwise: the store starts a record only when all earlier ones are on
+ * disk.
  */
 import { crc32c, unmaskCrc32c } from "./crc32c.ts";
 
 export interface LevelLogContents {
-  /** The whole records before the first wrong one. */
+  /** The complete records before the first wrong one. */
   readonly records: readonly Buffer[];
-  /** Where the wrong record begins that has records behind it. */
+  /** The offset of a wrong record that has records after it. */
   readonly damagedAt: number | undefined;
 }
 
-/** Payloads are only gathered on demand: a write-ahead log is checked, a manifest is read. */
+/** Payloads are collected on demand: a write-ahead log is only checked, a manifest is read. */
 export function readLevelLog(file: Buffer, gather: "records" | "nothing"): LevelLogContents {
   const records: Buffer[] = [];
   let parts: Buffer[] = [];
@@ -49,7 +50,7 @@ interface LogRecord {
   readonly end: number;
 }
 
-/** The record that begins at `at`, if it is wholly there and its checksum is right. */
+/** The record at `at`, if it is complete and its checksum is right. */
 function recordAt(file: Buffer, at: number): LogRecord | undefined {
   const type = file[at + 6] as number;
   if (type < whole || type > lastPart) return undefined;
@@ -60,12 +61,12 @@ function recordAt(file: Buffer, at: number): LogRecord | undefined {
 }
 
 /**
- * Whether a record begins behind a wrong one. Middle and last parts do not count: after a power cut they may
- * be there without their first part.
+ * Whether a record begins after a wrong one. Middle and last parts do not count: after a power cut
+ * they may exist without their first part.
  *
- * In the block of the wrong record every offset is tried, as its length cannot be trusted. What looks like a
- * record there may be a part of a torn record's payload, which a tenant wrote: only records that follow each
- * other to the end of the block or the file, or to the zeros that are written ahead of the log, count.
+ * In the block of the wrong record every offset is tried, as its length cannot be trusted. A match
+ * there may be a part of a torn record's payload, which a tenant wrote: only records that follow
+ * each other to the end of the block or the file, or to the preallocated zeros, count.
  */
 function beginsBehind(file: Buffer, wrongAt: number): boolean {
   const blockEnd = Math.min(wrongAt - (wrongAt % blockBytes) + blockBytes, file.length);

@@ -1,8 +1,9 @@
 /**
- * Reads from LevelDB's manifest which table files are in use and which log is the oldest that counts.
+ * Reads the table files in use and the oldest relevant log from LevelDB's manifest.
  *
- * A manifest is a log of edits, each a list of tagged fields; numbers are varints. Tags: 1 comparator name, 2
- * log, 3 next file, 4 last sequence, 5 compaction pointer, 6 deleted file, 7 new file, 9 previous log.
+ * A manifest is a log of edits, each a list of tagged fields; numbers are varints. Tags: 1
+ * comparator name, 2 log, 3 next file, 4 last sequence, 5 compaction pointer, 6 deleted file, 7 new
+ * file, 9 previous log.
  */
 export interface LiveFiles {
   readonly logNumber: number;
@@ -14,7 +15,7 @@ export interface TableFile {
   readonly bytes: number;
 }
 
-/** Undefined when an edit makes no sense. */
+/** Undefined when an edit is invalid. */
 export function readManifest(edits: readonly Buffer[]): LiveFiles | undefined {
   const tables = new Map<number, TableFile>();
   let logNumber = 0;

@@ -1,6 +1,6 @@
 /**
- * An idle logical cluster costs no memory: opening a store with many entries holds no more than opening an
- * empty one.
+ * An idle logical cluster costs no memory: opening a store with many entries takes no more than
+ * opening an empty one.
  */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
@@ -38,8 +38,8 @@ describe("the embedded store's memory", () => {
   });
 });
 
-describe("cursors that are closed", () => {
-  it("hold nothing of what they have read, whenever they are collected", async () => {
+describe("closed cursors", () => {
+  it("hold nothing of the pairs that they have read, before they are garbage-collected", async () => {
     const directory = await temporaryDirectory();
     const engine = await new LevelDbLocation(directory).open();
     const value = Buffer.alloc(1024, 65);
@@ -59,7 +59,7 @@ describe("cursors that are closed", () => {
     };
     for (let i = 0; i < 20; i++) await read();
     const before = await residentBytes();
-    // Kept, as garbage is that nobody has collected yet.
+    // Kept alive, like garbage before its collection.
     const closed = [];
     for (let i = 0; i < cursors; i++) closed.push(await read());
     const grown = (await residentBytes()) - before;
@@ -79,7 +79,7 @@ async function residentBytes(): Promise<number> {
   return process.memoryUsage.rss();
 }
 
-/** What an open store holds of this process's heap. */
+/** The heap usage of an open store. */
 async function heapOf(directory: string): Promise<number> {
   const before = await heapBytes();
   const storage = await EmbeddedStorage.open({ directory, clock: systemClock });
@@ -89,7 +89,7 @@ async function heapOf(directory: string): Promise<number> {
   return bytes;
 }
 
-/** Buffers are let go of in a turn after the collection. */
+/** Buffers are released in a turn after the garbage collection. */
 async function heapBytes(): Promise<number> {
   for (let round = 0; round < 3; round++) {
     collectGarbage();

@@ -3,23 +3,24 @@
  *
  *     | format: 1 | state: 1 | revision: 8 | compacted: 8 | swept: 8 | historyBytes: 8 | crc32: 4 |
  *
- * The format byte stays first in all formats to come, so that an older program can say that it is too old.
+ * The format byte stays first in all future formats, so that an older program can report that it is
+ * too old.
  */
 import { crc32 } from "node:zlib";
 import { StorageError } from "../errors.ts";
 import { type Revision, revisionZero } from "../revision.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import { readNumber, writeNumber } from "./entry-record.ts";
 
 export interface Meta {
-  /** "restoring" from the first to the last batch of a restore: such a store is not whole. */
+  /** "restoring" from the first to the last batch of a restore: such a store is incomplete. */
   readonly state: "ready" | "restoring";
   readonly revision: Revision;
-  /** History at and below this is forgotten. */
+  /** History at and below this revision is compacted. */
   readonly compacted: Revision;
-  /** History at and below this is also gone from the disk. */
+  /** History at and below this revision is also removed from the disk. */
   readonly swept: Revision;
-  /** Bytes that history takes, before the engine's compression. */
+  /** The bytes of history, before the engine's compression. */
   readonly historyBytes: number;
 }
 

@@ -1,22 +1,22 @@
 /**
- * Goal: whatever single engine operation fails, no acknowledged write is lost, none is torn, and watches hear
- * of exactly what happened. Method: one scripted workload, run again and again with the first, the second,
- * the third... operation failing, until a run gets through without reaching the fault. A failing write fails
- * before or after it became durable.
+ * Goal: whichever engine operation fails, no acknowledged write is lost, none is torn, and watches
+ * get exactly the changes that happened. Method: one scripted workload, run repeatedly with the
+ * first, the second, the third... operation failing, until a run ends without reaching the fault. A
+ * failing write fails before or after it became durable.
  */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
+import type { DataChange } from "../change-feed.ts";
 import { call, collect, key, put, remove, text } from "../contract/storage-contract.ts";
 import { isStorageError } from "../errors.ts";
-import type { DataChange } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import type { Entry, Write } from "../storage.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
-import { FaultyEngineLocation } from "./faulty-home.ts";
-import { immediateClock, nextIteration, untilAvailable } from "./prompt-recovery.ts";
+import { FaultyEngineLocation } from "./faulty-engine-location.ts";
+import { immediateClock, nextIteration, untilAvailable } from "./immediate-recovery.ts";
 import { temporaryDirectory } from "./temporary-store.ts";
 
 describe("the embedded store with a failing operation", () => {
@@ -53,27 +53,27 @@ class Run {
   readonly home: FaultyEngineLocation;
   readonly #storage: EmbeddedStorage;
   readonly #acknowledged: Acknowledged[] = [];
-  /** What is known to be there, by key. */
+  /** The revisions that are known to be stored, by key. */
   readonly #known = new Map<StorageKey, Revision>();
   readonly #watched: DataChange[] = [];
   readonly #stopWatching = new AbortController();
   readonly #watching: Promise<void>;
 
   static async start(failAt: number, writeFailure: "before" | "after"): Promise<Run> {
-    const home = new FaultyEngineLocation(await temporaryDirectory());
-    home.failAt = failAt;
-    home.writeFailure = writeFailure;
+    const engineLocation = new FaultyEngineLocation(await temporaryDirectory());
+    engineLocation.failAt = failAt;
+    engineLocation.writeFailure = writeFailure;
     const options = {
-      directory: home.name,
-      home,
+      directory: engineLocation.name,
+      engineLocation,
       clock: immediateClock,
-      // Next to nothing in memory, so that reads meet the engine.
+      // A tiny cache, so that reads go to the engine.
       cacheBytesMax: 700,
       tailChangesMax: 3,
-      absentKeys: { missesMin: 2, keysMax: 100 },
+      negativeLookups: { missesMin: 2, keysMax: 100 },
     };
     const storage = await untilAvailable(() => EmbeddedStorage.open(options));
-    return new Run(home, storage);
+    return new Run(engineLocation, storage);
   }
 
   constructor(home: FaultyEngineLocation, storage: EmbeddedStorage) {
@@ -98,7 +98,7 @@ class Run {
     await this.#remove("/q/d");
   }
 
-  /** Reads must be right or refused, also while the store recovers. */
+  /** Reads must be right or rejected, also while the store recovers. */
   async #reads(atRevision: Revision): Promise<void> {
     const listed = await this.#read(() =>
       this.#storage.list(key(""), { ...call(), entriesMax: 100 }),
@@ -138,7 +138,7 @@ class Run {
     return this.#commit(remove(name, this.#known.get(key(name)) as Revision));
   }
 
-  /** Goes on until the write has happened, and knows afterwards at which revision. */
+  /** Retries until the write has happened, and records its revision. */
   async #commit(write: Write): Promise<void> {
     for (;;) {
       try {
@@ -151,7 +151,7 @@ class Run {
       const found = await this.#read(() => this.#storage.get(write.key, call()));
       if (found?.modifiedAt === (write.expected === "absent" ? undefined : write.expected))
         continue;
-      // Refused, but it happened, and as a whole.
+      // The write was rejected, but it happened, and completely.
       assert.equal(text(found), write.value === "delete" ? undefined : decode(write.value));
       if (found === undefined) this.#known.delete(write.key);
       else this.#known.set(write.key, found.modifiedAt);
@@ -214,7 +214,10 @@ class Run {
     assert.deepEqual(this.home.violations, []);
   }
 
-  /** Gapless, each change fits the one before, and every acknowledged write is the change at its revision. */
+  /**
+   * Without gaps, each change fits the one before, and every acknowledged write is the change at
+   * its revision.
+   */
   #checkWatched(revision: Revision): void {
     const state = new Map<StorageKey, Entry>();
     for (const [at, change] of this.#watched.entries()) {

@@ -1,13 +1,11 @@
-/**
- * What is checked of a store's contents before it is used, and the first record of a new one.
- */
+/** Checks a store's contents before it is used, and writes the first record of a new one. */
 import type { Revision } from "../revision.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import type { Engine } from "./engine.ts";
 import { historyRange, metaKey, parseHistoryKey } from "./layout.ts";
 import { decodeMeta, emptyMeta, encodeMeta, type Meta } from "./meta.ts";
 
-/** The counters of the store. Throws `corrupt` when they and the history do not fit together. */
+/** The counters of the store. Throws `corrupt` when they contradict the history. */
 export async function readStore(engine: Engine, where: string): Promise<Meta> {
   const record = await engine.get(metaKey);
   if (record === undefined) return await createStore(engine, where);
@@ -35,8 +33,9 @@ async function createStore(engine: Engine, where: string): Promise<Meta> {
 }
 
 /**
- * History must reach without a gap from the newest revision down to the compacted one: LevelDB may lose a
- * batch in the middle and still open. Keys only, newest first, and no further than `checkedChangesMax`.
+ * History must be without a gap from the newest revision down to the compacted one: LevelDB may
+ * lose a batch in the middle and still open. Reads keys only, newest first, and no further than
+ * `checkedChangesMax`.
  */
 async function checkHistory(engine: Engine, meta: Meta, where: string): Promise<void> {
   const cursor = engine.scan({ ...historyRange(meta.compacted), keysOnly: true, reverse: true });

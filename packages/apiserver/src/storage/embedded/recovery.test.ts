@@ -4,7 +4,7 @@ import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { call, collect, fill, key, put, remove, text } from "../contract/storage-contract.ts";
 import { revisionZero } from "../revision.ts";
 import type { EmbeddedStorage } from "./embedded-storage.ts";
-import { FaultyEngineLocation } from "./faulty-home.ts";
+import { FaultyEngineLocation } from "./faulty-engine-location.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
 
 describe("recovery of the embedded store", () => {
@@ -45,7 +45,7 @@ describe("recovery of the embedded store", () => {
     });
   }
 
-  it("waits twice as long after every failed attempt, up to two seconds", async () => {
+  it("doubles its retry delay after every failed attempt, up to two seconds", async () => {
     await withFaults(async (storage, home, clock) => {
       await fill(storage, ["/a"]);
       home.failNextWrite = true;
@@ -54,7 +54,7 @@ describe("recovery of the embedded store", () => {
         home.failAt = home.operations + 1;
         await clock.advance(clock.delays.at(-1) ?? 0);
         await clock.scheduled(attempt + 2);
-        // The files stay open for reads as long as the disk takes nothing.
+        // The files stay open for reads while the disk accepts no writes.
         assert.equal(await storage.count(key(""), call()), 1);
         assert.match(storage.health()?.message ?? "", /reopening .* failed: the fault: probe/);
       }
@@ -65,7 +65,7 @@ describe("recovery of the embedded store", () => {
     });
   });
 
-  it("can be closed while it tries", async () => {
+  it("can be closed while it retries", async () => {
     await withFaults(async (storage, home) => {
       home.failNextWrite = true;
       await assert.rejects(storage.commit(put("/a", "1", "absent"), call()));
@@ -74,7 +74,7 @@ describe("recovery of the embedded store", () => {
     });
   });
 
-  it("stops for good when somebody else has written to the files", async () => {
+  it("stops for good when another process has written to the files", async () => {
     await withFaults(async (storage, home, clock) => {
       await fill(storage, ["/a"]);
       home.failNextWrite = true;
@@ -96,7 +96,7 @@ describe("recovery of the embedded store", () => {
     });
   });
 
-  it("reports a disk that does not answer, and no longer when it does", async () => {
+  it("reports a disk that does not respond, and withdraws the report when the disk responds", async () => {
     await withFaults(async (storage, home, clock) => {
       let answer = () => {};
       home.beforeWrite = () => new Promise((resolve) => (answer = resolve));
@@ -117,12 +117,12 @@ async function withFaults(
   body: (storage: EmbeddedStorage, home: FaultyEngineLocation, clock: ManualClock) => Promise<void>,
 ): Promise<void> {
   const directory = await temporaryDirectory();
-  const home = new FaultyEngineLocation(directory);
+  const engineLocation = new FaultyEngineLocation(directory);
   const clock = new ManualClock();
-  const { storage, dispose } = await openTemporary({ directory, home, clock });
+  const { storage, dispose } = await openTemporary({ directory, engineLocation, clock });
   try {
-    await body(storage, home, clock);
-    assert.deepEqual(home.violations, []);
+    await body(storage, engineLocation, clock);
+    assert.deepEqual(engineLocation.violations, []);
   } finally {
     await dispose();
   }
@@ -136,7 +136,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A clock that stands still until it is moved, and remembers the delays it was asked for. */
+/** A clock that stands still until it is advanced, and records the requested delays. */
 class ManualClock implements Clock {
   readonly delays: number[] = [];
   readonly #timers = new Map<() => void, number>();
@@ -166,7 +166,7 @@ class ManualClock implements Clock {
     await turn();
   }
 
-  /** Waits until this many timers were asked for. */
+  /** Waits until this many timers were set. */
   async scheduled(count: number): Promise<void> {
     while (this.delays.length < count) await turn();
   }

@@ -1,14 +1,15 @@
 /**
- * Brings the store back after a batch failed: a full disk, an I/O error, a file system that went read-only.
+ * Recovers the store after a failed batch: a full disk, an I/O error, a read-only file system.
  *
- * After a failed sync LevelDB refuses all writes; after a failed append it would go on behind half a record.
- * Neither engine may be used again, and only reopening tells whether the batch is on disk. So: wait, see
- * whether the disk takes writes, reopen, compare the counters with those before and after the batch, and go
- * on from there. Until then reads are answered where the old engine can, and health says why writes are not.
+ * After a failed sync LevelDB rejects all writes; after a failed append it would continue after
+ * half a record. Neither engine may be used again, and only reopening reveals whether the batch is
+ * on disk. So recovery waits, probes whether the disk accepts writes, reopens, compares the
+ * counters with those before and after the batch, and continues from there. Until then the old
+ * engine serves reads where it can, and health reports why writes fail.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { isStorageError } from "../errors.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import type { Engine, EngineLocation } from "./engine.ts";
 import { encodeMeta, type Meta } from "./meta.ts";
 import { readStore } from "./open-store.ts";
@@ -37,13 +38,13 @@ export class Recovery {
     this.#log = log;
   }
 
-  /** From now on writes are refused, until the store is back. */
+  /** From now on writes are rejected, until the store is recovered. */
   start(failure: unknown): void {
     this.#report("writing to", failure);
     this.#running ??= this.#run();
   }
 
-  /** Resolves when no attempt is under way any more. */
+  /** Resolves when no attempt is in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
@@ -57,13 +58,13 @@ export class Recovery {
         await this.#attempt();
         this.#running = undefined;
         this.#state.fault = undefined;
-        this.#log(`the data in ${this.#state.where} can be written again`);
+        this.#log(`the data in ${this.#state.directory} can be written again`);
         return;
       } catch (error) {
         if (signal.aborted) return;
         delayMs = Math.min(delayMs * 2, retryDelayMsMax);
         this.#report("reopening", error);
-        // Nothing here repairs damage, and reopening again could make it worse.
+        // Recovery cannot repair damage, and reopening again could make it worse.
         if (isStorageError(error, "corrupt")) return;
       }
     }
@@ -74,7 +75,7 @@ export class Recovery {
     await this.#state.takeEngine()?.close();
     const engine = await this.#home.open();
     try {
-      const meta = await readStore(engine, this.#state.where);
+      const meta = await readStore(engine, this.#state.directory);
       await this.#resolveBatch(engine, meta);
     } catch (error) {
       await engine.close();
@@ -84,25 +85,25 @@ export class Recovery {
   }
 
   /**
-   * The batch of unknown outcome is on disk as a whole or not at all; if it is, it counts, and watches hear
-   * of it.
+   * The batch of unknown outcome is on disk completely or not at all; if it is, it is acknowledged,
+   * and watches get its changes.
    */
   async #resolveBatch(engine: Engine, found: Meta): Promise<void> {
     const batch = this.#state.inFlight;
     if (batch !== undefined && sameMeta(found, batch.meta)) {
       const record = batch.history && (await engine.get(batch.history.key));
       if (batch.history === undefined || record?.equals(batch.history.record) === true) {
-        this.#state.forget();
+        this.#state.clearCaches();
         this.#state.acknowledge(batch);
         return;
       }
     } else if (sameMeta(found, this.#state.meta)) {
-      this.#state.forget();
+      this.#state.clearCaches();
       this.#state.inFlight = undefined;
       return;
     }
     throw corruptError(
-      this.#state.where,
+      this.#state.directory,
       `it is at revision ${found.revision}, this process left it at ${this.#state.meta.revision}: another process has written to it`,
     );
   }
@@ -111,7 +112,7 @@ export class Recovery {
     const reason = error instanceof Error ? error.message : String(error);
     const message = isStorageError(error, "corrupt")
       ? reason
-      : `${doing} ${this.#state.where} failed: ${reason}. Writes are refused until the disk takes them: check free space and permissions there`;
+      : `${doing} ${this.#state.directory} failed: ${reason}. Writes are refused until the disk takes them: check free space and permissions there`;
     if (message !== this.#state.fault?.message) this.#log(message);
     this.#state.fault = { message };
   }

@@ -13,7 +13,7 @@ import {
 } from "../contract/storage-contract.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import { EmbeddedStorage } from "./embedded-storage.ts";
-import { FaultyEngineLocation } from "./faulty-home.ts";
+import { FaultyEngineLocation } from "./faulty-engine-location.ts";
 import { metaKey } from "./layout.ts";
 import { LevelDbLocation } from "./level-engine.ts";
 import { openTemporary, temporaryDirectory } from "./temporary-store.ts";
@@ -61,7 +61,7 @@ describe("the embedded store after a restart", () => {
     await dispose();
   });
 
-  it("still knows what was compacted, and how much history there is", async () => {
+  it("keeps its compacted revision, and the size of its history", async () => {
     const { directory, storage, dispose } = await openTemporary();
     const names = numbered("/p/", 50);
     await fill(storage, names);
@@ -90,13 +90,13 @@ describe("the embedded store after a restart", () => {
     await dispose();
   });
 
-  it("sweeps what a compaction that was cut short has left", async () => {
+  it("sweeps the records of an interrupted compaction", async () => {
     const directory = await temporaryDirectory();
-    const home = new FaultyEngineLocation(directory);
-    const { storage, dispose } = await openTemporary({ directory, home });
+    const engineLocation = new FaultyEngineLocation(directory);
+    const { storage, dispose } = await openTemporary({ directory, engineLocation });
     await fill(storage, numbered("/p/", 3000));
     const controller = new AbortController();
-    home.afterWrite = async () => controller.abort(new Error("enough"));
+    engineLocation.afterWrite = async () => controller.abort(new Error("enough"));
     await assert.rejects(storage.compact(3000 as Revision, controller), /enough/);
     assert.ok(storage.historyBytes > 0);
     await assert.rejects(storage.get(key("/a"), { ...call(), atRevision: 2999 as Revision }), {
@@ -130,7 +130,7 @@ describe("the embedded store after a restart", () => {
     await dispose();
   });
 
-  it("cannot be opened twice, and says which directory", async () => {
+  it("cannot be opened twice, and the error names the directory", async () => {
     const { directory, dispose } = await openTemporary();
     await assert.rejects(EmbeddedStorage.open({ directory, clock: systemClock }), {
       code: "unavailable",

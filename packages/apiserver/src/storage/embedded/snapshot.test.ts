@@ -8,7 +8,7 @@ import { EmbeddedStorage } from "./embedded-storage.ts";
 import { openTemporary } from "./temporary-store.ts";
 
 describe("backup and restore of the embedded store", () => {
-  it("takes a snapshot of one revision while writes go on", async () => {
+  it("takes a snapshot of one revision during writes", async () => {
     const { storage, dispose } = await openTemporary();
     await fill(storage, numbered("/p/", 2000));
     const before = await storage.list(key(""), { ...call(), entriesMax: 5000 });
@@ -83,7 +83,7 @@ describe("backup and restore of the embedded store", () => {
     await dispose();
   });
 
-  it("cannot be used after a restore that was cut short, not even when opened again", async () => {
+  it("makes a store unusable after an interrupted restore, also when it is reopened", async () => {
     const { directory, storage, dispose } = await openTemporary();
     const failing = { revision: at(100_000), entries: some(5000, 4000) };
     await assert.rejects(storage.restoreSnapshot(failing, call()), /the backup ends here/);
@@ -97,7 +97,7 @@ describe("backup and restore of the embedded store", () => {
     await dispose();
   });
 
-  it("refuses entries out of order or with revisions beyond the snapshot's", async () => {
+  it("rejects entries out of order or with revisions beyond the snapshot's", async () => {
     const { storage, dispose } = await openTemporary();
     const entry = (name: string, modifiedAt: number): Entry => ({
       key: key(name),
@@ -121,7 +121,7 @@ async function* each(entries: readonly Entry[]): AsyncGenerator<Entry> {
   yield* entries;
 }
 
-/** Entries of 1 KB; fails behind `failAfter` of them. */
+/** Entries of 1 KB; fails after `failAfter` of them. */
 async function* some(count: number, failAfter = count): AsyncGenerator<Entry> {
   for (const [i, name] of numbered("/r/", count).entries()) {
     if (i === failAfter) throw new Error("the backup ends here");

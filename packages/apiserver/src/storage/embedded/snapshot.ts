@@ -1,6 +1,4 @@
-/**
- * Backup and restore for the embedded store.
- */
+/** Backup and restore for the embedded store. */
 import { assert } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
@@ -8,20 +6,23 @@ import { revisionZero } from "../revision.ts";
 import type { OpenSnapshot, Snapshot } from "../snapshot.ts";
 import type { Entry } from "../storage.ts";
 import type { CommitQueue } from "./commit-queue.ts";
-import { corruptError } from "./corruption.ts";
+import { corruptError } from "./corrupt-error.ts";
 import type { EngineOperation, EngineSnapshot } from "./engine.ts";
 import { decodeEntry, encodeEntry } from "./entry-record.ts";
 import { isLayoutKey, metaKey, newestKey, newestRange, parseNewestKey } from "./layout.ts";
 import { decodeMeta } from "./meta.ts";
 import type { StoreState } from "./store-state.ts";
 
-/** The revision is the engine's own at that moment: a batch in flight is in it as a whole or not at all. */
+/**
+ * The revision is the engine's own at that moment: a batch in flight is included completely or not
+ * at all.
+ */
 export async function openSnapshot(state: StoreState, signal: AbortSignal): Promise<OpenSnapshot> {
   const view = state.engine.snapshot();
   try {
     const record = await view.get(metaKey);
-    if (record === undefined) throw corruptError(state.where, "the counters are missing");
-    const { revision } = decodeMeta(record, state.where);
+    if (record === undefined) throw corruptError(state.directory, "the counters are missing");
+    const { revision } = decodeMeta(record, state.directory);
     return { revision, entries: allEntries(state, view, signal), close: () => view.close() };
   } catch (error) {
     await view.close();
@@ -42,7 +43,7 @@ async function* allEntries(
         const pairs = await cursor.next(1000);
         if (pairs.length === 0) return;
         for (const [key, record] of pairs)
-          yield decodeEntry(parseNewestKey(key), record, state.where);
+          yield decodeEntry(parseNewestKey(key), record, state.directory);
       }
     } finally {
       await cursor.close();
@@ -60,17 +61,17 @@ export async function restoreSnapshot(
 ): Promise<void> {
   if (state.meta.revision !== revisionZero || state.restoring || !queue.isIdle()) {
     const current = state.meta.revision;
-    throw new StorageError("conflict", `the store in ${state.where} is not empty`, { current });
+    throw new StorageError("conflict", `the store in ${state.directory} is not empty`, { current });
   }
   state.restoring = true;
   try {
     await fill(queue, snapshot, signal);
   } finally {
-    // With a part of the snapshot on disk the store stays unusable, also when it is opened again.
+    // With a part of the snapshot on disk the store stays unusable, also when it is reopened.
     state.restoring = state.meta.state === "restoring";
-    state.forget();
+    state.clearCaches();
   }
-  // Watches of the empty store have missed everything.
+  // Watches of the empty store have missed all entries.
   const oldest = snapshot.revision;
   state.feed.close(new StorageError("compacted", "the store was restored", { oldest }));
 }
@@ -92,11 +93,14 @@ async function fill(
     operations.push({ type: "put", key: newestKey(key), value: record });
     bytes += record.length;
     if (bytes < sliceBytes) continue;
-    await queue.upkeep({ operations, changeMeta: (meta) => ({ ...meta, state: "restoring" }) });
+    await queue.maintenance({
+      operations,
+      changeMeta: (meta) => ({ ...meta, state: "restoring" }),
+    });
     operations = [];
     bytes = 0;
   }
-  await queue.upkeep({
+  await queue.maintenance({
     operations,
     changeMeta: (meta) => ({
       ...meta,

@@ -1,56 +1,53 @@
 /**
- * What the parts of the embedded store share: the engine, the counters, the feed, the cache and the batch in
- * flight.
+ * The shared state of the embedded store's parts: the engine, the counters, the feed, the cache and
+ * the batch in flight.
  *
- * Acknowledged state is `meta.revision`. The engine may be ahead of it by the batch in flight, never by more:
- * there is only one.
+ * The acknowledged state is `meta.revision`. The engine may be ahead of it by the batch in flight,
+ * never by more: there is only one.
  */
+import type { ChangeFeed, DataChange } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
-import type { ChangeFeed, DataChange } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import type { Revision } from "../revision.ts";
 import type { Entry, StorageFault } from "../storage.ts";
-import type { NegativeLookupFilter } from "./absent-keys.ts";
 import type { Batch } from "./batch.ts";
-import { corruptError } from "./corruption.ts";
+import { BatchedGets } from "./batched-gets.ts";
+import { corruptError } from "./corrupt-error.ts";
 import type { Engine } from "./engine.ts";
 import type { EntryCache } from "./entry-cache.ts";
-import { BatchedGets } from "./gathered-reads.ts";
 import type { Meta } from "./meta.ts";
+import type { NegativeLookupFilter } from "./negative-lookup-filter.ts";
 
 export class StoreState {
   /** The directory, for messages. */
-  readonly where: string;
+  readonly directory: string;
   readonly feed: ChangeFeed;
   readonly cache: EntryCache;
-  readonly absent: NegativeLookupFilter;
-  readonly reads = new BatchedGets();
+  readonly negativeLookups: NegativeLookupFilter;
+  readonly batchedGets = new BatchedGets();
   meta: Meta;
-  /**
-   * Written to the engine with an outcome that is not known yet; stays after a failure until recovery learns
-   * it.
-   */
+  /** A batch whose outcome is unknown yet; stays after a failure until recovery resolves it. */
   inFlight: Batch | undefined;
   fault: StorageFault | undefined;
-  /** A snapshot is being restored, or its restoring failed in the middle: not a store to write to. */
+  /** A snapshot is being restored, or its restore failed in the middle: writes are rejected. */
   restoring = false;
   closed = false;
   #engine: Engine | undefined;
 
   constructor(
-    where: string,
+    directory: string,
     engine: Engine,
     meta: Meta,
     feed: ChangeFeed,
     cache: EntryCache,
-    absent: NegativeLookupFilter,
+    negativeLookups: NegativeLookupFilter,
   ) {
-    this.where = where;
+    this.directory = directory;
     this.#engine = engine;
     this.meta = meta;
     this.feed = feed;
     this.cache = cache;
-    this.absent = absent;
+    this.negativeLookups = negativeLookups;
   }
 
   /** Throws `unavailable` while recovery has the files closed. */
@@ -70,18 +67,18 @@ export class StoreState {
     return engine;
   }
 
-  /** What memory knows of the engine's keys, when they have changed in other ways than by batches. */
-  forget(): void {
+  /** Drops all cached knowledge of the engine's keys, after changes that were not batches. */
+  clearCaches(): void {
     this.cache.clear();
-    this.absent.clear();
+    this.negativeLookups.clear();
   }
 
   unavailable(cause?: unknown): StorageError {
-    const message = this.fault?.message ?? `the data in ${this.where} cannot be reached`;
+    const message = this.fault?.message ?? `the data in ${this.directory} cannot be reached`;
     return new StorageError("unavailable", message, { cause });
   }
 
-  /** Makes the batch the acknowledged state and tells watches, in one turn. */
+  /** Makes the batch the acknowledged state and notifies watches, in one turn. */
   acknowledge(batch: Batch): void {
     this.meta = batch.meta;
     this.inFlight = undefined;
@@ -95,17 +92,18 @@ export class StoreState {
   }
 
   /**
-   * All changes after a revision that the engine may show; undefined when memory does not go back that far.
+   * All changes after a revision that the engine may contain; undefined when memory does not go
+   * back that far.
    */
   changesAfter(revision: Revision): readonly DataChange[] | undefined {
     if (revision < this.feed.tailStart) return undefined;
-    const acknowledged = this.feed.tailAfter(revision);
+    const acknowledged = this.feed.changesAfter(revision);
     if (this.inFlight === undefined) return acknowledged;
     return [...acknowledged, ...this.inFlight.changes];
   }
 
-  /** What keys that changed after a revision held at it: lies over whatever the engine shows. */
-  undoneAfter(
+  /** The values at a revision of keys that changed after it: they override the engine's. */
+  previousValuesAfter(
     revision: Revision,
     prefix: StorageKey,
   ): Map<StorageKey, Entry | undefined> | undefined {
@@ -119,7 +117,7 @@ export class StoreState {
     return undone;
   }
 
-  /** Throws unless history reaches from `revision` to now. */
+  /** Throws unless history covers `revision`. */
   checkRevision(revision: Revision): void {
     if (revision > this.meta.revision) {
       throw new StorageError("future", `revision ${revision} has not happened yet`, {
@@ -135,15 +133,15 @@ export class StoreState {
     }
   }
 
-  /** An engine's failure in our terms; what is not an engine's failure stays what it is. */
+  /** Converts an engine's error to a StorageError; other errors are returned unchanged. */
   storageError(error: unknown): unknown {
     const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
     if (error instanceof StorageError || typeof code !== "string") return error;
     if (this.closed) return closedError();
     const reason = (error as Error).message;
-    if (code === "LEVEL_CORRUPTION") return corruptError(this.where, reason, error);
+    if (code === "LEVEL_CORRUPTION") return corruptError(this.directory, reason, error);
     if (this.fault !== undefined) return this.unavailable(error);
-    return new StorageError("unavailable", `cannot read ${this.where}: ${reason}`, {
+    return new StorageError("unavailable", `cannot read ${this.directory}: ${reason}`, {
       cause: error,
     });
   }

@@ -1,6 +1,4 @@
-/**
- * For tests: a store in a new directory under the system's temporary one.
- */
+/** For tests: a store in a new directory under the system's temporary one. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

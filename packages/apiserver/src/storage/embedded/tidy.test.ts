@@ -1,4 +1,4 @@
-/** What is forgotten in memory comes from the disk: nobody sees a difference. */
+/** Data that is evicted from memory is read from the disk: clients see no difference. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { key } from "../contract/storage-contract.ts";
@@ -8,7 +8,7 @@ import { openTemporary } from "./temporary-store.ts";
 
 const { signal } = new AbortController();
 
-describe("a store that was tidied", () => {
+describe("a store with evicted memory", () => {
   it("holds nothing in memory, and serves the present, the past and its changes as before", async (t) => {
     const { storage, dispose } = await openTemporary();
     t.after(dispose);
@@ -39,13 +39,13 @@ describe("a store that was tidied", () => {
     };
     const before = await seen();
     assert.equal(before.changes.length, 10);
-    assert.ok(storage.heldInMemory >= names.length);
-    for (let i = 0; i < 2; i++) storage.tidy();
-    assert.equal(storage.heldInMemory, 0);
+    assert.ok(storage.cachedCount >= names.length);
+    for (let i = 0; i < 2; i++) storage.evictUnused();
+    assert.equal(storage.cachedCount, 0);
     assert.deepEqual(await seen(), before);
   });
 
-  it("holds no changes when it has settled, and tells them all the same", async (t) => {
+  it("holds no changes after releaseMemory, and replays all of them", async (t) => {
     const { storage, dispose } = await openTemporary();
     t.after(dispose);
     let last = 0 as Revision;
@@ -53,14 +53,14 @@ describe("a store that was tidied", () => {
       const write = { key: key(`/a/${i}`), value: Buffer.alloc(64 << 10, 1), expected: "absent" };
       last = await storage.commit(write as Write, { signal });
     }
-    for (let i = 0; i < 2; i++) storage.tidy();
+    for (let i = 0; i < 2; i++) storage.evictUnused();
     await storage.commit(
       { key: key("/b"), value: Buffer.from("x"), expected: "absent" },
       { signal },
     );
-    const held = storage.heldInMemory;
-    await storage.settle();
-    assert.equal(storage.heldInMemory, held - 1, "the entry is still at hand, its change is not");
+    const held = storage.cachedCount;
+    await storage.releaseMemory();
+    assert.equal(storage.cachedCount, held - 1, "the entry is still at hand, its change is not");
     const seen: Revision[] = [];
     const options = { signal, bufferedChangesMax: 1000 };
     for await (const change of storage.watch(key("/a/"), 0 as Revision, options)) {
@@ -70,7 +70,7 @@ describe("a store that was tidied", () => {
     assert.equal(seen.length, 20);
   });
 
-  it("goes on telling those who watch", async (t) => {
+  it("keeps delivering changes to watches", async (t) => {
     const { storage, dispose } = await openTemporary();
     t.after(dispose);
     const watch = storage
@@ -78,11 +78,11 @@ describe("a store that was tidied", () => {
       [Symbol.asyncIterator]();
     await watch.next();
     for (let i = 0; i < 3; i++) {
-      storage.tidy();
+      storage.evictUnused();
       const write = { key: key(`/a/${i}`), value: Buffer.from("x"), expected: "absent" } as const;
       const revision = await storage.commit(write, { signal });
-      storage.tidy();
-      storage.tidy();
+      storage.evictUnused();
+      storage.evictUnused();
       const { value } = await watch.next();
       assert.deepEqual([value?.kind, value?.revision], ["put", revision]);
     }

@@ -1,5 +1,6 @@
 /**
- * User and password against a token, once for all calls; a token that went stale is replaced by the next call.
+ * Exchanges user and password for a token, once for all calls; a stale token is replaced by the
+ * next call.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
@@ -21,7 +22,7 @@ export class Authenticator {
     this.#options = options;
   }
 
-  /** The token for calls; undefined when none is needed. Tokens are good for all members. */
+  /** The token for calls; undefined when none is needed. Tokens are valid for all members. */
   async token(connection: Connection): Promise<string | undefined> {
     if (this.#options.credentials === undefined) return undefined;
     if (this.#asking !== undefined) return this.#asking;
@@ -41,7 +42,7 @@ export class Authenticator {
     return this.#token;
   }
 
-  /** `stale` was refused. Of many calls that were made with it, only the first makes a difference. */
+  /** Drops a rejected token. Of many calls with the same token, only the first drops it. */
   forget(stale: string | undefined): void {
     if (stale !== this.#token) return;
     this.#token = undefined;
@@ -67,7 +68,7 @@ export class Authenticator {
       );
       return fromBinary(AuthenticateResponseSchema, answer).token;
     } catch (error) {
-      // Credentials for an etcd that asks for none do no harm; etcd's own client goes on, too.
+      // Credentials for an etcd without authentication are ignored, as in etcd's own client.
       if (error instanceof GrpcError && error.message.includes("authentication is not enabled"))
         return undefined;
       throw error;

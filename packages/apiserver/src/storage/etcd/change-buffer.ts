@@ -1,8 +1,8 @@
 /**
  * The bounded queue between a watch and its reader.
  *
- * Live changes that find it full end the watch with `overrun`. History is not the reader's fault: whoever pushes it waits
- * with `drained` instead.
+ * Live changes that exceed the limit end the watch with `overrun`. History does not count against
+ * the reader: its producer waits with `drained` instead.
  */
 import { StorageError } from "../errors.ts";
 import type { Change, WatchOptions } from "../storage.ts";
@@ -25,14 +25,14 @@ export class ChangeBuffer {
     return this.#pending.length - this.#head;
   }
 
-  /** Adds a change of the past, whatever the length. */
+  /** Adds a change of the past, at any length of the queue. */
   pushHistory(change: Change): void {
     if (this.#end !== undefined) return;
     this.#pending.push(change);
     this.#wakeReader?.();
   }
 
-  /** Adds a change that just happened; throws `overrun` when the reader is too far behind. */
+  /** Adds a live change; throws `overrun` when the reader is too far behind. */
   pushLive(change: Change): void {
     const { bufferedChangesMax } = this.#options;
     if (this.#length >= bufferedChangesMax) {
@@ -44,13 +44,13 @@ export class ChangeBuffer {
     this.pushHistory(change);
   }
 
-  /** Progress never makes the queue longer than one mark at its end. */
+  /** Consecutive progress marks are merged into one at the end of the queue. */
   pushProgress(change: Change & { kind: "progress" }): void {
     if (this.#length > 0 && this.#pending.at(-1)?.kind === "progress") this.#pending.pop();
     this.pushHistory(change);
   }
 
-  /** Resolves when the reader is less than its limit behind, or gone. */
+  /** Resolves when the reader's lag is below its limit, or the reader is gone. */
   async drained(): Promise<void> {
     while (this.#end === undefined && this.#length >= this.#options.bufferedChangesMax) {
       await new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ export class ChangeBuffer {
     }
   }
 
-  /** The reader gets what is queued, then `error`. */
+  /** The reader gets the queued changes, then `error`. */
   endAfterPending(error: unknown): void {
     this.#end ??= { error };
     this.#wakeReader?.();

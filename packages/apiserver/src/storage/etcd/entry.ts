@@ -4,8 +4,8 @@ import type { KeyValue } from "./generated/etcd_pb.ts";
 import type { KeySpace } from "./key-space.ts";
 
 /**
- * etcd's pair as an entry. The value is copied: it would otherwise keep the whole message alive that it came in, which may
- * be a thousand times its size.
+ * Converts etcd's pair to an entry. The value is copied: it would otherwise keep its whole message
+ * in memory, which may be a thousand times its size.
  */
 export function toEntry(pair: KeyValue, keySpace: KeySpace): Entry {
   return {

@@ -1,8 +1,9 @@
 /**
- * Typed calls to etcd: authentication, deadlines, and which failures are tried again.
+ * Typed calls to etcd: authentication, deadlines, and retries.
  *
- * Reads are repeated, on another member if need be, until their time is up. A write is repeated only when it provably did
- * not reach etcd. Everything rejects with `GrpcError`, or with the reason of the caller's signal.
+ * Reads are retried, on another member if need be, until their deadline. A write is retried only
+ * when it provably did not reach etcd. All errors are `GrpcError`, or the reason of the caller's
+ * signal.
  */
 import {
   create,
@@ -54,7 +55,7 @@ export interface EtcdClientOptions {
   readonly keepaliveTimeoutMs: number;
   readonly outageGraceMs: number;
   readonly responseBytesMax: number;
-  /** Told how each call went, for health. */
+  /** Called with the outcome of each call, for health. */
   readonly onOutcome: (error: GrpcError | undefined) => void;
 }
 
@@ -116,12 +117,12 @@ export class EtcdClient {
     };
   }
 
-  /** The member behind a connection; undefined when it does not tell. */
+  /** The member of a connection; undefined when it is unknown. */
   memberOf(connection: Connection): Member | undefined {
     return this.#members.get(connection);
   }
 
-  /** Makes the next call log in again. */
+  /** Makes the next call authenticate again. */
   forgetToken(): void {
     this.#authenticator.forget(this.#authenticator.current);
   }
@@ -157,7 +158,7 @@ export class EtcdClient {
 
   #mayRepeat(repeatable: boolean, error: GrpcError, attempt: number): boolean {
     if (isStaleToken(error)) {
-      // etcd checks the token before it acts, so a write that met a stale one has not happened.
+      // etcd checks the token before it acts, so a write with a stale token has not happened.
       return this.#options.credentials !== undefined && attempt <= staleTokenAttemptsMax;
     }
     if (error instanceof OutageError) return false;
@@ -174,7 +175,7 @@ export class EtcdClient {
     const left = () => Math.max(1, deadlineMs - clock.monotonic());
     const connection = await this.channel.acquire({ signal, timeoutMs: left() });
     const metadata = await this.#metadata(connection);
-    // A read leaves time to ask another member; a write has only this one chance.
+    // A read leaves time to retry on another member; a write has a single attempt.
     const timeoutMs = method.repeatable ? Math.min(left(), requestTimeoutMs / 3) : left();
     try {
       const answer = await callUnary(connection, method.path, bytes, {
@@ -183,25 +184,27 @@ export class EtcdClient {
         signal,
         metadata,
       });
-      this.channel.praise(connection);
+      this.channel.reportSuccess(connection);
       return answer;
     } catch (error) {
       if (error instanceof GrpcError) {
         if (isStaleToken(error)) this.#authenticator.forget(metadata["token"]);
-        if (isMemberFault(error)) this.channel.blame(connection, error);
-        else if (error.delivery === "answered") this.channel.praise(connection);
+        if (isMemberFault(error)) this.channel.reportFailure(connection, error);
+        else if (error.delivery === "answered") this.channel.reportSuccess(connection);
       }
       throw error;
     }
   }
 
-  /** `hasleader` makes a member that lost its cluster say so at once instead of letting the call time out. */
+  /**
+   * `hasleader` makes a member without a leader fail at once instead of letting the call time out.
+   */
   async #metadata(connection: Connection): Promise<Metadata> {
     const token = await this.#authenticator.token(connection);
     return token === undefined ? { hasleader: "true" } : { hasleader: "true", token };
   }
 
-  /** Checks a new connection: same cluster, a leader in sight, credentials accepted. */
+  /** Checks a new connection: same cluster, a leader, accepted credentials. */
   async #admit(connection: Connection): Promise<void> {
     const status = await this.#handshake(connection);
     if (status === undefined) return;
@@ -217,7 +220,7 @@ export class EtcdClient {
     this.#members.set(connection, { clusterId, version: status.version });
   }
 
-  /** The member's status; undefined when our user may not see it. */
+  /** The member's status; undefined when the user may not read it. */
   async #handshake(connection: Connection): Promise<StatusResponse | undefined> {
     const { clock, connectTimeoutMs: timeoutMs } = this.#options;
     const request = toBinary(StatusRequestSchema, create(StatusRequestSchema));
@@ -263,7 +266,7 @@ const methods = {
     output: TxnResponseSchema,
     repeatable: false,
   },
-  // Compacting twice is an error with a text of its own, which the store takes for success.
+  // A repeated compaction is an error with a message of its own, which the store treats as success.
   compact: {
     path: "/etcdserverpb.KV/Compact",
     input: CompactionRequestSchema,

@@ -1,7 +1,8 @@
 /**
- * What etcd's errors mean here: a storage error code, and for people a sentence on what to do.
+ * Maps etcd's errors to a storage error code, and a message with the next step to take.
  *
- * etcd tells its errors apart by text (api/v3rpc/rpctypes/error.go); the texts are the same from 3.4 to 3.6.
+ * etcd's errors are distinguished by their text (api/v3rpc/rpctypes/error.go); the texts are the
+ * same from 3.4 to 3.6.
  */
 import { StorageError, type StorageErrorCode, type StorageErrorDetails } from "../errors.ts";
 import { type GrpcError, grpcCode } from "./grpc/index.ts";
@@ -67,7 +68,7 @@ export function toStorageError(
   );
 }
 
-/** The token is not valid any more, or was made before the users changed. */
+/** Whether the token has expired, or was issued before the users changed. */
 export function isStaleToken(error: GrpcError): boolean {
   return (
     error.delivery === "answered" &&
@@ -81,7 +82,7 @@ export function isNoSpace(error: GrpcError): boolean {
   return error.message.includes("database space exceeded");
 }
 
-/** A read that failed like this may succeed if it is asked again, perhaps of another member. */
+/** Whether a retry of the read may succeed, possibly on another member. */
 export function isTransient(error: GrpcError): boolean {
   return (
     error.code === grpcCode.unavailable ||
@@ -90,7 +91,7 @@ export function isTransient(error: GrpcError): boolean {
   );
 }
 
-/** The member itself is the problem, so another one should be asked. */
+/** Whether the member itself is at fault, so that another one should be used. */
 export function isMemberFault(error: GrpcError): boolean {
   return (
     (error.code === grpcCode.unavailable && !error.message.includes("leader changed")) ||

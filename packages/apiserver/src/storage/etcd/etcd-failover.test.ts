@@ -1,8 +1,9 @@
 /**
- * Three members that are killed, stopped and cut off under load.
+ * Three members that are killed, stopped and disconnected under load.
  *
- * What must hold: an acknowledged write is there, exactly once; one that was not acknowledged is there wholly or not at
- * all; a watch sees each revision once and in order, across any number of broken streams.
+ * Invariants: an acknowledged write is stored exactly once; an unacknowledged one is stored
+ * completely or not at all; a watch gets each revision once and in order, across any number of
+ * broken streams.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -64,7 +65,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     return { storage: await open({ endpoints }), proxies };
   }
 
-  it("goes on when a follower is killed", async () => {
+  it("continues when a follower is killed", async () => {
     const storage = await open();
     const load = await WriteLoad.start(storage);
     const follower = ((await cluster.leader()) + 1) % 3;
@@ -74,7 +75,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     await load.check();
   });
 
-  it("loses and repeats nothing when the leader is killed in the middle of writes", async () => {
+  it("loses and repeats no write when the leader is killed during writes", async () => {
     const storage = await open();
     const load = await WriteLoad.start(storage);
     await load.until(150);
@@ -87,7 +88,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     await load.check();
   });
 
-  it("goes on when the leader is stopped without being ended", async () => {
+  it("continues when the leader is suspended", async () => {
     const storage = await open();
     const load = await WriteLoad.start(storage);
     await load.until(100);
@@ -98,7 +99,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     await load.check();
   });
 
-  it("fails in bounded time when all members are gone, and recovers without gaps when they are back", async () => {
+  it("fails in bounded time when all members are down, and recovers without gaps when they are back", async () => {
     const storage = await open();
     const load = await WriteLoad.start(storage);
     await load.until(100);
@@ -117,7 +118,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     assert.equal(storage.health(), undefined);
   });
 
-  it("says so when most members are gone, and recovers when one is back", async () => {
+  it("reports the fault when most members are down, and recovers when one is back", async () => {
     const storage = await open();
     const load = await WriteLoad.start(storage);
     await load.until(100);
@@ -134,19 +135,19 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     assert.equal(storage.health(), undefined);
   });
 
-  it("notices a half-open connection and moves its calls and watches to another member", async () => {
+  it("detects a half-open connection and moves its calls and watches to another member", async () => {
     const { storage, proxies } = await openThroughProxies();
     const load = await WriteLoad.start(storage);
     await load.until(100);
     const used = proxies.find((proxy) => proxy.openConnections > 0);
     assert.ok(used !== undefined);
-    used.setFaults({ swallow: true });
+    used.setFaults({ blackhole: true });
     await load.until(300);
     assert.ok(proxies.some((proxy) => proxy !== used && proxy.openConnections > 0));
     await load.check();
   });
 
-  it("resumes watches when connections are dropped again and again", async () => {
+  it("resumes watches when connections are dropped repeatedly", async () => {
     const { storage, proxies } = await openThroughProxies();
     const load = await WriteLoad.start(storage);
     for (let round = 1; round <= 15; round++) {
@@ -157,7 +158,7 @@ describe("etcd storage on three members", { skip: etcdMissing() ?? false }, () =
     await load.check();
   });
 
-  it("a watch that was cut off while its history was compacted fails with compacted", async () => {
+  it("a watch that was disconnected while its history was compacted fails with compacted", async () => {
     const { storage, proxies } = await openThroughProxies();
     const writer = await open({ prefix: `/failover-${opened - 1}` });
     const first = await storage.commit(put("/p/a", "1", "absent"), call());

@@ -1,6 +1,4 @@
-/**
- * Whether etcd takes reads and writes, from what calls experience and from asking now and then.
- */
+/** The health of etcd for reads and writes, from the outcomes of calls and from periodic probes. */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import type { StorageFault } from "../storage.ts";
 import { isNoSpace, toStorageError } from "./etcd-error.ts";
@@ -11,10 +9,10 @@ export interface EtcdHealthOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
   readonly endpoints: string;
-  /** A read that needs the whole cluster. */
-  readonly ask: () => Promise<unknown>;
+  /** A read that requires a quorum. */
+  readonly probe: () => Promise<unknown>;
   readonly status: () => Promise<StatusResponse>;
-  /** Why there is no connection. */
+  /** The reason why there is no connection. */
   readonly connectionProblem: () => string | undefined;
 }
 
@@ -41,8 +39,8 @@ export class EtcdHealth {
     this.#timer?.cancel();
   }
 
-  /** A call went well or badly. Errors that only concern the caller say nothing about etcd. */
-  note(error: GrpcError | undefined): void {
+  /** Records the outcome of a call. Errors that only concern the caller are ignored. */
+  recordOutcome(error: GrpcError | undefined): void {
     if (error === undefined) this.#callProblem = undefined;
     else if (isNoSpace(error)) this.#alarm = toStorageError(error, "alarm").message;
     else if (clusterCodes.has(error.code))
@@ -57,7 +55,7 @@ export class EtcdHealth {
 
   async #probe(): Promise<void> {
     try {
-      await this.#options.ask();
+      await this.#options.probe();
       const { errors } = await this.#options.status();
       const alarms = errors.filter((text) => text.includes("alarm"));
       this.#alarm =
@@ -74,7 +72,7 @@ export class EtcdHealth {
               "alarm",
             ).message;
     } catch {
-      // The calls themselves have told `note` what is wrong.
+      // The calls themselves have recorded the error.
       return;
     }
   }

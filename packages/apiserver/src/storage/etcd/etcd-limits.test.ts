@@ -34,7 +34,7 @@ async function open(cluster: EtcdCluster, overrides: Partial<EtcdStorageOptions>
   return storage;
 }
 
-/** As `etcdctl del --prefix` does it. */
+/** Deletes like `etcdctl del --prefix`. */
 async function empty({ endpoints }: EtcdCluster, prefix: string): Promise<void> {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
@@ -54,7 +54,7 @@ describe("etcd storage", { skip }, () => {
   });
   after(() => cluster?.dispose());
 
-  it("takes a write at the request limit and refuses one byte more with too-large", async () => {
+  it("accepts a write at the request limit and rejects one byte more with too-large", async () => {
     const storage = await open(cluster, { prefix: "/p", requestBytesMax: 10_000 });
     const value = (length: number) => new Uint8Array(length - "/p/a".length);
     await storage.commit({ key: key("/a"), value: value(10_000), expected: "absent" }, call());
@@ -64,7 +64,7 @@ describe("etcd storage", { skip }, () => {
     );
   });
 
-  it("passes etcd's own refusal of a large write on as too-large", async () => {
+  it("returns etcd's own rejection of a large write as too-large", async () => {
     const storage = await open(cluster, { requestBytesMax: 64 << 20 });
     for (const bytes of [(1 << 20) + (600 << 10), 8 << 20]) {
       const value = new Uint8Array(bytes);
@@ -79,7 +79,7 @@ describe("etcd storage", { skip }, () => {
     assert.equal(storage.health(), undefined);
   });
 
-  it("reads a long list in small chunks at one revision, whatever is written meanwhile", async () => {
+  it("reads a long list in small chunks at one revision, during writes", async () => {
     const storage = await open(cluster, { chunkBytesTarget: 4096 });
     await fill(storage, numbered("/p/", 600));
     const listing = storage.list(key("/p/"), { ...call(), entriesMax: 590 });
@@ -96,7 +96,7 @@ describe("etcd storage", { skip }, () => {
     for (const entry of page.entries) assert.ok(entry.modifiedAt <= page.revision);
   });
 
-  it("asks for fewer keys when an answer would be over the response limit", async () => {
+  it("requests fewer keys when a response would exceed the response limit", async () => {
     const storage = await open(cluster, { responseBytesMax: 100_000 });
     const content = "x".repeat(30_000);
     for (const name of numbered("/p/", 12))
@@ -105,7 +105,7 @@ describe("etcd storage", { skip }, () => {
     assert.equal(page.entries.length, 12);
   });
 
-  it("says which revision is the oldest after a compaction", async () => {
+  it("reports the oldest revision after a compaction", async () => {
     const storage = await open(cluster);
     const first = await storage.commit(put("/a", "1", "absent"), call());
     const second = await storage.commit(put("/a", "2", first), call());
@@ -115,7 +115,7 @@ describe("etcd storage", { skip }, () => {
     await assert.rejects(collect(storage, "/", first, 1), expected);
   });
 
-  it("a watch does not begin at a compacted revision, whose delete etcd may have forgotten", async () => {
+  it("rejects a watch at a compacted revision, whose delete etcd may have dropped", async () => {
     const storage = await open(cluster);
     const first = await storage.commit(put("/a", "1", "absent"), call());
     const second = await storage.commit(remove("/a", first), call());
@@ -164,7 +164,7 @@ describe("etcd storage", { skip }, () => {
     );
   });
 
-  it("tells a watch how far it has come when only others write", async () => {
+  it("sends a watch progress marks when only other prefixes are written", async () => {
     const storage = await open(cluster);
     const others = await open(cluster);
     const start = await storage.currentRevision(call());
@@ -183,7 +183,7 @@ describe("etcd storage", { skip }, () => {
     }
   });
 
-  it("marks in the history are no entries", async () => {
+  it("does not return markers in the history as entries", async () => {
     const storage = await open(cluster);
     const others = await open(cluster);
     const start = await storage.currentRevision(call());
@@ -208,7 +208,7 @@ describe("etcd storage", { skip }, () => {
     await watch.return?.(undefined);
   });
 
-  it("a snapshot shows one revision and can be restored into an empty store", async () => {
+  it("restores a snapshot of one revision into an empty store", async () => {
     const source = await open(cluster, { chunkBytesTarget: 2048 });
     await fill(source, numbered("/p/", restoreBatchEntriesMax * 2 + 1));
     const big = "y".repeat(restoreBatchBytesMax);
@@ -236,7 +236,7 @@ describe("etcd storage", { skip }, () => {
     );
   });
 
-  it("a restore that was cut short leaves what cannot be opened, until it is emptied", async () => {
+  it("cannot be opened after an interrupted restore, until it is emptied", async () => {
     const prefix = "/half";
     const target = await open(cluster, { prefix });
     const entries = numbered("/p/", restoreBatchEntriesMax * 2 + 1).map((name) => ({
@@ -262,14 +262,14 @@ describe("etcd storage", { skip }, () => {
     assert.equal(await whole.count(key(""), call()), entries.length);
   });
 
-  it("restore refuses a store that is not empty", async () => {
+  it("rejects a restore into a store that is not empty", async () => {
     const storage = await open(cluster);
     await fill(storage, ["/a"]);
     const { entries } = await storage.openSnapshot(call());
     await assert.rejects(storage.restore(entries, call()), { code: "conflict" });
   });
 
-  it("keeps to its prefix: a neighbour whose prefix begins the same is not seen", async () => {
+  it("stays within its prefix: keys of a longer prefix with the same beginning are invisible", async () => {
     const storage = await open(cluster, { prefix: "/near" });
     const neighbour = await open(cluster, { prefix: "/nearby" });
     const start = await storage.currentRevision(call());
@@ -287,10 +287,10 @@ describe("etcd storage", { skip }, () => {
 });
 
 describe("etcd storage without space", { skip }, () => {
-  it("fails writes with unavailable and the remedy, keeps reading, and reports it in health", async () => {
+  it("fails writes with unavailable and the remedy, keeps reading, and reports the fault in health", async () => {
     const cluster = await startEtcd({ args: ["--quota-backend-bytes=4194304"] });
     try {
-      // One hears of it by its own write alone, the other by asking alone.
+      // One store detects the fault by its own write alone, the other by its probe alone.
       const storage = await open(cluster, { healthIntervalMs: 3_600_000 });
       const reader = await open(cluster, { healthIntervalMs: 50 });
       await storage.commit(put("/a", "1", "absent"), call());

@@ -1,4 +1,4 @@
-/** TLS with client certificates, and user and password. */
+/** TLS with client certificates, and authentication with user and password. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
@@ -30,7 +30,7 @@ describe("etcd storage over TLS", { skip }, () => {
     await using(cluster, { tls: good() }, roundTrip);
   });
 
-  it("asks for the certificates at each connection", async () => {
+  it("reads the certificate files at each connection", async () => {
     let asked = 0;
     const provider = () => {
       asked++;
@@ -40,12 +40,12 @@ describe("etcd storage over TLS", { skip }, () => {
     assert.equal(asked, 1);
   });
 
-  it("checks the server's certificate against another name if told so", async () => {
+  it("verifies the server's certificate against the configured server name", async () => {
     await using(cluster, { tls: { ...good(), serverName: "etcd.test" } }, roundTrip);
     await fails(cluster, { tls: { ...good(), serverName: "other.test" } }, /other\.test/);
   });
 
-  it("fails without the authority that signed the server's certificate", async () => {
+  it("fails without the CA that signed the server's certificate", async () => {
     const { cert, key: clientKey } = tls.client;
     await fails(cluster, { tls: { cert, key: clientKey } }, /certificate/);
   });
@@ -70,14 +70,14 @@ describe("etcd storage with user and password", { skip }, () => {
   });
   after(() => cluster?.dispose());
 
-  it("reads, writes and watches as a user that may only use the prefix", async () => {
+  it("reads, writes and watches as a user with permission on the prefix only", async () => {
     await using(cluster, user, roundTrip);
   });
 
-  it("logs in again when its token has expired", async () => {
+  it("authenticates again when its token has expired", async () => {
     await using(cluster, { ...user, healthIntervalMs: 60_000 }, async (storage) => {
       const revision = await storage.commit(put("/token", "1", "absent"), call());
-      // Twice the time to live, during which nothing uses the token.
+      // Twice the time to live, during which the token is not used.
       await sleep(systemClock, 2500);
       const again = await storage.commit(put("/token", "2", revision), call());
       await sleep(systemClock, 2500);
@@ -86,19 +86,19 @@ describe("etcd storage with user and password", { skip }, () => {
     });
   });
 
-  it("fails with what to do when the password is wrong", async () => {
+  it("a wrong password fails with the next step to take", async () => {
     await fails(cluster, { ...user, password: "wrong" }, /check username and password/);
   });
 
-  it("fails with what to do when no user is given", async () => {
+  it("a missing user fails with the next step to take", async () => {
     await fails(cluster, {}, /etcd wants a username and a password/);
   });
 
-  it("fails with what to do when the user may not use the prefix", async () => {
+  it("a user without permission on the prefix fails with the next step to take", async () => {
     await fails(cluster, { ...user, prefix: "/other" }, /grant the etcd user readwrite/);
   });
 
-  it("credentials do no harm where none are asked for", async () => {
+  it("credentials are ignored by an etcd without authentication", async () => {
     const plain = await startEtcd();
     try {
       await using(plain, user, roundTrip);

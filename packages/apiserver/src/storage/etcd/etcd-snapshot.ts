@@ -1,7 +1,7 @@
 /**
- * Restoring a backup into an empty prefix.
+ * Restores a backup into an empty prefix.
  *
- * etcd gives out revisions itself, so the entries cannot keep theirs: this is no `SnapshotTarget`.
+ * etcd assigns revisions itself, so the entries cannot keep theirs: this is no `SnapshotTarget`.
  */
 import { StorageError } from "../errors.ts";
 import type { StorageKey } from "../key.ts";
@@ -20,18 +20,21 @@ export interface RestoreContext {
   readonly client: EtcdClient;
   readonly keySpace: KeySpace;
   readonly requestBytesMax: number;
-  /** Throws when no more should be written. */
+  /** Throws to stop the restore. */
   readonly beforeBatch: () => void;
 }
 
-/** One etcd transaction per batch; etcd's default limit is 128 operations (--max-txn-ops), and one may be the mark. */
+/**
+ * One etcd transaction per batch; etcd's default limit is 128 operations (--max-txn-ops), and one
+ * may be the marker.
+ */
 export const restoreBatchEntriesMax = 127;
 /** Stays below etcd's default --max-request-bytes of 1.5 MiB together with the compares. */
 export const restoreBatchBytesMax = 1 << 20;
 
 /**
- * Stands at the root of the prefix from the first batch to the last: a store that has it holds a part of a backup, and is not to be served as if it were
- * the whole.
+ * The marker at the root of the prefix from the first batch to the last: a store with it has a part
+ * of a backup, and is not served as complete.
  */
 const restoringMark = Buffer.from("restoring");
 

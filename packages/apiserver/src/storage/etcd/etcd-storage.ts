@@ -1,8 +1,9 @@
 /**
  * Storage in an etcd cluster (3.4 or newer): for more than one machine.
  *
- * Revisions are etcd's own. Every read is linearizable. A write whose outcome is not known is never repeated: it ends
- * with `unavailable`. The history is etcd's and is kept until somebody compacts it.
+ * Revisions are etcd's own. Every read is linearizable. A write with an unknown outcome is never
+ * retried: it ends with `unavailable`. The history is etcd's and is kept until a client compacts
+ * it.
  */
 import { assert, type Clock, neverAborted, type Random } from "@kcp-ts/machinery/base";
 import { isStorageError, StorageError } from "../errors.ts";
@@ -32,31 +33,39 @@ import { GrpcError, parseEndpoint, type TlsOptions } from "./grpc/index.ts";
 import { KeySpace } from "./key-space.ts";
 import { findOldestRevision } from "./oldest-revision.ts";
 import { rangeChunks } from "./range-chunks.ts";
-import { SingleFlight } from "./shared-ask.ts";
+import { SingleFlight } from "./single-flight.ts";
 
 export interface EtcdStorageOptions {
   /** `https://host:2379` or `http://host:2379`, one per member. */
   readonly endpoints: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
-  /** All keys are stored below this. */
+  /** The prefix of all stored keys. */
   readonly prefix?: string;
-  /** For https endpoints; a function is asked at each new connection, so that renewed certificates are used. */
+  /**
+   * For https endpoints; a function is called at each new connection, so that renewed certificates
+   * are used.
+   */
   readonly tls?: TlsOptions | (() => TlsOptions);
   readonly username?: string;
   readonly password?: string;
   /** A call that takes longer fails with `unavailable`. */
   readonly requestTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** At least 5 s, or etcd's --grpc-keepalive-min-time must be lowered: it hangs up on clients that ask more often. */
+  /**
+   * At least 5 s, or etcd's --grpc-keepalive-min-time must be lowered: etcd disconnects clients
+   * that ping more often.
+   */
   readonly keepaliveIntervalMs?: number;
   readonly keepaliveTimeoutMs?: number;
-  /** How long calls wait for a connection when every endpoint fails, before they fail at once. */
+  /**
+   * The time that calls wait for a connection when every endpoint fails, before they fail at once.
+   */
   readonly outageGraceMs?: number;
-  /** A larger write is refused here; etcd has its own limit, --max-request-bytes. */
+  /** A larger write is rejected here; etcd has its own limit, --max-request-bytes. */
   readonly requestBytesMax?: number;
   readonly responseBytesMax?: number;
-  /** Lists are read from etcd in answers of about this size. */
+  /** Lists are read from etcd in responses of about this size. */
   readonly chunkBytesTarget?: number;
   readonly healthIntervalMs?: number;
 }
@@ -79,9 +88,9 @@ export class EtcdStorage implements Storage, SnapshotSource {
   readonly #keySpace: KeySpace;
   readonly #client: EtcdClient;
   readonly #health: EtcdHealth;
-  readonly #revisionAsk: SingleFlight<Revision>;
-  readonly #oldestAsk: SingleFlight<Revision | undefined>;
-  readonly #markAsk: SingleFlight<Revision>;
+  readonly #revisionFlight: SingleFlight<Revision>;
+  readonly #oldestFlight: SingleFlight<Revision | undefined>;
+  readonly #markerFlight: SingleFlight<Revision>;
   readonly #watches = new Set<EtcdWatch>();
   readonly #writes = new Set<Promise<unknown>>();
   #closed = false;
@@ -96,24 +105,27 @@ export class EtcdStorage implements Storage, SnapshotSource {
       endpoints: options.endpoints.map(parseEndpoint),
       tls: typeof tls === "function" ? tls : tls === undefined ? undefined : () => tls,
       credentials: username === undefined ? undefined : { username, password: password ?? "" },
-      onOutcome: (error) => this.#health.note(error),
+      onOutcome: (error) => this.#health.recordOutcome(error),
     });
-    this.#revisionAsk = new SingleFlight(() => this.#askRevision());
-    this.#oldestAsk = new SingleFlight(() =>
+    this.#revisionFlight = new SingleFlight(() => this.#fetchRevision());
+    this.#oldestFlight = new SingleFlight(() =>
       findOldestRevision(this.#client, this.#keySpace, options.clock),
     );
-    this.#markAsk = new SingleFlight(() => this.#writeMark());
+    this.#markerFlight = new SingleFlight(() => this.#writeMarker());
     this.#health = new EtcdHealth({
       clock: options.clock,
       intervalMs: options.healthIntervalMs,
       endpoints: options.endpoints.join(", "),
-      ask: () => this.#revisionAsk.answer(neverAborted),
+      probe: () => this.#revisionFlight.run(neverAborted),
       status: () => this.#client.status(neverAborted),
       connectionProblem: () => this.#client.channel.problem(),
     });
   }
 
-  /** Connects and reads once, so that wrong addresses, certificates and passwords show at the start, and half a backup. */
+  /**
+   * Connects and reads once, so that wrong addresses, certificates and passwords, and an incomplete
+   * backup, fail at the start.
+   */
   static async open(options: EtcdStorageOptions): Promise<EtcdStorage> {
     const storage = new EtcdStorage(options);
     try {
@@ -140,7 +152,7 @@ export class EtcdStorage implements Storage, SnapshotSource {
 
   async currentRevision({ signal }: CallOptions): Promise<Revision> {
     this.#enter(signal);
-    return this.#translate("read", () => this.#revisionAsk.answer(signal));
+    return this.#translate("read", () => this.#revisionFlight.run(signal));
   }
 
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
@@ -185,7 +197,8 @@ export class EtcdStorage implements Storage, SnapshotSource {
       const message = `${write.key} has ${bytes} bytes, the limit is ${requestBytesMax}`;
       throw new StorageError("too-large", message);
     }
-    // A key that is absent has revision 0. Nothing is at -1: deleting what must be absent is always a conflict.
+    // A key that is absent has revision 0. No key has -1: deleting a key that must be absent is
+    // always a conflict.
     const absent = write.value === "delete" ? -1n : 0n;
     const expected = write.expected === "absent" ? absent : BigInt(write.expected);
     const answer = await this.#write(() =>
@@ -224,8 +237,8 @@ export class EtcdStorage implements Storage, SnapshotSource {
         keySpace: this.#keySpace,
         clock: this.#options.clock,
         random: this.#options.random,
-        currentRevision: () => this.#revisionAsk.answer(neverAborted),
-        writeMark: () => this.#markAsk.answer(neverAborted),
+        currentRevision: () => this.#revisionFlight.run(neverAborted),
+        writeMarker: () => this.#markerFlight.run(neverAborted),
         checkHistory: (revision, signal) => this.#checkHistory(revision, signal),
         readAt: (key, atRevision, signal) => this.get(key, { atRevision, signal }),
       },
@@ -259,8 +272,8 @@ export class EtcdStorage implements Storage, SnapshotSource {
   }
 
   /**
-   * Reads ahead by one chunk only, so etcd must keep the revision until the end: the entries throw `compacted` when a
-   * compaction overtakes them.
+   * Reads ahead by one chunk only, so etcd must keep the revision until the end: the entries throw
+   * `compacted` when a compaction overtakes them.
    */
   async openSnapshot({ signal }: CallOptions): Promise<OpenSnapshot> {
     const revision = await this.currentRevision({ signal });
@@ -268,9 +281,9 @@ export class EtcdStorage implements Storage, SnapshotSource {
   }
 
   /**
-   * Writes a backup into this store, which must be empty. Revisions are etcd's and cannot be kept: every entry gets new
-   * ones. Not atomic: after a failure the prefix holds a part of the entries, with a mark so that it is not opened, and must be emptied before
-   * a second try.
+   * Writes a backup into this store, which must be empty. Revisions are etcd's and cannot be kept:
+   * every entry gets new ones. Not atomic: after a failure the prefix has a part of the entries,
+   * with a marker that prevents opening it, and must be emptied before a second attempt.
    */
   async restore(
     entries: AsyncIterable<Pick<Entry, "key" | "value">>,
@@ -324,22 +337,22 @@ export class EtcdStorage implements Storage, SnapshotSource {
     }
   }
 
-  async #askRevision(): Promise<Revision> {
+  async #fetchRevision(): Promise<Revision> {
     const request = { key: this.#keySpace.root, countOnly: true };
     const answer = await this.#client.range(request, neverAborted);
     return toRevision(answer.header?.revision ?? 0n);
   }
 
-  async #writeMark(): Promise<Revision> {
+  async #writeMarker(): Promise<Revision> {
     const value = { key: this.#keySpace.root, value: new Uint8Array() };
     const request = { success: [{ request: { case: "requestPut", value } as const }] };
     const answer = await this.#client.txn(request, neverAborted);
     return toRevision(answer.header?.revision ?? 0n);
   }
 
-  /** Resolves to the newest revision if the changes after `revision` can all be watched. */
+  /** Resolves to the newest revision if all changes after `revision` can be watched. */
   #checkHistory(revision: Revision, signal: AbortSignal): Promise<Revision> {
-    // etcd begins at revision 1, and takes 0 for "newest".
+    // etcd begins at revision 1, and 0 means "newest".
     const request = {
       key: this.#keySpace.root,
       countOnly: true,
@@ -361,7 +374,9 @@ export class EtcdStorage implements Storage, SnapshotSource {
     }
   }
 
-  /** Runs a call and turns etcd's errors into storage errors, with the revisions that they lack. */
+  /**
+   * Runs a call and converts etcd's errors to storage errors, with the revisions that they lack.
+   */
   async #translate<T>(operation: string, action: () => Promise<T>): Promise<T> {
     try {
       return await action();
@@ -372,12 +387,12 @@ export class EtcdStorage implements Storage, SnapshotSource {
       if (!(error instanceof GrpcError)) throw error;
       const translated = toStorageError(error, operation);
       if (translated.code === "compacted") {
-        const oldest = await this.#oldestAsk.answer(neverAborted);
+        const oldest = await this.#oldestFlight.run(neverAborted);
         throw toStorageError(error, operation, { oldest });
       }
       if (translated.code === "future") {
-        // Only makes the error more telling, so it may fail.
-        const current = await this.#revisionAsk.answer(neverAborted).catch(() => undefined);
+        // Only improves the error message, so it may fail.
+        const current = await this.#revisionFlight.run(neverAborted).catch(() => undefined);
         throw toStorageError(error, operation, { current });
       }
       throw translated;

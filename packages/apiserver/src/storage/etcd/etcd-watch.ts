@@ -1,14 +1,16 @@
 /**
- * One watch, kept alive across streams: whatever connection breaks, the reader sees each revision once and in order.
+ * One watch, kept alive across streams: when a connection breaks, the reader still gets each
+ * revision once and in order.
  *
- * Each stream starts behind the last revision that was seen whole. Before its first event is passed on, a read at that last
- * revision proves that etcd still has the history (etcd itself lets a watch begin at a compacted revision whose deletes are
- * gone) and that it is not in the future (etcd would wait silently after a restore from an older backup).
+ * Each stream starts after the last complete revision. Before its first event is delivered, a read
+ * at that last revision proves that etcd still has the history (etcd itself lets a watch begin at a
+ * compacted revision whose deletes are gone) and that it is not in the future (etcd would wait
+ * silently after a restore from an older backup).
  */
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
+import { hasPrefix } from "../change-feed.ts";
 import { isStorageError, StorageError } from "../errors.ts";
-import { hasPrefix } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, toRevision } from "../revision.ts";
 import type { Change, WatchOptions } from "../storage.ts";
@@ -23,13 +25,16 @@ import {
 } from "./generated/etcd_pb.ts";
 import { GrpcError, grpcCode, type MessageStream } from "./grpc/index.ts";
 import { supportsProgressRequests } from "./member.ts";
-import { ProgressRequester, type ProgressRequesterContext } from "./progress-asker.ts";
+import { ProgressRequester, type ProgressRequesterContext } from "./progress-requester.ts";
 
 export interface EtcdWatchContext extends EventReaderContext, ProgressRequesterContext {
   readonly client: EtcdClient;
   readonly clock: Clock;
   readonly random: Random;
-  /** Proves that history after `revision` is there; resolves to the newest revision, rejects with a storage error. */
+  /**
+   * Proves that etcd has the history after `revision`; resolves to the newest revision, rejects
+   * with a storage error.
+   */
   readonly checkHistory: (revision: Revision, signal: AbortSignal) => Promise<Revision>;
 }
 
@@ -38,11 +43,11 @@ export class EtcdWatch {
   readonly #prefix: StorageKey;
   readonly #buffer: ChangeBuffer;
   readonly #events: EventReader;
-  readonly #asker: ProgressRequester;
+  readonly #progressRequester: ProgressRequester;
   readonly #stop = new AbortController();
-  /** Everything up to here was passed on. */
+  /** Everything up to this revision was delivered. */
   #seen: Revision;
-  /** Changes up to here had happened when the stream began. */
+  /** Changes up to this revision had happened when the stream began. */
   #historyEnd: Revision;
 
   constructor(
@@ -55,7 +60,7 @@ export class EtcdWatch {
     this.#prefix = prefix;
     this.#buffer = new ChangeBuffer(prefix, options);
     this.#events = new EventReader(context);
-    this.#asker = new ProgressRequester(context);
+    this.#progressRequester = new ProgressRequester(context);
     this.#seen = afterRevision;
     this.#historyEnd = afterRevision;
   }
@@ -75,9 +80,12 @@ export class EtcdWatch {
     this.#buffer.endNow(error);
   }
 
-  /** Has the reader get a progress mark that is no older than the newest revision at this call; false if not soon. */
+  /**
+   * Requests a progress mark for the reader that is no older than the newest revision at this call;
+   * false if none comes soon.
+   */
   requestProgress(): boolean {
-    return this.#asker.request();
+    return this.#progressRequester.request();
   }
 
   async #run(): Promise<void> {
@@ -99,7 +107,7 @@ export class EtcdWatch {
     }
   }
 
-  /** One stream, until it fails. */
+  /** Reads one stream, until it fails. */
   async #follow(): Promise<void> {
     const { client, keySpace, checkHistory } = this.#context;
     const { signal } = this.#stop;
@@ -109,7 +117,7 @@ export class EtcdWatch {
     try {
       signal.throwIfAborted();
       const trusted = supportsProgressRequests(client.memberOf(connection)?.version ?? "");
-      // Marks are only in the history of everything, so that is what has to be watched to see them.
+      // Markers are at the root of the key space, so the watch must cover everything to see them.
       const range = trusted ? keySpace.range(this.#prefix) : keySpace.everything;
       const startRevision = BigInt(this.#seen + 1);
       const options = { progressNotify: true, prevKv: true, fragment: true };
@@ -120,22 +128,22 @@ export class EtcdWatch {
       const newest = await checkHistory(this.#seen, signal);
       this.#historyEnd = toRevision(Math.max(newest, Number(created.header?.revision ?? 0n)));
       this.#events.restart();
-      this.#asker.attach({
+      this.#progressRequester.attach({
         trusted,
         caughtUp: newest <= this.#seen,
         sendProgressRequest: () => stream.send(encode({ case: "progressRequest", value: {} })),
         seen: () => this.#seen,
-        tell: () => this.#takeProgress(this.#seen),
+        notifyProgress: () => this.#takeProgress(this.#seen),
       });
       for (;;) await this.#take(await this.#next(stream));
     } catch (error) {
       if (error instanceof GrpcError && isMemberFault(error)) {
-        client.channel.blame(connection, error);
+        client.channel.reportFailure(connection, error);
       }
       throw error;
     } finally {
       signal.removeEventListener("abort", cancel);
-      this.#asker.detach();
+      this.#progressRequester.detach();
       cancel();
     }
   }
@@ -163,13 +171,13 @@ export class EtcdWatch {
     if (response.created) return;
     if (response.events.length === 0 && !response.fragment && !this.#events.holding) {
       this.#takeProgress(toRevision(response.header?.revision ?? 0n));
-      return this.#asker.answered();
+      return this.#progressRequester.onProgress();
     }
     for (const change of await this.#events.read(response, this.#stop.signal)) {
       if (change.revision <= this.#seen) continue;
       if (change.kind === "progress") {
         this.#takeProgress(change.revision);
-        this.#asker.sawMark(change.revision);
+        this.#progressRequester.onMarker(change.revision);
       } else if (!hasPrefix(this.#prefix, change)) continue;
       else if (change.revision <= this.#historyEnd) this.#buffer.pushHistory(change);
       else this.#buffer.pushLive(change);
@@ -179,7 +187,7 @@ export class EtcdWatch {
   }
 
   #takeProgress(revision: Revision): void {
-    // A member that lags behind the last one may speak of a revision that this watch is past.
+    // A lagging member may report a revision before this watch's position.
     if (revision < this.#seen) return;
     this.#seen = revision;
     this.#buffer.pushProgress({ kind: "progress", revision });
@@ -207,7 +215,7 @@ const createdWithinMs = 10_000;
 const resumeBaseMs = 20;
 const resumeMaxMs = 2000;
 
-/** What ends the watch for good; undefined for what the next stream may cure. */
+/** An error that ends the watch for good; undefined for errors that the next stream may cure. */
 function fatalError(error: unknown): unknown {
   if (!(error instanceof GrpcError)) {
     return isStorageError(error, "unavailable") ? undefined : error;

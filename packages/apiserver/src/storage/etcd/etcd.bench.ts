@@ -1,5 +1,6 @@
 /**
- * Puts per second and client CPU per put at 64 in flight, against one real etcd with a watch open.
+ * Measures puts per second and client CPU per put at 64 in flight, against one real etcd with a
+ * watch open.
  *
  * Run: node packages/apiserver/dist/storage/etcd/etcd.bench.js [puts]
  */

@@ -1,4 +1,4 @@
-/** Fragments and missing previous pairs, which a real etcd shows only at bad moments. */
+/** Fragments and missing previous pairs, which a real etcd sends only in rare cases. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -13,7 +13,7 @@ import { KeySpace } from "./key-space.ts";
 const { signal } = new AbortController();
 
 describe("reading etcd's events", () => {
-  it("a revision that may go on in the next fragment is held back until it is whole", async () => {
+  it("a revision that may continue in the next fragment is held back until it is complete", async () => {
     const reader = open();
     const first = await reader.read(
       response([born("a", 5), born("b", 6), born("c", 6)], true),
@@ -35,7 +35,7 @@ describe("reading etcd's events", () => {
     assert.equal(reader.revision, 7);
   });
 
-  it("what was held back is forgotten when a new stream begins, which sends it again", async () => {
+  it("held events are dropped when a new stream begins, which sends them again", async () => {
     const reader = open();
     await reader.read(response([born("a", 5), born("b", 6)], true), signal);
     assert.equal(reader.revision, 5);
@@ -44,7 +44,7 @@ describe("reading etcd's events", () => {
     assert.deepEqual(describeAll(again), ["put /b @6", "put /c @6"]);
   });
 
-  it("a previous pair that etcd left out is read at the revision before", async () => {
+  it("a previous pair that etcd omitted is read at the revision before", async () => {
     const asked: string[] = [];
     const reader = open(async (key, atRevision) => {
       asked.push(`${key}@${atRevision}`);
@@ -61,7 +61,7 @@ describe("reading etcd's events", () => {
     );
   });
 
-  it("a previous pair that is compacted fails with compacted, it is not made up", async () => {
+  it("a compacted previous pair fails with compacted, and is not guessed", async () => {
     const reader = open(async () => {
       throw new StorageError("compacted", "gone");
     });
@@ -70,14 +70,14 @@ describe("reading etcd's events", () => {
     });
   });
 
-  it("a change of something that was never there is corrupt", async () => {
+  it("a change of a key that never existed is corrupt", async () => {
     const reader = open(async () => undefined);
     await assert.rejects(reader.read(response([changed("a", 9)], false), signal), {
       code: "corrupt",
     });
   });
 
-  it("a new key has no previous pair and none is asked for", async () => {
+  it("a new key has no previous pair and none is read", async () => {
     const [change] = await open().read(response([born("a", 5)], false), signal);
     assert.ok(change?.kind === "put" && change.previous === undefined);
   });

@@ -1,8 +1,9 @@
 /**
- * From etcd's watch responses to changes.
+ * Converts etcd's watch responses to changes.
  *
- * A response may be one fragment of several, and then the last revision in it may continue in the next one. Its events are
- * held back until the revision is whole, so that a stream that breaks in between can be resumed at a revision's start.
+ * A response may be one fragment of several, and then its last revision may continue in the next
+ * one. The events of that revision are held back until it is complete, so that a broken stream can
+ * be resumed at a revision's start.
  */
 import { assert } from "@kcp-ts/machinery/base";
 import { StorageError } from "../errors.ts";
@@ -15,7 +16,7 @@ import type { KeySpace } from "./key-space.ts";
 
 export interface EventReaderContext {
   readonly keySpace: KeySpace;
-  /** What a key held at a revision. Rejects with `compacted` when that is gone. */
+  /** Reads a key at a revision. Rejects with `compacted` when the revision is gone. */
   readonly readAt: (
     key: StorageKey,
     atRevision: Revision,
@@ -34,7 +35,7 @@ export class EventReader {
     this.#context = context;
   }
 
-  /** The newest revision that was read whole. */
+  /** The newest complete revision. */
   get revision(): Revision {
     return this.#revision;
   }
@@ -44,7 +45,7 @@ export class EventReader {
     return this.#held.length > 0;
   }
 
-  /** Forgets what was held: a new stream sends it again. */
+  /** Drops held events: a new stream sends them again. */
   restart(): void {
     this.#held = [];
   }
@@ -69,7 +70,7 @@ export class EventReader {
     const pair = pairOf(event);
     const revision = toRevision(pair.modRevision);
     const { keySpace } = this.#context;
-    // The root holds no object: somebody put a mark there to see how far watches have come.
+    // The root has no object: a server wrote a marker there to request progress.
     if (keySpace.isRoot(pair.key)) return { kind: "progress", revision };
     if (event.type === deleteEvent) {
       return { kind: "delete", previous: await this.#previous(event, pair, signal), revision };
@@ -79,7 +80,10 @@ export class EventReader {
     return { kind: "put", entry: toEntry(pair, keySpace), previous, revision };
   }
 
-  /** etcd leaves the previous pair out when a compaction came in between; then it is read, and never made up. */
+  /**
+   * etcd omits the previous pair when a compaction came in between; then it is read, and never
+   * guessed.
+   */
   async #previous(event: Event, pair: KeyValue, signal: AbortSignal): Promise<Entry> {
     const { keySpace, readAt } = this.#context;
     if (event.prevKv !== undefined) return toEntry(event.prevKv, keySpace);

@@ -1,7 +1,7 @@
 /**
- * Where our keys live in etcd: storage key `/a/b` is etcd key `<prefix>/a/b`.
+ * Maps storage keys to etcd: storage key `/a/b` is etcd key `<prefix>/a/b`.
  *
- * All ranges stay inside `<prefix>/`, so that others may use the same etcd.
+ * All ranges stay inside `<prefix>/`, so that other programs may use the same etcd.
  */
 import { assert } from "@kcp-ts/machinery/base";
 import type { StorageKey } from "../key.ts";
@@ -21,8 +21,8 @@ export class KeySpace {
   }
 
   /**
-   * A key in our range that no object has and that no range of objects contains. For calls that only want the header of the
-   * answer, and for marks in the history.
+   * A key of the prefix that no object has and that no range of objects contains. For calls that
+   * only need the header of the response, and for markers in the history.
    */
   get root(): Uint8Array {
     return Buffer.from(`${this.prefix}/`);
@@ -47,7 +47,7 @@ export class KeySpace {
     return text.toString("utf8", this.#prefixBytes) as StorageKey;
   }
 
-  /** The keys under a prefix, behind `continueAfter` if given. */
+  /** The keys under a prefix, after `continueAfter` if given. */
   range(prefix: StorageKey, continueAfter?: StorageKey): KeyRange {
     const whole = prefix === "" || prefix === "/";
     const start = whole ? Buffer.concat([this.root, zeroByte]) : this.encode(prefix);

@@ -1,12 +1,13 @@
-/** What a member says about itself when a connection to it is made. */
+/** A member's description of itself when a connection to it is opened. */
 export interface Member {
   readonly clusterId: bigint;
   readonly version: string;
 }
 
 /**
- * Whether a member answers progress requests truthfully. Before 3.4.25 and 3.5.8 the answer overtakes events that are
- * still on their way (etcd issue 15220): it would promise a revision that the watch has not seen.
+ * Whether a member's responses to progress requests are correct. Before 3.4.25 and 3.5.8 the
+ * response overtakes events in flight (etcd issue 15220): it would promise a revision that the
+ * watch has not seen.
  */
 export function supportsProgressRequests(version: string): boolean {
   const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version);

@@ -1,5 +1,6 @@
 /**
- * The oldest revision that etcd still has. Errors of reads do not say it; a watch from the beginning of time does.
+ * Finds the oldest revision that etcd still has. Errors of reads do not contain it; a watch from
+ * the first revision does.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { Clock } from "@kcp-ts/machinery/base";
@@ -9,7 +10,10 @@ import { WatchRequestSchema, WatchResponseSchema } from "./generated/etcd_pb.ts"
 import { GrpcError } from "./grpc/index.ts";
 import type { KeySpace } from "./key-space.ts";
 
-/** Undefined when nothing was compacted, or when etcd does not tell in time: it is only wanted for a better message. */
+/**
+ * Undefined when nothing was compacted, or when etcd does not respond in time: it only improves an
+ * error message.
+ */
 export async function findOldestRevision(
   client: EtcdClient,
   keySpace: KeySpace,

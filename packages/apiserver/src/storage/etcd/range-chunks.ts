@@ -1,7 +1,8 @@
 /**
- * A range of keys at one revision, read in chunks of a bounded size.
+ * Reads a range of keys at one revision in chunks of a bounded size.
  *
- * etcd limits answers by the number of keys, not by bytes, so the number follows the size of what came before.
+ * etcd limits responses by the number of keys, not by bytes, so the number follows the size of the
+ * entries before.
  */
 import { type Revision, toRevision } from "../revision.ts";
 import type { Entry } from "../storage.ts";
@@ -13,7 +14,7 @@ import type { KeyRange, KeySpace } from "./key-space.ts";
 export interface RangeChunk {
   readonly entries: readonly Entry[];
   readonly revision: Revision;
-  /** There are more keys in the range, whatever was asked for. */
+  /** Whether the range has more keys, regardless of the limit. */
   readonly more: boolean;
 }
 
@@ -21,14 +22,16 @@ export interface RangeChunksOptions {
   readonly client: EtcdClient;
   readonly keySpace: KeySpace;
   readonly range: KeyRange;
-  /** All in all. */
+  /** The limit over all chunks. */
   readonly entriesMax: number;
   readonly atRevision?: Revision | undefined;
   readonly chunkBytesTarget: number;
   readonly signal: AbortSignal;
 }
 
-/** At least one chunk. All chunks show the revision of the first. Rejects with `GrpcError`. */
+/**
+ * Yields at least one chunk. All chunks have the revision of the first. Rejects with `GrpcError`.
+ */
 export async function* rangeChunks(options: RangeChunksOptions): AsyncGenerator<RangeChunk> {
   const { client, keySpace, signal, chunkBytesTarget } = options;
   let { key } = options.range;
@@ -55,7 +58,7 @@ export async function* rangeChunks(options: RangeChunksOptions): AsyncGenerator<
       chunkEntries = Math.max(1, limit >> 2);
       continue;
     }
-    // The header has the newest revision, which is not the one that was read when one was asked for.
+    // The header has the newest revision, which is not the one that was read at a given revision.
     revision ??= toRevision(answer.header?.revision ?? 0n);
     const entries = answer.kvs.map((pair) => toEntry(pair, keySpace));
     yield { entries, revision, more: answer.more };
@@ -67,7 +70,7 @@ export async function* rangeChunks(options: RangeChunksOptions): AsyncGenerator<
   }
 }
 
-/** Small enough to be no burden even if every value is as large as etcd takes. */
+/** Small enough even if every value has etcd's maximal size. */
 const firstChunkEntries = 100;
 const chunkEntriesMax = 5000;
 const zeroByte = Buffer.from([0]);

@@ -1,8 +1,9 @@
 /**
- * A load for tests of failures: writers that know what was acknowledged to them, and a watch over all of it.
+ * A load for tests of failures: writers that record their acknowledgements, and a watch over all
+ * keys.
  *
- * Several writers create one key after the other and count up a common one. In the end what is stored, what was
- * acknowledged and what the watch saw must agree.
+ * Several writers create keys in sequence and increment a common one. In the end the stored
+ * entries, the acknowledgements and the watch's changes must agree.
  */
 import assert from "node:assert/strict";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
@@ -36,7 +37,7 @@ export class WriteLoad {
     this.#start = start;
     this.#watching = this.#watch();
     this.#writing = Promise.all(Array.from({ length: writerCount }, (_, i) => this.#write(i)));
-    // Whoever waits for the load gets the error; until then it only stops it.
+    // The caller of the load's end gets the error; until then it only stops the load.
     const stop = () => {
       this.#stopped = true;
     };
@@ -59,7 +60,9 @@ export class WriteLoad {
     }
   }
 
-  /** Ends the load and compares what was acknowledged, what is there and what the watch saw. */
+  /**
+   * Ends the load and compares the acknowledgements, the stored entries and the watch's changes.
+   */
   async check(): Promise<void> {
     this.#stopped = true;
     await this.#writing;
@@ -76,7 +79,8 @@ export class WriteLoad {
         this.#acknowledged.set(name, revision);
         if (i % 4 === 0) await this.#increment();
       } catch (error) {
-        // A key is written only once, so a conflict would mean that a write was repeated behind our back.
+        // A key is written only once, so a conflict would mean that a write was retried
+        // unexpectedly.
         if (!isStorageError(error, "unavailable")) throw error;
         if (!this.#acknowledged.has(name)) this.#unknown.add(name);
         await sleep(systemClock, 20);
@@ -128,7 +132,10 @@ export class WriteLoad {
     assert.ok(value <= acknowledged + unknown, `${acknowledged}+${unknown} became ${value}`);
   }
 
-  /** The watch's history must be the store's: each put once, in order, each update knowing the one before it. */
+  /**
+   * The watch's history must be the store's: each put once, in order, each update with its previous
+   * entry.
+   */
   async #checkWatch(): Promise<void> {
     await this.#storage.commit(put(lastName, "end", "absent"), call());
     await this.#watching;

@@ -1,9 +1,10 @@
 /**
- * Storage in memory: a sorted map for the newest state, the feed's tail for history. For tests and in-process use.
+ * Storage in memory: a sorted map for the newest state, the feed's tail for history. For tests and
+ * in-process use.
  */
 import { SortedMap } from "@kcp-ts/machinery/base";
+import { ChangeFeed, type DataChange, hasPrefix } from "../change-feed.ts";
 import { StorageError } from "../errors.ts";
-import { ChangeFeed, type DataChange, hasPrefix } from "../feed.ts";
 import type { StorageKey } from "../key.ts";
 import { type Revision, revisionZero } from "../revision.ts";
 import type {
@@ -21,7 +22,7 @@ import type {
 } from "../storage.ts";
 
 export interface MemoryStorageOptions {
-  /** History beyond this many changes is forgotten. */
+  /** History beyond this many changes is compacted. */
   readonly historyChangesMax?: number;
   readonly historyBytesMax?: number;
 }
@@ -51,7 +52,7 @@ export class MemoryStorage implements Storage {
 
   async get(key: StorageKey, { signal, atRevision }: ReadOptions): Promise<Entry | undefined> {
     this.#enter(signal);
-    const undone = this.#undone(atRevision);
+    const undone = this.#previousValuesAfter(atRevision);
     return undone?.has(key) ? undone.get(key) : this.#entries.get(key);
   }
 
@@ -125,7 +126,7 @@ export class MemoryStorage implements Storage {
   }
 
   *#range(prefix: StorageKey, options: CountOptions): Generator<Entry> {
-    const undone = this.#undone(options.atRevision, prefix);
+    const undone = this.#previousValuesAfter(options.atRevision, prefix);
     if (undone === undefined || undone.size === 0) {
       for (const [, entry] of this.#entries.range(prefix, options.continueAfter)) yield entry;
       return;
@@ -138,14 +139,14 @@ export class MemoryStorage implements Storage {
     for (const [, entry] of view.range(prefix, options.continueAfter)) yield entry;
   }
 
-  /** What keys that changed after `atRevision` held at it. */
-  #undone(
+  /** The values at `atRevision` of keys that changed after it. */
+  #previousValuesAfter(
     atRevision: Revision | undefined,
     prefix?: StorageKey,
   ): Map<StorageKey, Entry | undefined> | undefined {
     if (atRevision === undefined || atRevision === this.#revision) return undefined;
     this.#checkRevision(atRevision);
-    return revertChanges(this.#feed.tailAfter(atRevision), prefix);
+    return revertChanges(this.#feed.changesAfter(atRevision), prefix);
   }
 
   #checkRevision(revision: Revision): void {
@@ -173,7 +174,10 @@ export class MemoryStorage implements Storage {
   }
 }
 
-/** The entries before the given changes, by key; the first change of a key knows what was there before all of them. */
+/**
+ * The entries before the given changes, by key; the first change of a key has the entry before all
+ * of them.
+ */
 function revertChanges(
   changes: readonly DataChange[],
   prefix: StorageKey | undefined,

@@ -1,9 +1,9 @@
-/** What the checker learned about an expression, by node id. */
+/** The checker's results for an expression, by node id. */
 import type { Expr } from "../syntax/ast.ts";
 import { DYN, type Type } from "../types/type.ts";
 import type { Overload } from "./function-declaration.ts";
 
-/** What a node refers to. */
+/** The declaration that a node refers to. */
 export type Reference =
   /** A variable or local of this name; for a selection, the whole chain is the name. */
   | { readonly kind: "variable"; readonly name: string }

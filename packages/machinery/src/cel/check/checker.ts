@@ -1,8 +1,9 @@
 /**
- * The type checker: gives every node a type, every name and call its meaning, or says why it has none.
+ * The type checker: assigns a type to every node and a declaration to every name and call, or
+ * reports a problem.
  *
- * The rules and the words are those of cel-go. Checking goes on after a problem, with the error type, so that
- * one pass finds all.
+ * The rules and the texts are those of cel-go. Checking continues after a problem, with the error
+ * type, so that one pass finds all problems.
  */
 import {
   type CallExpr,
@@ -129,7 +130,7 @@ class Checker {
     return typeParam(`_var${this.#typeVariables++}`);
   }
 
-  /** The type with what is known by now put in. */
+  /** The type with the currently known parameters substituted. */
   #current(type: Type): Type {
     return this.#substitution.apply(type, { unboundToDyn: false });
   }
@@ -277,7 +278,7 @@ class Checker {
     return listOf(joined ?? this.#typeVariable());
   }
 
-  /** The type of an element, of what an optional element holds if it is one. */
+  /** The type of an element, or of the content of an optional element. */
   #element(element: Expr, optional: boolean): Type {
     const type = this.check(element);
     if (!optional) return type;

@@ -1,8 +1,8 @@
 /**
- * What an expression may refer to: variables, functions, types and macros.
+ * The declarations that an expression may refer to: variables, functions, types and macros.
  *
- * Libraries make an environment; `extend` adds variables and types to it and shares the rest, so that one base
- * serves every schema.
+ * Libraries create an environment; `extend` adds variables and types to it and shares the rest, so
+ * that one base serves every schema.
  */
 import type { Macro, MacroTable } from "../syntax/macro.ts";
 import { macroTable } from "../syntax/macro.ts";
@@ -20,7 +20,7 @@ export interface Library {
   readonly optionalSyntax?: boolean;
 }
 
-/** Makes a value of a struct type from the fields of `Name{…}`. */
+/** Creates a value of a struct type from the fields of `Name{…}`. */
 export type StructConstructor = (fields: ReadonlyMap<string, CelValue>) => CelResult;
 
 export interface EnvironmentOptions {

@@ -1,4 +1,4 @@
-/** Checks constant format strings against the types of the arguments that are written beside them. */
+/** Checks constant format strings against the types of their literal arguments. */
 import { type FormatClause, formatClauses } from "../library/format-clause.ts";
 import type { CallExpr, Expr } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/source.ts";

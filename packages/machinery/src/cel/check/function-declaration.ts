@@ -1,13 +1,13 @@
 /**
- * Functions as the checker, the planner and the cost estimator see them.
+ * Function declarations for the checker, the planner and the cost estimator.
  *
- * A function is a name with overloads; an overload has a signature, an implementation, and what it costs.
+ * A function is a name with overloads; an overload has a signature, an implementation, and a cost.
  */
 import type { CallEstimator } from "../cost/call-estimate.ts";
 import type { Type } from "../types/type.ts";
 import type { Pattern } from "../values/pattern.ts";
+import type { StepCounter } from "../values/step-counter.ts";
 import type { CelError, CelResult } from "../values/value.ts";
-import type { StepCounter } from "../values/work.ts";
 
 export interface FunctionDeclaration {
   readonly name: string;
@@ -22,24 +22,24 @@ export interface Overload {
   readonly result: Type;
   /** Absent for operators and functions that the planner implements itself. */
   readonly call?: OverloadCall;
-  /** What a call costs at runtime: a number, or computed afterwards. One unit if absent. */
+  /** The run-time cost of a call: a number, or computed afterwards. One unit if absent. */
   readonly cost?: number | RuntimeCost;
-  /** What a call is estimated to cost. One unit if absent. */
+  /** The estimated cost of a call. One unit if absent. */
   readonly estimate?: CallEstimator;
 }
 
 /**
- * Takes the values of its parameters, then a CallContext. The planner guarantees their kinds. The parameter types
- * are written as each implementation needs them, which `never` allows.
+ * Takes the values of its parameters, then a CallContext. The planner guarantees their kinds. Each
+ * implementation declares the parameter types that it needs, which `never` allows.
  */
 export type OverloadCall = (...args: never[]) => CelResult;
 
 /** Takes the result, then the arguments. */
 export type RuntimeCost = (result: CelResult, ...args: never[]) => number;
 
-/** What an implementation may ask of the running evaluation. */
+/** The services of the running evaluation for an implementation. */
 export interface CallContext extends StepCounter {
-  /** Compiles a regular expression, or finds it compiled. */
+  /** Compiles a regular expression, or returns the cached one. */
   pattern(source: string): Pattern | CelError;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Checks what literals say once types are known, as Kubernetes does since 1.29: constant durations, timestamps and
- * patterns are valid, format strings fit their arguments, and list and map literals hold values of one type.
+ * Validates literals once types are known, as Kubernetes does since 1.29: constant durations,
+ * timestamps and patterns are valid, format strings match their arguments, and list and map
+ * literals hold values of one type.
  */
 import type { CallExpr, Expr, ListExpr, LiteralValue, MapExpr } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/source.ts";
@@ -16,7 +17,7 @@ export function validateLiterals(checked: CheckedExpr): Issue[] {
   const issues: Issue[] = [];
   visitExpr(checked.expr, (e, path) => {
     if (e.kind === "call") issues.push(...validateCall(e), ...validateFormatCall(checked, e));
-    // Arguments of `format` are meant to be of different types.
+    // Arguments of `format` may have different types.
     const exempt = path.some((outer) => outer.kind === "call" && outer.function === "format");
     if (e.kind === "list" && !exempt) issues.push(...validateList(checked, e));
     if (e.kind === "map" && !exempt) issues.push(...validateMap(checked, e));

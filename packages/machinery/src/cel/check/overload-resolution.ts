@@ -1,4 +1,4 @@
-/** Finds the overloads that a call may mean. More than one is left when argument types are dynamic. */
+/** Finds the overloads that a call may mean. Several remain when argument types are dynamic. */
 import type { Expr } from "../syntax/ast.ts";
 import { Operator } from "../syntax/ast.ts";
 import { Substitution } from "../types/substitution.ts";
@@ -76,7 +76,7 @@ const PRIMITIVES: ReadonlySet<TypeKind> = new Set<TypeKind>([
   "bytes",
 ]);
 
-/** Rules out at a glance what most overloads of an operator fail on: a primitive of another kind. */
+/** Excludes quickly what most overloads of an operator fail on: a primitive of another kind. */
 function mayFit(types: readonly Type[], params: readonly Type[]): boolean {
   for (const [i, param] of params.entries()) {
     const kind = types[i]?.kind;

@@ -16,7 +16,10 @@ export function checkedString(checked: CheckedExpr): string {
   return text.replaceAll(ENTRY_MARK, "");
 }
 
-/** cel-go's checker rewrites qualified names and namespaced calls; ours keeps the meaning beside the tree. */
+/**
+ * cel-go's checker rewrites qualified names and namespaced calls; this checker keeps the references
+ * beside the tree.
+ */
 function rewrite(checked: CheckedExpr, e: Expr): Expr {
   const again = (child: Expr) => rewrite(checked, child);
   const reference = checked.referenceOf(e);

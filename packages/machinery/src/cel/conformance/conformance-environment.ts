@@ -1,4 +1,7 @@
-/** All that the conformance suite uses: the language and every extension, Kubernetes' choices aside. */
+/**
+ * The environment of the conformance suite: the language and every extension, without Kubernetes'
+ * restrictions.
+ */
 import { Environment } from "../check/environment.ts";
 import { bindingsLibrary } from "../library/bindings.ts";
 import { encodersLibrary } from "../library/encoders.ts";

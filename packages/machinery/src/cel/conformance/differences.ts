@@ -1,7 +1,7 @@
 /**
- * Where we knowingly differ from the conformance suite, because Kubernetes does.
+ * The known differences from the conformance suite, which Kubernetes has, too.
  *
- * Every entry is run and must really differ, so an entry that is no longer true fails the test.
+ * Every entry is run and must differ, so an outdated entry fails the test.
  */
 export interface Difference {
   /** `file/section/name`; a whole file or section if it ends there. */

@@ -1,8 +1,8 @@
 /**
- * Gives names and calls a meaning without checking types: everything is dynamic, and what does not fit turns into
- * an error at evaluation. Kubernetes always checks; this serves the conformance suite's unchecked cases. Test support only.
+ * Resolves names and calls without checking types: everything is dynamic, and mismatches become
+ * errors at evaluation. Kubernetes always checks; this serves the conformance suite's unchecked
+ * cases. Test support only.
  */
-
 import { CheckedExpr, type Reference } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import { qualifiedName } from "../check/qualified-name.ts";

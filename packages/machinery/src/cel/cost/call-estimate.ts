@@ -13,11 +13,13 @@ import {
 export interface SizedNode {
   readonly expr: Expr;
   readonly type: Type;
-  /** What is known of its size; everything is possible if nothing is. */
+  /** The known size; unbounded if nothing is known. */
   readonly size: SizeEstimate;
-  /** Whether the size comes from the expression or a declaration rather than from not knowing. */
+  /**
+   * Whether the size comes from the expression or a declaration rather than from a missing bound.
+   */
   readonly sizeKnown: boolean;
-  /** The size of a list's elements, as far as a declaration says. */
+  /** The size of a list's elements, as far as it is declared. */
   readonly elementSize: SizeEstimate;
 }
 
@@ -27,14 +29,14 @@ export interface EstimatedCall {
 }
 
 export interface CallEstimate {
-  /** Of the call alone, without its arguments. */
+  /** The cost of the call alone, without its arguments. */
   readonly cost: CostEstimate;
   readonly resultSize?: SizeEstimate;
 }
 
 export type CallEstimator = (call: EstimatedCall) => CallEstimate | undefined;
 
-/** A call of a fixed price. */
+/** A call with a fixed cost. */
 export function fixedEstimate(cost: number): CallEstimator {
   const estimate = { cost: fixed(cost) };
   return () => estimate;

@@ -1,8 +1,9 @@
 /**
- * The static cost estimate: how much an expression costs at least and at most, given how large its data can get.
+ * The static cost estimate: the minimum and maximum cost of an expression, given the maximum sizes
+ * of its data.
  *
- * Follows cel-go's estimator with Kubernetes' sizes: a declared size bounds what it belongs to, an expression's own
- * literals are as large as they are, and all else may be of any size. The result decides which rules a
+ * Follows cel-go's estimator with Kubernetes' sizes: a declared size bounds its value, literals
+ * have their actual size, and all other values may have any size. The result decides which rules a
  * CustomResourceDefinition may have, so its numbers are part of the API.
  */
 import type { CheckedExpr } from "../check/checked-expr.ts";
@@ -35,7 +36,7 @@ import {
   union,
   ZERO,
 } from "./estimate.ts";
-import { SizeEstimator } from "./size-book.ts";
+import { SizeEstimator } from "./size-estimator.ts";
 
 export function estimateCost(checked: CheckedExpr, environment: Environment): CostEstimate {
   return new Estimator(checked, environment).cost(checked.expr);

@@ -1,4 +1,7 @@
-/** The cost of reading a selector, as Kubernetes prices it: a list of requirements, each with a list of values. */
+/**
+ * The cost of parsing a selector, with Kubernetes' prices: a list of requirements, each with a list
+ * of values.
+ */
 import type { CelValue } from "../values/value.ts";
 import type { CallEstimator } from "./call-estimate.ts";
 import {

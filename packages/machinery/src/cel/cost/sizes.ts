@@ -1,5 +1,6 @@
 /** Sizes of values for cost tracking at runtime. */
 import { codePointCount } from "../syntax/source.ts";
+import { chargeSteps, chargeText } from "../values/step-counter.ts";
 import {
   CelList,
   CelMap,
@@ -8,10 +9,9 @@ import {
   type CelResult,
   type CelValue,
 } from "../values/value.ts";
-import { chargeSteps, chargeText } from "../values/work.ts";
 import { PATTERN_FACTOR, TRAVERSAL_FACTOR } from "./estimate.ts";
 
-/** What `size()` gives, and 1 for what has no size. */
+/** The result of `size()`, and 1 for values without a size. */
 export function costSize(value: CelResult): number {
   if (typeof value === "string") {
     chargeText(value.length);
@@ -38,7 +38,7 @@ export function secondArgumentCost(_result: CelResult, _first: CelValue, second:
   return traversalCost(second);
 }
 
-/** Compares two values: as much as the smaller one holds. */
+/** Compares two values: the size of the smaller one. */
 export function comparisonCost(_result: CelResult, a: CelValue, b: CelValue): number {
   if (typeof a === "string" && typeof b === "string") {
     return Math.ceil(shorterSize(a, b) * TRAVERSAL_FACTOR);
@@ -47,7 +47,10 @@ export function comparisonCost(_result: CelResult, a: CelValue, b: CelValue): nu
   return Math.ceil(Math.min(costSize(a), costSize(b)) * TRAVERSAL_FACTOR);
 }
 
-/** The size of the shorter text; one of half as many units is shorter for sure, and the other one is not read. */
+/**
+ * The size of the shorter text; a text with half as many units is certainly shorter, and the other
+ * one is not read.
+ */
 function shorterSize(a: string, b: string): number {
   if (a.length * 2 <= b.length) return costSize(a);
   return b.length * 2 <= a.length ? costSize(b) : Math.min(costSize(a), costSize(b));
@@ -65,7 +68,7 @@ export function patternCost(_result: CelResult, text: CelValue, pattern: CelValu
   return textCost * Math.ceil(costSize(pattern) * PATTERN_FACTOR);
 }
 
-/** Reads a whole tree once, rounded down at each text as Kubernetes does. */
+/** Reads a complete tree once, rounded down at each text as Kubernetes does. */
 export function deepTraversalCost(value: CelResult): number {
   if (typeof value === "string") {
     chargeText(value.length);
@@ -73,7 +76,8 @@ export function deepTraversalCost(value: CelResult): number {
   }
   if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL_FACTOR);
   if (value instanceof CelList) {
-    // Texts of up to nine characters and empty lists are free, however many there are; and a list may hold another one many times.
+    // Texts of up to nine characters and empty lists are free, whatever their number; and a list
+    // may contain another one many times.
     chargeSteps(value.size + 1);
     let cost = 0;
     for (let i = 0; i < value.size; i++) cost += deepTraversalCost(value.get(i));

@@ -17,7 +17,7 @@ function sizeOf(call: EstimatedCall, index: number): SizeEstimate {
   return call.args[index]?.size ?? UNKNOWN_SIZE;
 }
 
-/** Equality and order: as much as the smaller side can hold. */
+/** Equality and order: the maximum size of the smaller side. */
 export const comparisonEstimate: CallEstimator = (call) => {
   const library = libraryTypeEstimate(call);
   if (library !== undefined) return library;
@@ -29,7 +29,7 @@ export const comparisonEstimate: CallEstimator = (call) => {
 /** The longest name of a format, as Kubernetes assumes it. */
 const FORMAT_NAME_LENGTH_MAX = 64;
 
-/** Values of Kubernetes' own types compare at a flat price, but for those that are long texts. */
+/** Values of Kubernetes' own types compare at a fixed cost, except for long texts. */
 function libraryTypeEstimate({ args }: EstimatedCall): CallEstimate | undefined {
   const [left, right] = args;
   if (left === undefined || right === undefined || left.type.name !== right.type.name)
@@ -54,12 +54,12 @@ export const listConcatenationEstimate: CallEstimator = (call) => {
   return { cost: ONE, resultSize: add(sizeOf(call, 0), sizeOf(call, 1)) };
 };
 
-/** `x in list` looks at every element. */
+/** `x in list` reads every element. */
 export const membershipEstimate: CallEstimator = (call) => ({
   cost: multiplyByFactor(sizeOf(call, 1), 1),
 });
 
-/** The price of `? :` is that of its operands, which the estimator adds itself. */
+/** The cost of `? :` is that of its operands, which the estimator adds itself. */
 export const conditionalSize: CallEstimator = (call) => {
   return { cost: fixed(0), resultSize: union(sizeOf(call, 1), sizeOf(call, 2)) };
 };

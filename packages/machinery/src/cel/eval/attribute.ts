@@ -1,13 +1,14 @@
 /**
- * Attributes: names and what is reached from them by selection and indexing.
+ * Attributes: names with their selections and indices.
  *
- * cel-go evaluates `a.b[c]` as one attribute and charges one unit for its root and one for each step. A root that is
- * not a name is priced on its own, and its use as a root again. An attribute that is a branch of `? :` or an index of
- * another attribute is resolved as a part of it, and its root is free.
+ * cel-go evaluates `a.b[c]` as one attribute and charges one unit for its root and one for each
+ * step. A root that is not a name has its own cost, plus that of its use as a root. An attribute
+ * that is a branch of `? :` or an index of another attribute is resolved as a part of it, and its
+ * root is free.
  */
 import { type Expr, Operator } from "../syntax/ast.ts";
 
-/** What using `operand` as the root of a selection costs besides its own evaluation. */
+/** The cost of using `operand` as the root of a selection, in addition to its own evaluation. */
 export function rootCost(operand: Expr): number {
   switch (operand.kind) {
     case "ident":
@@ -21,7 +22,7 @@ export function rootCost(operand: Expr): number {
   }
 }
 
-/** What is free of `e` where it is a part of another attribute. */
+/** The part of `e`'s cost that is free inside another attribute. */
 export function attributeRefund(e: Expr): number {
   return isAttribute(e) ? 1 : 0;
 }

@@ -1,14 +1,15 @@
 /**
- * The state of one evaluation: variables, local slots, and what it has cost so far.
+ * The state of one evaluation: variables, local slots, and its cost so far.
  *
- * Cost is counted as cel-go and Kubernetes count it and stops the evaluation at its limit. Steps bound what has no
- * price; the embedder's interrupt is asked now and then. Both stop the evaluation by throwing, which happens once.
+ * Cost is counted as cel-go and Kubernetes count it and stops the evaluation at its limit. Steps
+ * bound work without a cost; the embedder's interrupt is polled. Both stop the evaluation by
+ * throwing, once.
  */
 import type { CallContext } from "../check/function-declaration.ts";
-import { EVALUATION_STEPS_MAX, INTERRUPT_CHECK_STEPS, PIECE_WORK_MAX } from "../limits.ts";
+import { EVALUATION_STEPS_MAX, INTERRUPT_CHECK_STEPS, WORK_PER_YIELD_MAX } from "../limits.ts";
 import { compilePattern, type Pattern } from "../values/pattern.ts";
+import type { StepCounter } from "../values/step-counter.ts";
 import type { CelError, CelResult } from "../values/value.ts";
-import type { StepCounter } from "../values/work.ts";
 
 /** Why an evaluation was stopped. */
 export type CancelReason = "cost" | "interrupt";
@@ -46,7 +47,7 @@ export class EvalContext implements CallContext, StepCounter {
   readonly #interrupt: (() => boolean) | undefined;
   #steps = 0;
   #iterations = 0;
-  #restsAt = PIECE_WORK_MAX;
+  #restsAt = WORK_PER_YIELD_MAX;
 
   constructor(options: EvalOptions) {
     this.#costLimit = options.costLimit;
@@ -57,8 +58,8 @@ export class EvalContext implements CallContext, StepCounter {
   }
 
   /**
-   * What the evaluation is charged in its embedder's budget: its cost, or its work where that is more. Work out of proportion to
-   * what Kubernetes charges is bounded over all evaluations by it.
+   * The charge to the embedder's budget: the evaluation's cost, or its work where that is more.
+   * This bounds, over all evaluations, work out of proportion to Kubernetes' cost.
    */
   get spent(): { readonly cost: number; readonly charged: number } {
     return { cost: this.cost, charged: Math.max(this.cost, this.#steps) };
@@ -69,7 +70,7 @@ export class EvalContext implements CallContext, StepCounter {
     if (this.cost > this.#costLimit) throw new EvaluationCancelled("cost");
   }
 
-  /** Takes back in advance what cel-go does not charge for where an attribute is part of another one. */
+  /** Refunds in advance what cel-go does not charge for an attribute inside another one. */
   refund(cost: number): void {
     this.cost -= cost;
   }
@@ -77,7 +78,7 @@ export class EvalContext implements CallContext, StepCounter {
   step(count: number): void {
     this.#steps += count;
     if (this.#steps <= EVALUATION_STEPS_MAX) return;
-    // What was refused was not done.
+    // Rejected work was not done.
     this.#steps = EVALUATION_STEPS_MAX;
     throw new EvaluationCancelled("cost");
   }
@@ -89,11 +90,11 @@ export class EvalContext implements CallContext, StepCounter {
     }
   }
 
-  /** So much was done since the last rest that others are to have their turn. */
+  /** Enough work was done since the last yield to yield to the event loop. */
   isRestDue(): boolean {
     const done = this.cost + this.#steps;
     if (done < this.#restsAt) return false;
-    this.#restsAt = done + PIECE_WORK_MAX;
+    this.#restsAt = done + WORK_PER_YIELD_MAX;
     return true;
   }
 

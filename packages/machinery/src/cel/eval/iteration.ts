@@ -1,11 +1,11 @@
-/** Going through a list or a map, with the iteration variables set for each round. */
+/** Iterates over a list or a map, with the iteration variables set for each round. */
 import type { Resumable } from "../../base/index.ts";
 import { toInt } from "../values/small-int.ts";
 import { CelList, CelMap, type CelResult, type CelValue } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
 import type { Plan } from "./plan.ts";
 
-/** Runs a loop; its outcome is left in the accumulator's slot. */
+/** Runs a loop; its result is in the accumulator's slot. */
 export type Loop = (context: EvalContext, collection: CelList | CelMap) => Resumable<void>;
 
 export type IterationSlots =
@@ -19,10 +19,10 @@ export interface LoopSlots {
 
 export interface Rounds {
   readonly slots: IterationSlots;
-  /** Before a round is evaluated; false ends the loop. */
+  /** Called before a round is evaluated; false ends the loop. */
   readonly begin?: () => boolean;
   readonly plan: Plan;
-  /** What a round came to; false ends the loop. */
+  /** Called with the result of a round; false ends the loop. */
   readonly take: (value: CelResult) => boolean;
 }
 

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { compile } from "../compile.ts";
 import { bindingsLibrary } from "../library/bindings.ts";
 import { kubernetesEnvironment } from "../library/kubernetes-environment.ts";
-import { PIECE_WORK_MAX } from "../limits.ts";
+import { WORK_PER_YIELD_MAX } from "../limits.ts";
 import { declaredDynamic } from "../types/declared-type.ts";
 import { ArrayList } from "../values/collections.ts";
 import type { Program } from "./program.ts";
@@ -60,13 +60,13 @@ describe("evaluating an expression with loops", () => {
       for (; next.done !== true; next = work.next()) pieces++;
       const { cost, charged } = next.value;
       assert.equal(next.value.result, result);
-      const most = Math.floor(Math.max(cost, charged) / (3 * PIECE_WORK_MAX));
+      const most = Math.floor(Math.max(cost, charged) / (3 * WORK_PER_YIELD_MAX));
       assert.ok(pieces > most && most >= 1, `${pieces} pieces for a cost of ${cost}`);
       assert.deepEqual(program.evaluate({ list }), next.value);
     });
   }
 
-  it("counts for each of those that are under way what it does itself", () => {
+  it("counts the cost of each evaluation in flight separately", () => {
     const keys = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, i]));
     const program = programOf("list.all(k, list.all(j, list[k] == list[j] || true))");
     const alone = program.evaluate({ list: keys });

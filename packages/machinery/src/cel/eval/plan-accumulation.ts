@@ -18,7 +18,7 @@ import {
 } from "./plan.ts";
 import { isVariable } from "./plan-quantifier.ts";
 
-/** Reading the accumulator, and calling what adds to it. */
+/** The cost of reading the accumulator, and of calling the function that adds to it. */
 const ACCUMULATOR_COST = 1;
 const ADD_COST = 1;
 
@@ -85,7 +85,7 @@ function gathered(parts: readonly Run[]): Run {
   };
 }
 
-/** What a round adds; nothing when its predicate does not hold. */
+/** The addition of a round; nothing when its predicate does not hold. */
 function planFiltered(planning: Planning, { predicate }: Step, added: Plan): Plan {
   if (predicate === undefined) return added;
   return planGuarded(planning.plan(predicate), added, (passes) => {
@@ -118,7 +118,10 @@ function recognizeStep(
   return parts && { predicate, parts };
 }
 
-/** Runs `add` for each element that passes; the first error is the outcome, though the loop goes on as cel-go's. */
+/**
+ * Runs `add` for each element that passes; the first error is the result, although the loop
+ * continues as in cel-go.
+ */
 function* accumulate(
   context: EvalContext,
   collection: Parameters<Loop>[1],

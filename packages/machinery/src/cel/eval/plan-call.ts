@@ -1,10 +1,13 @@
-/** Calls: operators first, then functions by the overloads that the checker left, told apart by their arguments. */
+/**
+ * Calls: operators first, then functions by the remaining overloads of the checker, selected by
+ * their arguments.
+ */
 import type { Overload, OverloadCall, RuntimeCost } from "../check/function-declaration.ts";
 import { type CallExpr, type Expr, Operator } from "../syntax/ast.ts";
 import { ArrayList } from "../values/collections.ts";
 import { typeNameOf } from "../values/kind.ts";
+import { chargeSteps, chargeText } from "../values/step-counter.ts";
 import { CelError, type CelResult, type CelValue, NO_SUCH_OVERLOAD } from "../values/value.ts";
-import { chargeSteps, chargeText } from "../values/work.ts";
 import type { EvalContext } from "./eval-context.ts";
 import {
   constantErrorPlan,
@@ -150,18 +153,18 @@ function anyNumber(name: string, candidates: readonly Candidate[], operands: rea
   };
 }
 
-/** Whatever a function is priced, it may read its texts. */
+/** Whatever its cost, a function may read its texts. */
 function countText(value: CelValue): void {
   if (typeof value === "string" || value instanceof Uint8Array) chargeText(value.length);
 }
 
-/** What it made takes memory. */
+/** Its result takes memory. */
 function countResult(value: CelResult): void {
   if (typeof value === "string" || value instanceof Uint8Array) chargeText(value.length);
   else if (value instanceof ArrayList) chargeSteps(value.size);
 }
 
-/** A call that an argument's error prevents is charged as a call all the same. */
+/** A call that fails because of an argument's error is charged as a call all the same. */
 function failed(context: EvalContext, error: CelError): CelError {
   context.charge(1);
   return error;

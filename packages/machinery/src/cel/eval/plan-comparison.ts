@@ -1,4 +1,4 @@
-/** Equality, order and membership; none of them needs to choose an overload, only to price it. */
+/** Equality, order and membership; they need no overload for evaluation, only for their cost. */
 import { comparisonCost } from "../cost/sizes.ts";
 import { type CallExpr, Operator } from "../syntax/ast.ts";
 import { compareValues, equalValues, listContains } from "../values/compare.ts";
@@ -68,7 +68,7 @@ function equality(left: Run, right: Run, wanted: boolean): Run {
   };
 }
 
-/** A comparison that an operand's error prevents is charged as a call all the same. */
+/** A comparison that fails because of an operand's error is charged as a call all the same. */
 function failed(context: EvalContext, a: CelResult, b: CelResult): CelResult {
   context.charge(1);
   return a instanceof CelError ? a : b;
@@ -78,7 +78,8 @@ function planMembership(needle: Plan, collection: Plan): Plan {
   const { constant } = collection;
   const set = constant instanceof CelList ? scalarSet(constant) : undefined;
   if (set !== undefined) {
-    // As in cel-go, membership in a constant list of scalars is a look-up without a price of its own.
+    // As in cel-go, membership in a constant list of scalars is a look-up without a cost of its
+    // own.
     return planUnary(needle, (run) => (context) => {
       const value = run(context);
       return value instanceof CelError ? value : set.has(value);

@@ -1,8 +1,9 @@
 /**
  * Comprehensions: loops over lists and maps.
  *
- * The shapes that macros produce get loops of their own: quantifiers stop early, and lists and maps grow in place
- * instead of being copied in every round. They are charged exactly what the general fold would be.
+ * The forms that macros produce have loops of their own: quantifiers stop early, and lists and maps
+ * grow in place instead of being copied in every round. They are charged exactly the cost of the
+ * general fold.
  */
 import { type ComprehensionExpr, isBinding } from "../syntax/ast.ts";
 import { kindOf } from "../values/kind.ts";

@@ -27,7 +27,10 @@ export function planLogic(planning: Planning, e: CallExpr): Plan | undefined {
   }
 }
 
-/** `decisive` is the value of one operand that decides the whole, even if the other one is an error. */
+/**
+ * `decisive` is the value of one operand that decides the result, even if the other one is an
+ * error.
+ */
 function planShortCircuit(planning: Planning, e: CallExpr, decisive: boolean): Plan {
   const [left, right] = plans(planning, e);
   if (left === undefined || right === undefined) return { run: () => NO_SUCH_OVERLOAD };

@@ -1,10 +1,16 @@
-/** `all` and `exists`: they stop as soon as the outcome is known, and absorb errors of other elements. */
+/**
+ * `all` and `exists`: they stop as soon as the result is known, and absorb errors of other
+ * elements.
+ */
 import { type CallExpr, type ComprehensionExpr, type Expr, Operator } from "../syntax/ast.ts";
 import { CelError, type CelResult, NO_SUCH_OVERLOAD } from "../values/value.ts";
 import { forEach, type Loop, type LoopSlots } from "./iteration.ts";
 import type { Planning } from "./plan.ts";
 
-/** What cel-go charges around the predicate in each round: the loop condition, and reading the accumulator. */
+/**
+ * cel-go's charge around the predicate in each round: the loop condition, and reading the
+ * accumulator.
+ */
 const CONDITION_COST = { all: 2, exists: 3 } as const;
 const STEP_COST = 1;
 
@@ -40,7 +46,7 @@ export function planQuantifier(
 
 interface Quantifier {
   readonly kind: "all" | "exists";
-  /** The value of one predicate that decides the whole. */
+  /** The value of one predicate that decides the result. */
   readonly decisive: boolean;
   readonly predicate: Expr;
 }

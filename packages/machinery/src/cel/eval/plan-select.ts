@@ -54,7 +54,10 @@ export function planSelect(planning: Planning, e: SelectExpr): Plan {
   return planUnary(plan, select, { prepare });
 }
 
-/** A field that is computed when it is asked for is computed before it is asked for: that may take long. */
+/**
+ * A lazily computed field is computed resumably before it is selected: the computation may take
+ * long.
+ */
 function preparation(
   planning: Planning,
   fieldOf: (operands: readonly CelResult[]) => CelResult | undefined,
@@ -98,16 +101,16 @@ function isPresent(value: CelValue, field: string): CelResult {
   }
   if (!hasParts(value)) return false;
   const found = findField(value, field);
-  // Data that does not fit its type is no answer either way.
+  // Data that does not match its type is an error for either result.
   return found instanceof CelError ? found : found !== undefined;
 }
 
-/** What has no parts has none of them: Kubernetes leaves cel-go's error for this off. */
+/** A value without members has none of them: Kubernetes disables cel-go's error for this. */
 function hasParts(value: CelValue): boolean {
   return value instanceof CelMap || value instanceof CelObject || value instanceof CelList;
 }
 
-/** An optional of the field; nothing stays nothing. */
+/** An optional of the field; none stays none. */
 function selectOptional(value: CelValue, field: string): CelResult {
   if (value instanceof CelOptional) {
     return value.value === undefined ? value : selectOptional(value.value, field);

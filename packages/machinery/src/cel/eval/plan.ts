@@ -1,4 +1,4 @@
-/** What the planner makes of a node, and what it needs to know to do so. */
+/** The planner's result for a node, and its input. */
 import type { Resumable } from "../../base/index.ts";
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
@@ -9,21 +9,24 @@ import type { EvalContext } from "./eval-context.ts";
 /** Evaluates a node. */
 export type Run = (context: EvalContext) => CelResult;
 
-/** The same of a node that may take long. */
-export type RunInPieces = (context: EvalContext) => Resumable<CelResult>;
+/** Evaluates a node resumably. */
+export type RunResumable = (context: EvalContext) => Resumable<CelResult>;
 
-/** A node with a loop somewhere in it rests now and then; all others are evaluated at once. */
-export type Plan = PlanAtOnce | PlanInPieces;
+/**
+ * A node with a loop in its subtree yields from time to time; all others are evaluated
+ * synchronously.
+ */
+export type Plan = PlanAtOnce | PlanResumable;
 
 export interface PlanAtOnce {
   readonly run: Run;
-  /** Set when the node is the same in every evaluation; it then costs nothing. */
+  /** Set when the node is constant; it then costs nothing. */
   readonly constant?: CelValue;
   readonly inPieces?: undefined;
 }
 
-export interface PlanInPieces {
-  readonly inPieces: RunInPieces;
+export interface PlanResumable {
+  readonly inPieces: RunResumable;
   readonly run?: undefined;
   readonly constant?: undefined;
 }
@@ -32,20 +35,20 @@ export interface PlanInPieces {
 export interface Planning {
   readonly checked: CheckedExpr;
   readonly environment: Environment;
-  /** Some value may be an object whose fields are computed when they are asked for. */
+  /** Whether a value may be an object with lazily computed fields. */
   readonly mayBeLazy: boolean;
   plan(e: Expr): Plan;
-  /** The slot of a variable of the environment, given out on first use. */
+  /** The slot of a variable of the environment, assigned on first use. */
   variableSlot(name: string): number;
   locals: LocalSlots;
 }
 
-/** Gives slots to the local variables of comprehensions; nested ones get different slots. */
+/** Assigns slots to the local variables of comprehensions; nested ones get different slots. */
 export class LocalSlots {
   #highest = 0;
   readonly #stack: string[] = [];
 
-  /** Slots needed by the whole program. */
+  /** The number of slots of the program. */
   get count(): number {
     return this.#highest;
   }
@@ -66,12 +69,15 @@ export class LocalSlots {
   }
 }
 
-/** Thrown when a program cannot be made of an expression, because a constant in it is wrong. */
+/** Thrown when an expression cannot be planned, because a constant in it is invalid. */
 export class ProgramProblem extends Error {
   override readonly name = "ProgramProblem";
 }
 
-/** An error that every evaluation would give: refused now if the environment validates literals. */
+/**
+ * An error that every evaluation would return: rejected at compile time if the environment
+ * validates literals.
+ */
 export function constantErrorPlan(planning: Planning, error: CelError): Plan {
   if (planning.environment.validateLiterals) throw new ProgramProblem(error.message);
   return { run: () => error };
@@ -82,15 +88,18 @@ export function constantPlan(constant: CelValue): Plan {
 }
 
 export interface StrictOptions {
-  /** Behind such a value no operand is evaluated any more, and the node does not ask for one. */
+  /** After such a value no further operand is evaluated. */
   readonly stopsAt?: (value: CelResult, index: number) => boolean;
-  /** What has to be done with the operands before the node can be evaluated at once. */
+  /** The operands that must be evaluated before the node can be evaluated synchronously. */
   readonly prepare?: ((values: readonly CelResult[]) => Resumable<unknown> | undefined) | undefined;
 }
 
 export const isError = (value: CelResult): boolean => value instanceof CelError;
 
-/** A node that evaluates its operands one after the other, and then is made of their values at once. */
+/**
+ * A node that evaluates its operands one after the other, and then is computed from their values
+ * synchronously.
+ */
 export function planStrict(
   operands: readonly Plan[],
   make: (operands: readonly Run[]) => Run,
@@ -99,7 +108,7 @@ export function planStrict(
   if (prepare === undefined && operands.every(isAtOnce)) {
     return { run: make(operands.map(({ run }) => run)) };
   }
-  // Nothing else is evaluated between setting them and having used them.
+  // No other node is evaluated between setting the operands and their use.
   let values: CelResult[] = [];
   const run = make(operands.map((_, i) => () => values[i] ?? null));
   return {
@@ -145,10 +154,13 @@ export function* evaluate(plan: Plan, context: EvalContext): Resumable<CelResult
   return plan.run === undefined ? yield* plan.inPieces(context) : plan.run(context);
 }
 
-/** Stands for the value of a node that was not evaluated. */
+/** The placeholder for the value of a node that was not evaluated. */
 export const SKIPPED = new CelError("not evaluated");
 
-/** Evaluated when the condition holds; `otherwise` makes something of what the condition is if it does not. */
+/**
+ * Evaluated when the condition holds; otherwise `otherwise` maps the condition's value to the
+ * result.
+ */
 export function planGuarded(
   condition: Plan,
   plan: Plan,

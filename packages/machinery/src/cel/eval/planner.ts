@@ -1,4 +1,7 @@
-/** Turns a checked expression into closures, one per node, with all decisions taken that data cannot change. */
+/**
+ * Compiles a checked expression into closures, one per node, with all decisions taken that do not
+ * depend on data.
+ */
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Environment } from "../check/environment.ts";
 import type { Expr, IdentExpr, LiteralExpr } from "../syntax/ast.ts";

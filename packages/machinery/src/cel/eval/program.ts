@@ -5,8 +5,8 @@ import type { Environment } from "../check/environment.ts";
 import { COST_PER_CALL_MAX } from "../limits.ts";
 import type { DeclaredType } from "../types/declared-type.ts";
 import type { Type } from "../types/type.ts";
+import { countedResumable, withStepCounter } from "../values/step-counter.ts";
 import { CelError, type CelResult } from "../values/value.ts";
-import { countedInPieces, withStepCounter } from "../values/work.ts";
 import { type CancelReason, EvalContext, EvaluationCancelled } from "./eval-context.ts";
 import { type PlannedProgram, planProgram } from "./planner.ts";
 
@@ -19,16 +19,18 @@ export type Activation =
 export interface Budget {
   /** What this evaluation may cost at most; Kubernetes' limit per call if absent. */
   readonly costLimit?: number;
-  /** Asked now and then during long loops; true ends the evaluation. */
+  /** Polled during long loops; true ends the evaluation. */
   readonly interrupt?: () => boolean;
 }
 
 export interface Evaluation {
-  /** The value, or what went wrong. */
+  /** The value, or the error. */
   readonly result: CelResult;
   /** As Kubernetes counts it. */
   readonly cost: number;
-  /** What it takes from the budget of its object or policy: its cost, or the steps that it took where they are more. */
+  /**
+   * The charge to the budget of its object or policy: its cost, or its steps where these are more.
+   */
   readonly charged: number;
   /** Set when the evaluation was stopped rather than finished. */
   readonly cancelled: CancelReason | undefined;
@@ -54,7 +56,7 @@ export class Program {
     return this.#planned.variables;
   }
 
-  /** There is a loop in it, so that evaluating it may take long. */
+  /** Whether the expression has a loop, so that evaluating it may take long. */
   get isLong(): boolean {
     return this.#planned.plan.inPieces !== undefined;
   }
@@ -73,13 +75,13 @@ export class Program {
     }
   }
 
-  /** The same with rests. */
+  /** The same, resumably. */
   *evaluateInPieces(activation: Activation, budget: Budget = {}): Resumable<Evaluation> {
     const { inPieces } = this.#planned.plan;
     if (inPieces === undefined) return this.evaluate(activation, budget);
     const context = this.#context(activation, budget);
     try {
-      return finished(context, yield* countedInPieces(context, inPieces(context)));
+      return finished(context, yield* countedResumable(context, inPieces(context)));
     } catch (error) {
       return cancelled(context, error);
     }
@@ -113,7 +115,7 @@ function finished(context: EvalContext, result: CelResult): Evaluation {
   return { result, ...context.spent, cancelled: undefined };
 }
 
-/** What came of an evaluation that was stopped; throws what is no such stop. */
+/** The result of an evaluation that was stopped; rethrows other errors. */
 function cancelled(context: EvalContext, error: unknown): Evaluation {
   if (error instanceof EvaluationCancelled) {
     const result = new CelError(error.message);
@@ -131,7 +133,7 @@ function lookup(activation: Activation): (name: string) => unknown {
   return (name) => (Object.hasOwn(record, name) ? record[name] : undefined);
 }
 
-/** Deep data can exhaust the stack in comparisons; it must not take more than the evaluation with it. */
+/** Deep data can exhaust the stack in comparisons; only the evaluation fails then. */
 function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && error.message.includes("call stack");
 }

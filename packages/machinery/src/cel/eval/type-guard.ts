@@ -1,4 +1,7 @@
-/** Whether a value may be passed for a parameter. The checker has seen to it, unless a type is dynamic or null. */
+/**
+ * Whether a value may be passed for a parameter. The checker has verified it, unless a type is
+ * dynamic or null.
+ */
 import type { Type, TypeKind } from "../types/type.ts";
 import { CelDuration, CelTimestamp } from "../values/time.ts";
 import {
@@ -41,7 +44,10 @@ export function fitsType(type: Type | undefined): Guard {
   return GUARDS[type.kind] ?? (() => true);
 }
 
-/** Lists are told apart by their first element, as in cel-go: that is all it takes to choose an overload. */
+/**
+ * Lists are distinguished by their first element, as in cel-go: that is enough to choose an
+ * overload.
+ */
 function fitsList(element: Type): Guard {
   const fitsElement = GUARDS[element.kind];
   if (fitsElement === undefined || element.kind === "list" || element.kind === "map") {

@@ -1,7 +1,8 @@
 /**
- * Authorization checks in expressions: `authorizer.group('apps').resource('deployments').check('create').allowed()`.
+ * Authorization checks in expressions:
+ * `authorizer.group('apps').resource('deployments').check('create').allowed()`.
  *
- * The embedder hands in who asks and how to decide; deciding is synchronous, as evaluation is.
+ * The embedder passes the user and the authorizer; decisions are synchronous, as evaluation is.
  */
 import type { Library } from "../check/environment.ts";
 import { fn, member } from "../check/function-declaration.ts";
@@ -28,7 +29,7 @@ export type AuthorizationAttributes =
       readonly namespace: string;
       readonly name: string;
       readonly verb: string;
-      /** As written; empty if none. What cannot be parsed is for the authorizer to judge. */
+      /** As written; empty if none. The authorizer handles selectors that cannot be parsed. */
       readonly fieldSelector: string;
       readonly labelSelector: string;
     };
@@ -119,7 +120,7 @@ class CelDecision extends AuthorizationObject {
   }
 }
 
-/** Set so that an expression can make two checks within the limit per call, and no more. */
+/** Chosen so that an expression can make two checks within the limit per call, and no more. */
 const CHECK_COST = 350_000;
 const checks = { cost: CHECK_COST, estimate: fixedEstimate(CHECK_COST) };
 const flat = { cost: 1, estimate: fixedEstimate(1) };

@@ -5,8 +5,8 @@ import { traversalEstimate } from "../cost/call-estimate.ts";
 import { firstArgumentCost } from "../cost/sizes.ts";
 import { BYTES, STRING } from "../types/type.ts";
 import { decodeBase64, encodeBase64 } from "../values/base64.ts";
+import { chargeSteps } from "../values/step-counter.ts";
 import { CelError } from "../values/value.ts";
-import { chargeSteps } from "../values/work.ts";
 
 const price = { cost: firstArgumentCost, estimate: traversalEstimate() };
 

@@ -1,12 +1,11 @@
 /** How `format` prints values: as Kubernetes does, and as the specification says. */
-
 import { elementsOf } from "../values/collections.ts";
 import { compareStrings } from "../values/compare.ts";
 import { fixedText, scientificText } from "../values/fixed-text.ts";
 import { formatDouble } from "../values/format-double.ts";
+import { chargeSteps, chargeText, type StepCounter } from "../values/step-counter.ts";
 import { CelDuration, CelTimestamp, formatDuration, formatTimestamp } from "../values/time.ts";
 import { CelError, CelList, CelMap, CelTypeValue, type CelValue } from "../values/value.ts";
-import { chargeSteps, chargeText, type StepCounter } from "../values/work.ts";
 import { type FormatDialect, integerText, unprintableError } from "./format-string.ts";
 import { quote } from "./quote.ts";
 

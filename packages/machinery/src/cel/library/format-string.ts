@@ -1,13 +1,14 @@
 /**
  * `format`: clauses such as `%s`, `%d` and `%.2f` filled in from a list.
  *
- * Kubernetes stays with an early version of this function, which prints nested values as literals and numbers for
- * the locale en-US; the specification's own form is plainer. A dialect says which.
+ * Kubernetes keeps an early version of this function, which prints nested values as literals and
+ * numbers for the locale en-US; the specification's own form is plainer. A dialect selects one of
+ * the two.
  */
 import { RESULT_ELEMENTS_MAX } from "../limits.ts";
 import { kindOf, typeNameOf } from "../values/kind.ts";
+import { chargeSteps, chargeText, type StepCounter } from "../values/step-counter.ts";
 import { CelError, type CelList, type CelResult, CelUint, type CelValue } from "../values/value.ts";
-import { chargeSteps, chargeText, type StepCounter } from "../values/work.ts";
 import { type FormatClause, parseClause } from "./format-clause.ts";
 
 export interface FormatDialect {

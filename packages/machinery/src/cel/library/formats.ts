@@ -11,8 +11,8 @@ import {
 import { costSize } from "../cost/sizes.ts";
 import { listOf, optionalOf, STRING, structType } from "../types/type.ts";
 import { ArrayList } from "../values/collections.ts";
+import { chargeSteps } from "../values/step-counter.ts";
 import { CelObject, CelOptional, type CelResult, type CelValue } from "../values/value.ts";
-import { chargeSteps } from "../values/work.ts";
 import { type NamedFormat, namedFormats } from "./named-formats.ts";
 
 export const FORMAT_TYPE = structType("kubernetes.NamedFormat");

@@ -1,4 +1,7 @@
-/** The environment of expressions in Kubernetes v1.36: which libraries there are, and how strict the checker is. */
+/**
+ * The environment of expressions in Kubernetes v1.36: its libraries, and the strictness of the
+ * checker.
+ */
 import { Environment } from "../check/environment.ts";
 import { authorizerLibrary } from "./authorizer.ts";
 import { cidrLibrary } from "./cidr.ts";

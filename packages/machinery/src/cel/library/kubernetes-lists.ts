@@ -19,6 +19,7 @@ import {
 import { addInt, addUint } from "../values/arithmetic.ts";
 import { elementsOf } from "../values/collections.ts";
 import { compareValues, equalValues } from "../values/compare.ts";
+import { chargeSteps } from "../values/step-counter.ts";
 import { CelDuration, durationOf } from "../values/time.ts";
 import {
   CelError,
@@ -28,7 +29,6 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "../values/value.ts";
-import { chargeSteps } from "../values/work.ts";
 
 const A = typeParam("A");
 const price = {

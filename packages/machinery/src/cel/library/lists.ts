@@ -29,8 +29,8 @@ import { ArrayList, elementsOf } from "../values/collections.ts";
 import { compareValues, equalValues } from "../values/compare.ts";
 import { typeNameOf } from "../values/kind.ts";
 import { toInt } from "../values/small-int.ts";
+import { chargeSteps, chargeText } from "../values/step-counter.ts";
 import { CelError, CelList, type CelResult, type CelValue } from "../values/value.ts";
-import { chargeSteps, chargeText } from "../values/work.ts";
 
 const T = typeParam("T");
 const LIST = listOf(T);

@@ -1,7 +1,8 @@
 /**
- * The types that mutating policies construct: `Object{spec: Object.spec{…}}`, the configuration of an apply, and `JSONPatch{…}`.
+ * The types that mutating policies construct: `Object{spec: Object.spec{…}}`, the configuration of
+ * an apply, and `JSONPatch{…}`.
  *
- * Members of objects are dynamic: whether they fit the kind is found out when they are merged.
+ * Members of objects are dynamic: the merge checks whether they match the kind.
  */
 import type { Environment } from "../check/environment.ts";
 import { DYN, STRING, structType, type Type } from "../types/type.ts";
@@ -20,7 +21,7 @@ export const JSON_PATCH_TYPE: Type = structType("JSONPatch", (field) => patchFie
 /** Types that one expression can name. */
 const typesMax = 200;
 
-/** The environment with the types that the text may name; the checker finds out which of them it does. */
+/** The environment with the types that the text may name; the checker resolves them. */
 export function withMutationTypes(environment: Environment, text: string): Environment {
   const types = new Map([
     ["Object", OBJECT_TYPE],

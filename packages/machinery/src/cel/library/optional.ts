@@ -15,6 +15,7 @@ import {
   typeParam,
 } from "../types/type.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
+import { chargeSteps } from "../values/step-counter.ts";
 import { CelDuration, CelTimestamp } from "../values/time.ts";
 import {
   CelError,
@@ -25,7 +26,6 @@ import {
   CelUint,
   type CelValue,
 } from "../values/value.ts";
-import { chargeSteps } from "../values/work.ts";
 
 const K = typeParam("K");
 const V = typeParam("V");

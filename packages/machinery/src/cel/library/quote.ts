@@ -1,5 +1,5 @@
 /** Text as a literal in double quotes, with the escapes of CEL. */
-import { chargeSteps } from "../values/work.ts";
+import { chargeSteps } from "../values/step-counter.ts";
 
 const ESCAPES = new Map([
   ["\x07", "\\a"],

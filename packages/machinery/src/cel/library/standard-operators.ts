@@ -32,9 +32,9 @@ import * as arithmetic from "../values/arithmetic.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
 import { compareValues } from "../values/compare.ts";
 import { addKeyed, isKeyed } from "../values/keyed-list.ts";
+import type { StepCounter } from "../values/step-counter.ts";
 import { type CelDuration, type CelTimestamp, durationOf, timestampOf } from "../values/time.ts";
 import { CelError, type CelList, type CelResult, type CelValue } from "../values/value.ts";
-import type { StepCounter } from "../values/work.ts";
 
 const A = typeParam("A");
 const B = typeParam("B");

@@ -4,8 +4,8 @@ import { fn, global } from "../check/function-declaration.ts";
 import { MAP_INSERT, twoVariableMacros } from "../syntax/two-variable-macros.ts";
 import { mapOf, typeParam } from "../types/type.ts";
 import { insertInto, ValueMap } from "../values/collections.ts";
+import type { StepCounter } from "../values/step-counter.ts";
 import { CelError, type CelMap, type CelResult, type CelValue } from "../values/value.ts";
-import type { StepCounter } from "../values/work.ts";
 
 const K = typeParam("K");
 const V = typeParam("V");

@@ -5,6 +5,7 @@ import { fixedEstimate, traversalEstimate } from "../cost/call-estimate.ts";
 import { firstArgumentCost } from "../cost/sizes.ts";
 import { BOOL, listOf, mapOf, STRING, structType } from "../types/type.ts";
 import { ArrayList, ValueMap } from "../values/collections.ts";
+import { chargeSteps, chargeText } from "../values/step-counter.ts";
 import {
   hostname,
   type ParsedUrl,
@@ -14,7 +15,6 @@ import {
   urlText,
 } from "../values/url.ts";
 import { CelError, CelObject, type CelResult } from "../values/value.ts";
-import { chargeSteps, chargeText } from "../values/work.ts";
 
 export const URL_TYPE = structType("kubernetes.URL");
 

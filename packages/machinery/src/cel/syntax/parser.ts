@@ -108,7 +108,7 @@ class Parser implements AggregateHost {
     return parsed.expr;
   }
 
-  /** One more node above `heights`; refuses what cel-go's visitor refuses. */
+  /** Adds one node above `heights`; rejects the depth that cel-go's parser rejects. */
   #raise(...heights: number[]): number {
     const height = 1 + Math.max(...heights);
     if (height > EXPRESSION_DEPTH_MAX)

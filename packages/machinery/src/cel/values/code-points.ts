@@ -1,6 +1,6 @@
 /** Text as CEL sees it: a sequence of code points. Texts without surrogates, nearly all, are handled as they are. */
 import { codePointCount } from "../syntax/source.ts";
-import { chargeSteps, chargeText } from "./work.ts";
+import { chargeSteps, chargeText } from "./step-counter.ts";
 
 /** The text with code points as units. */
 export class CodePoints {

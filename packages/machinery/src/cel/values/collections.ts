@@ -1,4 +1,5 @@
 /** Lists and maps that an expression builds, as opposed to views of the embedder's data. */
+import { chargeSteps, chargeText } from "./step-counter.ts";
 import {
   CelError,
   CelList,
@@ -8,7 +9,6 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "./value.ts";
-import { chargeSteps, chargeText } from "./work.ts";
 
 export class ArrayList extends CelList {
   readonly values: readonly CelValue[];

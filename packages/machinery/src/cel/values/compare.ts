@@ -4,6 +4,7 @@
  * Numbers of different types compare as numbers; values of different types are otherwise unequal and have no order.
  * Deep comparisons count their steps, since cost tracking prices them by their outermost size only.
  */
+import { chargeText, type StepCounter } from "./step-counter.ts";
 import { CelDuration, CelTimestamp } from "./time.ts";
 import {
   CelError,
@@ -18,7 +19,6 @@ import {
   type CelValue,
   NO_SUCH_OVERLOAD,
 } from "./value.ts";
-import { chargeText, type StepCounter } from "./work.ts";
 
 /** Negative, zero or positive; NaN when a NaN is involved; an error when there is no order. */
 export function compareValues(a: CelValue, b: CelValue): number | CelError {

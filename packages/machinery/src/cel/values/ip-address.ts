@@ -1,5 +1,5 @@
 /** IP addresses and prefixes, read as strictly as Go's net/netip does. */
-import { chargeSteps } from "./work.ts";
+import { chargeSteps } from "./step-counter.ts";
 
 export interface IpAddress {
   readonly bits: bigint;

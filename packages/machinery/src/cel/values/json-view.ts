@@ -9,8 +9,8 @@ import { equalValues } from "./compare.ts";
 import { type ElementKey, equalKeyed, type KeyedElements } from "./keyed-list.ts";
 import { ownKeys } from "./object-keys.ts";
 import { INT_MAX, INT_MIN, toInt } from "./small-int.ts";
+import type { StepCounter } from "./step-counter.ts";
 import { CelError, CelList, CelMap, type CelResult, type CelValue } from "./value.ts";
-import type { StepCounter } from "./work.ts";
 
 /** Turns a piece of JSON into a value of one declared type. */
 export type Adapter = (raw: unknown) => CelResult;

@@ -4,8 +4,8 @@
  */
 import { ArrayList, elementsOf } from "./collections.ts";
 import { equalValues } from "./compare.ts";
+import { chargeText, type StepCounter } from "./step-counter.ts";
 import { CelError, CelList, CelMap, type CelResult, CelUint, type CelValue } from "./value.ts";
-import { chargeText, type StepCounter } from "./work.ts";
 
 /** A text that is the same for two elements exactly if they have the same key. */
 export type ElementKey = (element: CelValue) => string;

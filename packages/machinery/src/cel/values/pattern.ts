@@ -7,8 +7,8 @@
 import { RE2JS, RE2JSException } from "re2js";
 import { PATTERN_CACHE_ENTRIES_MAX, PATTERN_LENGTH_MAX, PATTERN_SIZE_MAX } from "../limits.ts";
 import { expandedSize } from "./pattern-size.ts";
+import { chargeSteps } from "./step-counter.ts";
 import { CelError } from "./value.ts";
-import { chargeSteps } from "./work.ts";
 
 /**
  * A compiled regular expression. Time is linear in the text, but in the pattern's size as well: before matching, a

@@ -4,7 +4,7 @@
  * Small ones are an int64 and a power of ten, like upstream's fast path; larger or finer ones are arbitrary. The
  * difference shows: only the former can be integers.
  */
-import { chargeSteps } from "./work.ts";
+import { chargeSteps } from "./step-counter.ts";
 
 export class Quantity {
   readonly unscaled: bigint;

@@ -1,5 +1,5 @@
 /** Semantic versions, read as strictly as semver.org asks. */
-import { chargeSteps } from "./work.ts";
+import { chargeSteps } from "./step-counter.ts";
 
 export interface SemanticVersion {
   readonly major: bigint;

@@ -1,5 +1,4 @@
 /** A point in time as a calendar and a clock on the wall show it, in any zone. */
-
 import { type CelTimestamp, parseOffsetSeconds, split } from "./time.ts";
 import { CelError } from "./value.ts";
 

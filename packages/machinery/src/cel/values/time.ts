@@ -1,6 +1,6 @@
 /** Points in time and spans of time, to the nanosecond, within the ranges of protobuf's messages. */
+import { chargeSteps } from "./step-counter.ts";
 import { CelError } from "./value.ts";
-import { chargeSteps } from "./work.ts";
 
 const NANOS_PER_SECOND = 1_000_000_000n;
 /** 0001-01-01T00:00:00Z */

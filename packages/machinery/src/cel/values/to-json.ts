@@ -31,8 +31,9 @@ export function toJson(value: CelResult): unknown | CelError {
 }
 
 /**
- * Elements, and characters of texts, that are converted at most. An expression builds a list that holds another one many times at
- * the price of one, and what is nested so is exponentially large once it is written out.
+ * The maximum number of elements, and characters of texts, to convert. An expression builds a list
+ * that contains another one many times at the cost of one, and such nesting is exponentially large
+ * once it is written out.
  */
 const JSON_SIZE_MAX = REQUEST_BYTES_MAX;
 const NOT_JSON = new CelError("json: unsupported value: a double that is no finite number");
@@ -85,7 +86,7 @@ function listToJson(list: CelList, depth: number, room: Room): unknown | CelErro
   return converted;
 }
 
-/** The result has no prototype, so that no key can mean anything but itself. */
+/** The result has no prototype, so that no key has a special meaning. */
 function entriesToJson(
   keys: readonly CelValue[],
   find: (key: CelValue) => CelResult | undefined,

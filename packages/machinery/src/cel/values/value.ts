@@ -126,8 +126,8 @@ export class CelStruct extends CelObject {
 }
 
 /**
- * An object whose fields are computed when they are first asked for, such as `variables` in an admission policy.
- * Each field is computed once.
+ * An object whose fields are computed lazily, such as `variables` in an admission policy. Each
+ * field is computed once.
  */
 export class CelLazyObject extends CelObject {
   readonly typeName: string;
@@ -144,7 +144,7 @@ export class CelLazyObject extends CelObject {
     return this === other;
   }
 
-  /** Ahead and with rests: `select` finds what came out. */
+  /** Computes the field resumably in advance: `select` then returns the result. */
   *compute(field: string): Resumable<void> {
     if (!this.#known.has(field)) this.#known.set(field, yield* this.#compute(field));
   }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { clusterLabel } from "../../api/index.ts";
+import type { ClusterInfo } from "../cluster-state.ts";
 import type { DecideInput } from "../decide.ts";
-import type { ClusterInfo } from "../standing.ts";
 import type { Workload } from "../workload.ts";
 import { minMaxReplicasFor, autoscalerStrategy as strategy } from "./autoscaler.ts";
 
@@ -48,7 +48,7 @@ const deployment = (
   status,
 });
 
-const part = (cluster: string, desiredReplicas: number): Workload => ({
+const copy = (cluster: string, desiredReplicas: number): Workload => ({
   ...scaler(1, 5),
   metadata: { name: `web--${cluster}`, labels: { [clusterLabel]: cluster }, generation: 1 },
   status: { desiredReplicas },
@@ -57,34 +57,34 @@ const part = (cluster: string, desiredReplicas: number): Workload => ({
 function decided(
   parent: Workload,
   related: readonly Workload[],
-  parts: readonly Workload[] = [],
+  copies: readonly Workload[] = [],
   targets: readonly ClusterInfo[] = [target("east"), target("west")],
 ) {
   const input: DecideInput = {
     strategy,
     parent,
-    parts,
+    copies,
     related,
     takenNames: new Set(),
     targets,
-    patience: { graceMs: 60_000, settleMs: 0 },
+    gracePeriods: { unreachableAfterMs: 60_000, recoveryMs: 0 },
     nowMs,
   };
   assert.ok(strategy.decide !== undefined);
   return strategy.decide(input);
 }
 
-describe("an autoscaler over clusters", () => {
-  it("has shares of its bounds that add up, and at least one replica everywhere", () => {
-    const bounds = fc.record({
+describe("HorizontalPodAutoscaler over clusters", () => {
+  it("the copies' minReplicas and maxReplicas add up to the workload's, with at least one replica in each cluster", () => {
+    const limits = fc.record({
       min: fc.integer({ min: 1, max: 50 }),
       more: fc.integer({ min: 0, max: 50 }),
       replicas: fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 1, maxLength: 8 }),
     });
     fc.assert(
-      fc.property(bounds, ({ min, more, replicas }) => {
-        const parts = replicas.map((one, index) => deployment(`c${index}`, one));
-        const shares = [...minMaxReplicasFor(scaler(min, min + more), parts, false).values()];
+      fc.property(limits, ({ min, more, replicas }) => {
+        const copies = replicas.map((one, index) => deployment(`c${index}`, one));
+        const shares = [...minMaxReplicasFor(scaler(min, min + more), copies, false).values()];
         const sum = (field: "min" | "max") => shares.reduce((total, one) => total + one[field], 0);
         for (const one of shares) assert.ok(one.min >= 1 && one.max >= one.min);
         assert.ok(sum("min") >= min && sum("min") <= Math.max(min, min + shares.length - 1));
@@ -94,9 +94,9 @@ describe("an autoscaler over clusters", () => {
     );
   });
 
-  it("is where its Deployment is, scales the part there, and goes with it", () => {
+  it("an autoscaler has a copy in each cluster of its Deployment, for the Deployment's copy there, and loses it with that copy", () => {
     const related = [deployment(undefined, 4), deployment("east", 4)];
-    const { creations, removals } = decided(scaler(2, 8), related, [part("west", 2)]);
+    const { creations, removals } = decided(scaler(2, 8), related, [copy("west", 2)]);
     assert.deepEqual(
       creations.map(({ spec }) => spec),
       [
@@ -113,43 +113,44 @@ describe("an autoscaler over clusters", () => {
     );
   });
 
-  it("gives the whole Deployment what all of them wish for", () => {
+  it("the Deployment gets the sum of the replicas that the autoscalers' copies desire", () => {
     const related = [deployment(undefined, 4), deployment("east", 2), deployment("west", 2)];
-    const parts = [part("east", 5), part("west", 2)];
-    assert.deepEqual(decided(scaler(2, 10), related, parts).scale, { name: "web", replicas: 7 });
-    assert.deepEqual(decided(scaler(2, 6), related, parts).scale, { name: "web", replicas: 6 });
+    const copies = [copy("east", 5), copy("west", 2)];
+    assert.deepEqual(decided(scaler(2, 10), related, copies).scale, { name: "web", replicas: 7 });
+    assert.deepEqual(decided(scaler(2, 6), related, copies).scale, { name: "web", replicas: 6 });
     const off = [deployment(undefined, 0), ...related.slice(1)];
-    assert.equal(decided(scaler(2, 10), off, parts).scale, undefined);
+    assert.equal(decided(scaler(2, 10), off, copies).scale, undefined);
   });
 
-  it("does not count twice what moves, and asks for no less while a cluster is lost", () => {
-    const moving = { conditions: [{ type: "Placed", status: "False", reason: "Moving" }] };
+  it("moving replicas do not count twice, and an Unreachable cluster does not reduce the desired replicas", () => {
+    const moving = { conditions: [{ type: "Scheduled", status: "False", reason: "Migrating" }] };
     const related = [
       deployment(undefined, 4, moving),
       deployment("east", 4),
       deployment("west", 2),
     ];
-    const parts = [part("east", 4), part("west", 2)];
-    const move = decided(scaler(1, 10), related, parts);
+    const copies = [copy("east", 4), copy("west", 2)];
+    const move = decided(scaler(1, 10), related, copies);
     assert.equal(move.scale, undefined);
-    // What is to be there is the least: load comes only when it is.
+    // The destination's minReplicas are its desired replicas: load arrives only after the replicas
+    // are available.
     assert.deepEqual(
       move.updates.map(({ spec }) => (spec as Record<string, unknown>)["minReplicas"]),
       [4, 2],
     );
     const placed = [deployment(undefined, 6), deployment("east", 6), deployment("west", 2)];
     const targets = [target("east"), target("west", { isReady: false })];
-    const loss = decided(scaler(1, 10), placed, parts, targets);
+    const loss = decided(scaler(1, 10), placed, copies, targets);
     assert.equal(loss.scale, undefined);
     assert.deepEqual(loss.removals, []);
-    const busy = [part("east", 8), part("west", 2)];
+    const busy = [copy("east", 8), copy("west", 2)];
     assert.deepEqual(decided(scaler(1, 10), placed, busy, targets).scale, {
       name: "web",
       replicas: 8,
     });
   });
 
-  it("says what it cannot scale", () => {
+  it("an autoscaler reports a target that it cannot scale", () => {
     const set = { apiVersion: "apps/v1", kind: "StatefulSet", name: "db" };
     const odd = { ...scaler(1, 3), spec: { scaleTargetRef: set, maxReplicas: 3 } };
     assert.match(JSON.stringify(decided(odd, []).status), /UnsupportedTarget/);

@@ -1,17 +1,29 @@
 /**
- * HorizontalPodAutoscalers: each cluster that has a part of the target has an autoscaler for that part, within a share of the bounds. What they wish for
- * together is the number of the whole target, as if one autoscaler had written it.
+ * HorizontalPodAutoscalers: each cluster that has a copy of the target has an autoscaler for that
+ * copy, within a part of minReplicas and maxReplicas. The sum of their desired replicas is the
+ * replica count of the target, as if one autoscaler had written it.
  *
- * In the clusters `spec.replicas` of the target's parts belongs to the autoscalers there (the sync policy leaves it to them). While the target moves, or a
- * cluster is lost, the lower bound is what the part is to have: otherwise what replaces would wait for load that is still elsewhere. While it moves, what
- * they wish for says nothing: part of it is there twice.
+ * In the clusters, the autoscalers own `spec.replicas` of the target's copies (the sync policy
+ * leaves the field to them). While the target moves, or a cluster is Unreachable, minReplicas of a
+ * copy is its desired replicas: otherwise the replacement would wait for load that another cluster
+ * still has. While the target moves, the desired replicas of the autoscalers are ignored: some
+ * replicas exist twice.
  *
- * Deployments only: an autoscaler in each cluster would give the same ordinals of a StatefulSet to several.
+ * Only Deployments can be targets: an autoscaler in each cluster would assign the same ordinals of
+ * a StatefulSet to several clusters.
  */
-
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
-import { assignedCluster, ownedByLabel } from "../../api/index.ts";
+import { assignedCluster, ownedByLabel, syncErrorAnnotation } from "../../api/index.ts";
+import {
+  clusterCopyName,
+  isCopyOf,
+  isUnassigned,
+  newClusterCopy,
+  ownerLabelValue,
+  updatedClusterCopy,
+} from "../cluster-copy.ts";
+import { earliest } from "../cluster-state.ts";
 import {
   type DecideInput,
   type Decision,
@@ -20,6 +32,8 @@ import {
 } from "../decide.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
 import { distribute, weightMax } from "../distribute.ts";
+import { planDuplicated } from "../plan-duplicated.ts";
+import { withoutMoveRecords } from "../plan-moves.ts";
 import {
   aggregatedConditions,
   type CopyStatus,
@@ -29,20 +43,8 @@ import {
   scheduledCondition,
   sumStatusFields,
   unlessEqual,
-} from "../fold-parts.ts";
-import {
-  clusterCopyName,
-  isCopyOf,
-  isUnassigned,
-  newClusterCopy,
-  ownerLabelValue,
-  updatedClusterCopy,
-} from "../part.ts";
-import { planDuplicated } from "../plan-copies.ts";
-import { withoutMoveRecords } from "../plan-moves.ts";
-import { earliest } from "../standing.ts";
+} from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
-import { syncedAnnotation } from "../synced.ts";
 import {
   asWorkload,
   conditionsOf,
@@ -63,22 +65,22 @@ export const autoscalers = defineResource<Workload>({
 
 export const autoscalerStrategy: Strategy = {
   name: "horizontalpodautoscalers.autoscaling",
-  sharing: "divide",
-  wholes: autoscalers,
-  parts: autoscalers,
+  replicaScheduling: "Divided",
+  workloads: autoscalers,
+  copies: autoscalers,
   accept: asWorkload,
-  acceptPart: asWorkload,
-  asked: (whole) => specCount(whole, "maxReplicas", 1),
-  shareOf: (part) => ({
-    replicas: specCount(part, "maxReplicas", 1),
-    start: specCount(part, "minReplicas", 1),
+  acceptCopy: asWorkload,
+  desiredReplicas: (workload) => specCount(workload, "maxReplicas", 1),
+  shareOf: (copy) => ({
+    replicas: specCount(copy, "maxReplicas", 1),
+    start: specCount(copy, "minReplicas", 1),
   }),
-  report: (part) => ({ available: 1, isObserved: isCurrent(part), isStuck: false }),
-  specFor(whole, { replicas, start = 1 }, cluster) {
-    const { scaleTargetRef } = whole.spec as { scaleTargetRef?: JsonObject };
-    const name = clusterCopyName(targetName(whole) ?? "", cluster);
+  statusReportOf: (copy) => ({ available: 1, isObserved: isCurrent(copy), isStuck: false }),
+  specFor(workload, { replicas, start = 1 }, cluster) {
+    const { scaleTargetRef } = workload.spec as { scaleTargetRef?: JsonObject };
+    const name = clusterCopyName(targetName(workload) ?? "", cluster);
     return {
-      ...whole.spec,
+      ...workload.spec,
       scaleTargetRef: { ...scaleTargetRef, name },
       minReplicas: start,
       maxReplicas: replicas,
@@ -86,11 +88,11 @@ export const autoscalerStrategy: Strategy = {
   },
   plan: planDuplicated,
   decide: decideAutoscaler,
-  fold: aggregateAutoscalerStatus,
-  relations: { kinds: [deployments], read: readTarget },
+  aggregateStatus: aggregateAutoscalerStatus,
+  relatedObjects: { kinds: [deployments], read: readTarget },
 };
 
-/** Undefined for what is no Deployment. */
+/** The name of the target Deployment; undefined for a target of another kind. */
 function targetName({ spec }: Workload): string | undefined {
   const { scaleTargetRef } = spec as {
     scaleTargetRef?: { apiVersion?: unknown; kind?: unknown; name?: unknown };
@@ -100,21 +102,21 @@ function targetName({ spec }: Workload): string | undefined {
   return isDeployment && typeof name === "string" ? name : undefined;
 }
 
-/** The target first, then its parts; nothing when it is not there. */
+/** Reads the target and then its copies; an empty list when the target does not exist. */
 async function readTarget(
   client: Client,
-  whole: Workload,
+  workload: Workload,
   signal: AbortSignal,
 ): Promise<readonly Workload[]> {
-  const name = targetName(whole);
+  const name = targetName(workload);
   if (name === undefined) return [];
-  const { namespace } = whole.metadata;
+  const { namespace } = workload.metadata;
   const resource = client.resource(deployments);
   const target = await resource.find({ namespace, name }, { signal });
   if (target === undefined || !isUnassigned(target)) return [];
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
   const { items } = await resource.list({ namespace, labelSelector, signal });
-  return [target, ...items.filter((part) => isCopyOf(part, target))].flatMap(
+  return [target, ...items.filter((copy) => isCopyOf(copy, target))].flatMap(
     (one) => asDeployment(one) ?? [],
   );
 }
@@ -125,93 +127,101 @@ interface MinMaxReplicas {
 }
 
 export function decideAutoscaler(input: DecideInput): Decision {
-  const { strategy, parent, parts, related = [], nowMs } = input;
+  const { strategy, parent, copies, related = [], nowMs } = input;
   const [target, ...targetParts] = related;
   const { places, assessment } = evaluateClusters(input);
   const standingOf = (cluster: string) =>
-    places.find(({ name }) => name === cluster)?.judgement.standing ?? "gone";
-  const scaled = new Map(targetParts.map((part) => [clusterOf(part), part]));
+    places.find(({ name }) => name === cluster)?.evaluation.state ?? "Unregistered";
+  const scaled = new Map(targetParts.map((copy) => [clusterOf(copy), copy]));
   const isMoving =
     findCondition(target === undefined ? [] : conditionsOf(target), scheduledCondition)?.reason ===
-    "Moving";
-  const isLost = [...scaled.keys()].some((cluster) => standingOf(cluster) === "lost");
-  const bounds = minMaxReplicasFor(
+    "Migrating";
+  const isLost = [...scaled.keys()].some((cluster) => standingOf(cluster) === "Unreachable");
+  const limits = minMaxReplicasFor(
     parent,
-    [...scaled.values()].filter((part) => standingOf(clusterOf(part)) !== "lost"),
+    [...scaled.values()].filter((copy) => standingOf(clusterOf(copy)) !== "Unreachable"),
     isMoving || isLost,
   );
   const creations: Decision["creations"][number][] = [];
   const updates: Workload[] = [];
   const removals: Workload[] = [];
-  for (const [cluster, { min, max }] of bounds) {
-    const present = parts.find((part) => clusterOf(part) === cluster);
+  for (const [cluster, { min, max }] of limits) {
+    const present = copies.find((copy) => clusterOf(copy) === cluster);
     const share = { replicas: max, start: min };
-    const wish = { strategy, parent, cluster, share, askedReplicas: strategy.asked(parent) };
+    const request = {
+      strategy,
+      parent,
+      cluster,
+      share,
+      desiredReplicas: strategy.desiredReplicas(parent),
+    };
     if (present === undefined) {
       if (!input.takenNames.has(clusterCopyName(parent.metadata.name, cluster)))
-        creations.push(newClusterCopy(wish));
+        creations.push(newClusterCopy(request));
       continue;
     }
     if (present.metadata.deletionTimestamp !== undefined) continue;
-    const adjusted = updatedClusterCopy(present, wish);
+    const adjusted = updatedClusterCopy(present, request);
     if (adjusted !== present) updates.push(adjusted);
   }
-  for (const part of parts) {
-    // Where the target is lost, its autoscaler is left alone with it.
-    if (!scaled.has(clusterOf(part)) && part.metadata.deletionTimestamp === undefined) {
-      removals.push(part);
+  for (const copy of copies) {
+    // In an Unreachable cluster, the autoscaler stays unchanged together with its target.
+    if (!scaled.has(clusterOf(copy)) && copy.metadata.deletionTimestamp === undefined) {
+      removals.push(copy);
     }
   }
-  const folded = parts.map((object) => autoscalerCopyStatus(object, standingOf(clusterOf(object))));
-  const verdict = scheduledResultFor(parent, target, bounds);
-  const status = strategy.fold({
+  const folded = copies.map((object) =>
+    autoscalerCopyStatus(object, standingOf(clusterOf(object))),
+  );
+  const scheduled = scheduledResultFor(parent, target, limits);
+  const status = strategy.aggregateStatus({
     strategy,
     parent,
-    parts: folded,
-    verdict,
+    copies: folded,
+    scheduled,
     isWriting: creations.length + updates.length + removals.length > 0,
     nowMs,
   });
   return {
     creations,
     updates,
-    cuts: [],
+    scaleDowns: [],
     removals,
-    lost: [],
+    unreachableClusters: [],
     status,
-    happenings: [],
-    places,
+    events: [],
+    clusters: places,
     plan: {
       next: new Map(),
-      goal: new Map([...bounds].map(([name, { max }]) => [name, max])),
-      unplaced: 0,
+      goal: new Map([...limits].map(([name, { max }]) => [name, max])),
+      unscheduled: 0,
       surplus: 0,
       ...withoutMoveRecords,
     },
-    assessment,
-    wakeAtMs: earliest(...places.map(({ judgement }: EvaluatedCluster) => judgement.untilMs)),
+    schedulingResult: assessment,
+    requeueAtMs: earliest(...places.map(({ evaluation }: EvaluatedCluster) => evaluation.untilMs)),
     ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),
   };
 }
 
-/** At least one each: an autoscaler that may go down to none stays there. */
+/** At least 1 for each cluster: an autoscaler that scales down to 0 never scales up again. */
 export function minMaxReplicasFor(
   parent: Workload,
   targetParts: readonly Workload[],
   isHolding: boolean,
 ): ReadonlyMap<string, MinMaxReplicas> {
-  const shares = targetParts.map((part) => ({
-    name: clusterOf(part),
+  const shares = targetParts.map((copy) => ({
+    name: clusterOf(copy),
     ready: true,
-    weight: Math.min(weightMax, Math.max(1, replicasOf(part))),
+    weight: Math.min(weightMax, Math.max(1, replicasOf(copy))),
     current: 0,
   }));
   const mins = distribute(specCount(parent, "minReplicas", 1), shares);
   const maxs = distribute(specCount(parent, "maxReplicas", 1), shares);
   return new Map(
-    targetParts.map((part): [string, MinMaxReplicas] => {
-      const name = clusterOf(part);
-      const held = isHolding ? replicasOf(part) : 0;
+    targetParts.map((copy): [string, MinMaxReplicas] => {
+      const name = clusterOf(copy);
+      const held = isHolding ? replicasOf(copy) : 0;
       const min = Math.max(1, mins.get(name) ?? 0, held);
       return [name, { min, max: Math.max(min, maxs.get(name) ?? 0) }];
     }),
@@ -226,7 +236,10 @@ interface ScaleInput {
   readonly mayShrink: boolean;
 }
 
-/** What the autoscalers wish for together. One that has not said anything yet wishes for what is there. */
+/**
+ * The sum of the replicas that the autoscalers desire. An autoscaler without a status desires the
+ * current replicas.
+ */
 function scaleOf({
   parent,
   target,
@@ -234,14 +247,14 @@ function scaleOf({
   folded,
   mayShrink,
 }: ScaleInput): Pick<Decision, "scale"> {
-  // None at all means that scaling is switched off.
+  // A target with 0 replicas has autoscaling switched off.
   if (target === undefined || replicasOf(target) === 0 || folded.length === 0) return {};
   let wished = 0;
-  for (const { cluster, object, isKnown } of folded) {
-    const part = scaled.get(cluster);
-    if (!isKnown || part === undefined) continue;
+  for (const { cluster, object, isReachable } of folded) {
+    const copy = scaled.get(cluster);
+    if (!isReachable || copy === undefined) continue;
     const desired = isCurrent(object) ? statusCount(object, "desiredReplicas") : 0;
-    wished += desired > 0 ? desired : replicasOf(part);
+    wished += desired > 0 ? desired : replicasOf(copy);
   }
   const present = replicasOf(target);
   const min = specCount(parent, "minReplicas", 1);
@@ -251,25 +264,25 @@ function scaleOf({
   return { scale: { name: target.metadata.name, replicas } };
 }
 
-function autoscalerCopyStatus(object: Workload, standing: string): CopyStatus {
+function autoscalerCopyStatus(object: Workload, state: string): CopyStatus {
   const cluster = clusterOf(object);
   return {
     cluster,
     object,
-    isKnown: standing !== "lost" && standing !== "gone",
-    isLeftAlone: object.metadata.deletionTimestamp !== undefined,
-    trouble: stringMember(object.metadata.annotations, syncedAnnotation(cluster)),
+    isReachable: state !== "Unreachable" && state !== "Unregistered",
+    isUnmanaged: object.metadata.deletionTimestamp !== undefined,
+    syncError: stringMember(object.metadata.annotations, syncErrorAnnotation(cluster)),
   };
 }
 
 function scheduledResultFor(
   parent: Workload,
   target: Workload | undefined,
-  bounds: ReadonlyMap<string, MinMaxReplicas>,
+  limits: ReadonlyMap<string, MinMaxReplicas>,
 ): ScheduledResult {
-  const said = (isPlaced: boolean, reason: string, message: string): ScheduledResult => ({
-    isPlaced,
-    isBlocked: !isPlaced,
+  const said = (isScheduled: boolean, reason: string, message: string): ScheduledResult => ({
+    isScheduled,
+    isBlocked: !isScheduled,
     reason,
     message,
   });
@@ -281,14 +294,14 @@ function scheduledResultFor(
     const message = `there is no Deployment ${targetName(parent)} that is spread over clusters`;
     return said(false, "TargetNotFound", message);
   }
-  const shares = [...bounds].sort().map(([name, { min, max }]) => `${name} ${min} to ${max}`);
+  const shares = [...limits].sort().map(([name, { min, max }]) => `${name} ${min} to ${max}`);
   if (shares.length === 0) {
-    return said(false, "TargetNotPlaced", `Deployment ${target.metadata.name} is in no cluster`);
+    return said(false, "TargetNotScheduled", `Deployment ${target.metadata.name} is in no cluster`);
   }
-  return said(true, "Split", shares.join(", "));
+  return said(true, "AllReplicasScheduled", shares.join(", "));
 }
 
-function aggregateAutoscalerStatus(input: Parameters<Strategy["fold"]>[0]): object {
+function aggregateAutoscalerStatus(input: Parameters<Strategy["aggregateStatus"]>[0]): object {
   const known = reachableCopies(input);
   const times = known.flatMap(({ object }) => statusText(object, "lastScaleTime") ?? []);
   const [last] = times.sort().reverse();
@@ -300,10 +313,10 @@ function aggregateAutoscalerStatus(input: Parameters<Strategy["fold"]>[0]): obje
   });
 }
 
-/** Not all clusters say which generation they speak of. */
-function isCurrent(part: Workload): boolean {
-  const isSaid = "observedGeneration" in (part.status ?? {});
-  return isSaid ? isObserved(part) : part.status !== undefined;
+/** Not every cluster reports an observedGeneration. */
+function isCurrent(copy: Workload): boolean {
+  const isSaid = "observedGeneration" in (copy.status ?? {});
+  return isSaid ? isObserved(copy) : copy.status !== undefined;
 }
 
 function clusterOf({ metadata }: Workload): string {

@@ -1,45 +1,45 @@
-/** ClusterDaemonSets, a kind of ours: a Deployment in every cluster, with at least one replica. */
+/** ClusterDaemonSets, a kind of kcp: a Deployment in every cluster, with at least one replica. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import type { KubernetesObject } from "@kcp-ts/sdk";
 import { clusterDaemonSets } from "../../api/index.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
+import { withMoveGuards } from "../move-guards.ts";
+import { planDuplicated } from "../plan-duplicated.ts";
+import { deploymentRollout } from "../rollout/deployment-rollout.ts";
 import {
   aggregatedConditions,
   observedGenerationOf,
   reachableCopies,
   unlessEqual,
-} from "../fold-parts.ts";
-import { planDuplicated } from "../plan-copies.ts";
-import { withMoveGuards } from "../plan-gently.ts";
-import { deploymentRollout } from "../rolling/deployment-form.ts";
+} from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
 export const clusterDaemonSetStrategy: Strategy = {
   name: "clusterdaemonsets.workload.kcp.io",
-  sharing: "duplicate",
-  wholes: clusterDaemonSets,
-  parts: deployments,
+  replicaScheduling: "Duplicated",
+  workloads: clusterDaemonSets,
+  copies: deployments,
   accept: (object: KubernetesObject) => {
     const found = asWorkload(object);
     return found !== undefined && templateOf(found) !== undefined ? found : undefined;
   },
-  acceptPart: asDeployment,
-  asked: () => 1,
+  acceptCopy: asDeployment,
+  desiredReplicas: () => 1,
   shareOf: () => ({ replicas: 1 }),
-  report: (part) => ({
-    available: Math.min(1, statusCount(part, "availableReplicas")),
-    isObserved: isObserved(part),
+  statusReportOf: (copy) => ({
+    available: Math.min(1, statusCount(copy, "availableReplicas")),
+    isObserved: isObserved(copy),
     isStuck: false,
   }),
-  specFor(whole) {
-    const template = templateOf(whole) ?? {};
-    const asked = replicasOf({ ...whole, spec: template });
-    return { ...template, replicas: Math.max(1, asked) };
+  specFor(workload) {
+    const template = templateOf(workload) ?? {};
+    const requested = replicasOf({ ...workload, spec: template });
+    return { ...template, replicas: Math.max(1, requested) };
   },
   plan: (input) => withMoveGuards(input, planDuplicated),
-  rolling: deploymentRollout,
-  fold(input) {
+  rollout: deploymentRollout,
+  aggregateStatus(input) {
     const known = reachableCopies(input);
     const isReady = ({ object }: { readonly object: Workload }) =>
       isObserved(object) && statusCount(object, "availableReplicas") >= replicasOf(object);

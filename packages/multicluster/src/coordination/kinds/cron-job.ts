@@ -1,11 +1,12 @@
 /**
- * CronJobs: one cluster keeps the schedule. A move suspends it there, lets what runs end, removes it, and starts it in the next place: two
- * clusters that keep the same schedule would run everything twice.
+ * CronJobs: one cluster runs the schedule. A move suspends the CronJob there, lets running Jobs
+ * finish, removes the copy, and starts the copy in the next cluster: two clusters with the same
+ * schedule would run every Job twice.
  */
 import { defineResource } from "@kcp-ts/sdk";
-import { type CopyStatus, reachableCopies, unlessEqual } from "../fold-parts.ts";
-import { planStopBeforeStart } from "../plan-exclusive.ts";
-import { withMoveGuards } from "../plan-gently.ts";
+import { withMoveGuards } from "../move-guards.ts";
+import { planStopBeforeStart } from "../plan-stop-before-start.ts";
+import { type CopyStatus, reachableCopies, unlessEqual } from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, statusText, type Workload } from "../workload.ts";
 
@@ -19,18 +20,22 @@ export const cronJobs = defineResource<Workload>({
 
 export const cronJobStrategy: Strategy = {
   name: "cronjobs.batch",
-  sharing: "single",
-  wholes: cronJobs,
-  parts: cronJobs,
+  replicaScheduling: "Single",
+  workloads: cronJobs,
+  copies: cronJobs,
   accept: asWorkload,
-  acceptPart: asWorkload,
-  asked: () => 1,
+  acceptCopy: asWorkload,
+  desiredReplicas: () => 1,
   shareOf: ({ spec }) => ({ replicas: (spec as { suspend?: unknown }).suspend === true ? 0 : 1 }),
-  report: (part) => ({ available: activeOf(part).length, isObserved: true, isStuck: false }),
+  statusReportOf: (copy) => ({
+    available: activeOf(copy).length,
+    isObserved: true,
+    isStuck: false,
+  }),
   specFor: ({ spec }, { replicas }) => (replicas === 0 ? { ...spec, suspend: true } : spec),
   plan: (input) => withMoveGuards(input, (wish) => planStopBeforeStart({ ...wish, canRest: true })),
-  /** A CronJob has no conditions: where it is, Events say. */
-  fold(input) {
+  /** A CronJob has no conditions: Events report its cluster. */
+  aggregateStatus(input) {
     const known = reachableCopies(input);
     const active = known.flatMap(({ object }) => activeOf(object));
     return unlessEqual(input.parent, {
@@ -46,7 +51,7 @@ function activeOf({ status }: Workload): readonly object[] {
   return Array.isArray(active) ? active : [];
 }
 
-/** What has been stays, though the cluster that knew it is left. */
+/** The last times stay in the status after the CronJob has left the cluster that reported them. */
 function latest(
   known: readonly CopyStatus[],
   parent: Workload,

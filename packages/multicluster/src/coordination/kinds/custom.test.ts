@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { WorkloadStrategySpec } from "../../api/index.ts";
+import { newClusterCopy } from "../cluster-copy.ts";
 import { decide } from "../decide.ts";
-import { newClusterCopy } from "../part.ts";
 import type { Strategy } from "../strategy.ts";
 import type { Workload } from "../workload.ts";
 import { customStrategy } from "./custom.ts";
 
 const nowMs = Date.UTC(2026, 0, 1);
-const patience = { graceMs: 60_000, settleMs: 0 };
+const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
 const target = (name: string) => ({
   name,
   labels: {},
@@ -30,8 +30,8 @@ const spec: WorkloadStrategySpec = {
   available: "self.status.healthy",
   observed: "self.status.seen == self.metadata.generation",
   status: {
-    healthy: "parts.map(p, p.status.healthy).sum()",
-    where: "parts.map(p, p.cluster).join(', ')",
+    healthy: "copies.map(p, p.status.healthy).sum()",
+    where: "copies.map(p, p.cluster).join(', ')",
   },
 };
 
@@ -49,7 +49,7 @@ function strategyFor(more: Partial<WorkloadStrategySpec> = {}): Strategy {
   return found;
 }
 
-const whole: Workload = {
+const workload: Workload = {
   apiVersion: "db.example.com/v1",
   kind: "Postgres",
   metadata: { name: "main", namespace: "demo", uid: "whole", generation: 1 },
@@ -57,29 +57,29 @@ const whole: Workload = {
 };
 
 function partIn(strategy: Strategy, cluster: string, replicas: number, status: object): Workload {
-  const wish = { strategy, parent: whole, cluster, share: { replicas }, askedReplicas: 5 };
-  const { metadata, spec: its } = newClusterCopy(wish);
-  const { apiVersion, kind } = whole;
+  const request = { strategy, parent: workload, cluster, share: { replicas }, desiredReplicas: 5 };
+  const { metadata, spec: its } = newClusterCopy(request);
+  const { apiVersion, kind } = workload;
   const name = metadata.name ?? "";
   return { apiVersion, kind, metadata: { ...metadata, name, generation: 1 }, spec: its, status };
 }
 
-const decided = (strategy: Strategy, parts: readonly Workload[] = []) =>
+const decided = (strategy: Strategy, copies: readonly Workload[] = []) =>
   decide({
     strategy,
-    parent: whole,
-    parts,
+    parent: workload,
+    copies,
     takenNames: new Set(),
     targets: [target("east"), target("west")] as never,
-    patience,
+    gracePeriods,
     nowMs,
   });
 
-describe("a WorkloadStrategy", () => {
-  it("divides what its path leads to, and leaves the rest of the spec as it is", () => {
+describe("WorkloadStrategy", () => {
+  it("a strategy divides the replicas at its path, and leaves the rest of the spec unchanged", () => {
     const { creations } = decided(strategyFor());
     assert.deepEqual(
-      creations.map((part) => part.spec),
+      creations.map((copy) => copy.spec),
       [
         { image: "pg:17", cluster: { size: 3, zone: "a" } },
         { image: "pg:17", cluster: { size: 2, zone: "a" } },
@@ -88,7 +88,7 @@ describe("a WorkloadStrategy", () => {
     assert.equal(creations[0]?.metadata.ownerReferences?.[0]?.apiVersion, "db.example.com/v1");
   });
 
-  it("duplicates, or is in one cluster", () => {
+  it("a strategy duplicates a workload, or schedules it to one cluster", () => {
     const { replicasPath: _, ...rest } = spec;
     const count = (strategy: "Duplicate" | "Single") => {
       const found = customStrategy({
@@ -98,19 +98,19 @@ describe("a WorkloadStrategy", () => {
         spec: { ...rest, strategy },
       });
       assert.ok(typeof found !== "string");
-      return decided(found).creations.map((part) => part.spec);
+      return decided(found).creations.map((copy) => copy.spec);
     };
-    assert.deepEqual(count("Duplicate"), [whole.spec, whole.spec]);
-    assert.deepEqual(count("Single"), [whole.spec]);
+    assert.deepEqual(count("Duplicate"), [workload.spec, workload.spec]);
+    assert.deepEqual(count("Single"), [workload.spec]);
   });
 
-  it("folds statuses by its expressions, and says which of them fails", () => {
+  it("a strategy aggregates statuses by its expressions, and reports the expression that fails", () => {
     const strategy = strategyFor();
-    const parts = [
+    const copies = [
       partIn(strategy, "east", 3, { healthy: 3, seen: 1 }),
       partIn(strategy, "west", 2, { healthy: 1, seen: 1 }),
     ];
-    const status = decided(strategy, parts).status as Record<string, unknown>;
+    const status = decided(strategy, copies).status as Record<string, unknown>;
     assert.equal(status["healthy"], 4);
     assert.equal(status["where"], "east, west");
     assert.equal(status["observedGeneration"], 1);
@@ -118,25 +118,25 @@ describe("a WorkloadStrategy", () => {
     assert.match(JSON.stringify(decided(strategy, without).status), /status.healthy: no such key/);
   });
 
-  it("takes nothing away before its expression says that enough is available elsewhere", () => {
+  it("a strategy scales nothing down before its expression reports enough available replicas in other clusters", () => {
     const strategy = strategyFor();
     const all = partIn(strategy, "east", 5, { healthy: 5, seen: 1 });
     const first = decided(strategy, [all]);
     assert.equal(first.creations.length, 1);
-    assert.deepEqual(first.cuts, []);
+    assert.deepEqual(first.scaleDowns, []);
     const ready = partIn(strategy, "west", 2, { healthy: 2, seen: 1 });
-    assert.equal(decided(strategy, [all, ready]).cuts.length, 1);
+    assert.equal(decided(strategy, [all, ready]).scaleDowns.length, 1);
     const unseen = partIn(strategy, "west", 2, { healthy: 2, seen: 0 });
-    assert.deepEqual(decided(strategy, [all, unseen]).cuts, []);
+    assert.deepEqual(decided(strategy, [all, unseen]).scaleDowns, []);
   });
 
-  it("is refused with the place of what is wrong", () => {
+  it("an invalid strategy is rejected with the field and the position of the error", () => {
     assert.match(String(made({ available: "self.status." })), /^available: /);
     assert.match(String(made({ observed: "1" })), /^observed: must evaluate to bool/);
-    assert.match(String(made({ status: { sum: "unknown(parts)" } })), /^status.sum: /);
+    assert.match(String(made({ status: { sum: "unknown(copies)" } })), /^status.sum: /);
   });
 
-  it("finds what a whole refers to in its Pod template and by an expression, and writes it on the parts", () => {
+  it("a strategy finds dependencies in the Pod template and by an expression, and writes them on the copies", () => {
     const strategy = strategyFor({
       podTemplatePath: "spec.pods",
       references: '["secrets/" + self.spec.password, "configmaps/settings"]',
@@ -144,12 +144,12 @@ describe("a WorkloadStrategy", () => {
     const volumes = [{ persistentVolumeClaim: { claimName: "data" } }];
     const containers = [{ envFrom: [{ configMapRef: { name: "settings" } }] }];
     const pods = { spec: { serviceAccountName: "db", volumes, containers } };
-    const parent = { ...whole, spec: { ...whole.spec, password: "p", pods } };
+    const parent = { ...workload, spec: { ...workload.spec, password: "p", pods } };
     const expected = "configmaps/settings,persistentvolumeclaims/data,secrets/p,serviceaccounts/db";
-    assert.equal(strategy.references?.(parent).join(), expected);
+    assert.equal(strategy.dependencies?.(parent).join(), expected);
     const share = { replicas: 1 };
-    const part = newClusterCopy({ strategy, parent, cluster: "east", share, askedReplicas: 3 });
-    assert.equal(part.metadata.annotations?.["workloads.kcp.io/refers-to"], expected);
+    const copy = newClusterCopy({ strategy, parent, cluster: "east", share, desiredReplicas: 3 });
+    assert.equal(copy.metadata.annotations?.["workload.kcp.io/dependencies"], expected);
   });
 
   const unusable: [text: string, expected: RegExp][] = [
@@ -159,13 +159,13 @@ describe("a WorkloadStrategy", () => {
     ['["secrets/../a"]', /is no reference/],
   ];
   for (const [references, expected] of unusable) {
-    it(`says on the whole that ${references} refers to nothing`, () => {
+    it(`the workload's status reports that ${references} yields no dependency`, () => {
       const strategy = strategyFor({ references, status: {} });
-      assert.deepEqual(strategy.references?.(whole), []);
+      assert.deepEqual(strategy.dependencies?.(workload), []);
       const { conditions = [] } = decided(strategy).status as {
         conditions?: { type: string; message?: string }[];
       };
-      const said = conditions.find(({ type }) => type === "Folded");
+      const said = conditions.find(({ type }) => type === "StatusAggregated");
       assert.match(said?.message ?? "", expected);
       assert.match(said?.message ?? "", /^references: /);
     });

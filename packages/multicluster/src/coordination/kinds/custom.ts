@@ -1,6 +1,8 @@
 /**
- * Any kind, by a WorkloadStrategy: where its replicas are, and expressions in CEL for what of it is available and what the statuses of its parts make
- * of the whole's. The expressions are a tenant's: compiling and evaluating them is bounded, and what fails in one is said on the object.
+ * Strategies of custom kinds, from a WorkloadStrategy: the path of the replicas, and CEL
+ * expressions for availability and for the aggregation of statuses. The expressions belong to a
+ * tenant: their compilation and evaluation is limited, and the status of the object reports their
+ * errors.
  */
 import {
   type Activation,
@@ -19,6 +21,11 @@ import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type ConditionInput, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { WorkloadStrategy, WorkloadStrategySpec } from "../../api/index.ts";
 import { checkedReferences, podTemplateReferences } from "../custom-references.ts";
+import { withMoveGuards } from "../move-guards.ts";
+import { planDuplicated } from "../plan-duplicated.ts";
+import { planIndivisible } from "../plan-indivisible.ts";
+import { planMoves } from "../plan-moves.ts";
+import { clusterByClusterRollout } from "../rollout/cluster-by-cluster-rollout.ts";
 import {
   type AggregationInput,
   aggregatedConditions,
@@ -26,12 +33,7 @@ import {
   reachableCopies,
   unlessEqual,
   withTransitionTimes,
-} from "../fold-parts.ts";
-import { planDuplicated } from "../plan-copies.ts";
-import { withMoveGuards } from "../plan-gently.ts";
-import { planMoves } from "../plan-moves.ts";
-import { planIndivisible } from "../plan-whole.ts";
-import { clusterByClusterRollout } from "../rolling/clusterwise-form.ts";
+} from "../status-aggregation.ts";
 import type { ReplicaScheduling, Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -43,9 +45,9 @@ import {
 } from "../workload.ts";
 
 const replicaSchedulings: Readonly<Record<WorkloadStrategySpec["strategy"], ReplicaScheduling>> = {
-  Divide: "divide",
-  Duplicate: "duplicate",
-  Single: "single",
+  Divide: "Divided",
+  Duplicate: "Duplicated",
+  Single: "Single",
 };
 
 const plans: Readonly<Record<WorkloadStrategySpec["strategy"], Strategy["plan"]>> = {
@@ -55,12 +57,12 @@ const plans: Readonly<Record<WorkloadStrategySpec["strategy"], Strategy["plan"]>
 };
 
 const overSelf = kubernetesEnvironment.extend({ variables: { self: declaredDynamic } });
-const overCopies = overSelf.extend({ variables: { parts: declaredDynamic } });
+const overCopies = overSelf.extend({ variables: { copies: declaredDynamic } });
 
-/** Said on the whole when an expression fails. */
-export const statusAggregatedCondition = "Folded";
+/** The condition on the workload that reports a failing expression. */
+export const statusAggregatedCondition = "StatusAggregated";
 
-/** Why it cannot be used, as a sentence; or the strategy. */
+/** The strategy; or an error message when the WorkloadStrategy is invalid. */
 export function customStrategy({ spec }: WorkloadStrategy): Strategy | string {
   const problems: string[] = [];
   const program = (
@@ -79,22 +81,22 @@ export function customStrategy({ spec }: WorkloadStrategy): Strategy | string {
   const available = program("available", spec.available, overSelf, [INT]);
   const isCurrent = program("observed", spec.observed, overSelf, [BOOL]);
   const references = program("references", spec.references, overSelf);
-  const folding = new Map<string, Program>();
+  const statusExpressions = new Map<string, Program>();
   for (const [field, text] of Object.entries(spec.status ?? {})) {
     const found = program(`status.${field}`, text, overCopies);
-    if (found !== undefined) folding.set(field, found);
+    if (found !== undefined) statusExpressions.set(field, found);
   }
   if (spec.strategy === "Divide" && spec.replicasPath === undefined) {
     problems.push("replicasPath: to divide, it has to say where the number of replicas is");
   }
   if (problems.length > 0) return problems.join("; ");
-  return strategyOf(spec, { available, isCurrent, folding, references });
+  return strategyOf(spec, { available, isCurrent, statusExpressions, references });
 }
 
 interface CompiledExpressions {
   readonly available: Program | undefined;
   readonly isCurrent: Program | undefined;
-  readonly folding: ReadonlyMap<string, Program>;
+  readonly statusExpressions: ReadonlyMap<string, Program>;
   readonly references: Program | undefined;
 }
 
@@ -108,27 +110,27 @@ function strategyOf(spec: WorkloadStrategySpec, programs: CompiledExpressions): 
   const replicas = (object: Workload) => (path === undefined ? 1 : countAt(object, path));
   return {
     name: formatGroupResource(resource),
-    sharing: replicaSchedulings[spec.strategy],
-    wholes: resource,
-    parts: resource,
+    replicaScheduling: replicaSchedulings[spec.strategy],
+    workloads: resource,
+    copies: resource,
     accept: (object) => acceptable(object, path),
-    acceptPart: (object) => acceptable(object, path),
-    asked: (whole) => replicas(whole) ?? 1,
-    shareOf: (part) => ({ replicas: replicas(part) ?? 1 }),
-    report: (part) => ({
-      available: availableOf(part, programs.available, path !== undefined),
-      ...runningOf(part, path !== undefined),
-      isObserved: isCurrentOf(part, programs.isCurrent),
+    acceptCopy: (object) => acceptable(object, path),
+    desiredReplicas: (workload) => replicas(workload) ?? 1,
+    shareOf: (copy) => ({ replicas: replicas(copy) ?? 1 }),
+    statusReportOf: (copy) => ({
+      available: availableOf(copy, programs.available, path !== undefined),
+      ...runningOf(copy, path !== undefined),
+      isObserved: isCurrentOf(copy, programs.isCurrent),
       isStuck: false,
     }),
-    specFor: (whole, share) =>
-      path === undefined ? whole.spec : withCount(whole.spec, path.slice(1), share.replicas),
+    specFor: (workload, share) =>
+      path === undefined ? workload.spec : withCount(workload.spec, path.slice(1), share.replicas),
     plan: plans[spec.strategy],
-    ...(spec.strategy === "Single" ? {} : { rolling: rollingOf(path, programs.available) }),
-    references: (whole) => referencesOf(whole, spec, programs.references).found,
-    fold: (input) =>
-      aggregateCustomStatus(input, programs.folding, (whole) =>
-        referencesOf(whole, spec, programs.references),
+    ...(spec.strategy === "Single" ? {} : { rollout: rollingOf(path, programs.available) }),
+    dependencies: (workload) => referencesOf(workload, spec, programs.references).found,
+    aggregateStatus: (input) =>
+      aggregateCustomStatus(input, programs.statusExpressions, (workload) =>
+        referencesOf(workload, spec, programs.references),
       ),
   };
 }
@@ -137,7 +139,7 @@ function rollingOf(path: readonly string[] | undefined, available: Program | und
   return clusterByClusterRollout({
     pods: (spec) => (path === undefined ? 1 : (countAt({ spec } as Workload, path) ?? 1)),
     withPods: (spec, pods) => (path === undefined ? spec : withCount(spec, path.slice(1), pods)),
-    available: (part) => availableOf(part, available, path !== undefined),
+    available: (copy) => availableOf(copy, available, path !== undefined),
   });
 }
 
@@ -150,7 +152,7 @@ function acceptable(
   return countAt(found, path) === undefined ? undefined : found;
 }
 
-/** Undefined when something else is there; one when nothing is. */
+/** The count at the path; 1 when the field is missing, undefined when its value is no count. */
 function countAt(object: Workload, path: readonly string[]): number | undefined {
   let found: JsonValue | undefined = object as unknown as JsonObject;
   for (const field of path) {
@@ -183,29 +185,29 @@ class ExpressionError extends Error {
   override readonly name = "ExpressionError";
 }
 
-/** What cannot be evaluated is not available: most often there is no status yet. */
-function availableOf(part: Workload, program: Program | undefined, isCounted: boolean): number {
+/** A copy whose expression fails is not available: usually it has no status yet. */
+function availableOf(copy: Workload, program: Program | undefined, isCounted: boolean): number {
   if (program === undefined) {
-    if (isCounted) return statusCount(part, "availableReplicas");
-    const isReady = conditionsOf(part).some(
+    if (isCounted) return statusCount(copy, "availableReplicas");
+    const isReady = conditionsOf(copy).some(
       ({ type, status }) => (type === "Ready" || type === "Available") && status === "True",
     );
     return isReady ? 1 : 0;
   }
-  const value = attempt(() => evaluate(program, { self: part }));
+  const value = attempt(() => evaluate(program, { self: copy }));
   return isCount(value) ? value : 0;
 }
 
-/** What exists, ready or not: most kinds with replicas count them as Deployments do. */
+/** Existing replicas, ready or not: most kinds with replicas report them as Deployments do. */
 function runningOf({ status }: Workload, isCounted: boolean): { readonly running?: number } {
   const { replicas } = (status ?? {}) as { replicas?: JsonValue };
   return isCounted && isCount(replicas) ? { running: replicas } : {};
 }
 
-function isCurrentOf(part: Workload, program: Program | undefined): boolean {
-  if (program !== undefined) return attempt(() => evaluate(program, { self: part })) === true;
-  const isSaid = "observedGeneration" in (part.status ?? {});
-  return isSaid ? isObserved(part) : part.status !== undefined;
+function isCurrentOf(copy: Workload, program: Program | undefined): boolean {
+  if (program !== undefined) return attempt(() => evaluate(program, { self: copy })) === true;
+  const isSaid = "observedGeneration" in (copy.status ?? {});
+  return isSaid ? isObserved(copy) : copy.status !== undefined;
 }
 
 function attempt(work: () => JsonValue): JsonValue | undefined {
@@ -222,20 +224,23 @@ interface FoundReferences {
   readonly failure?: string;
 }
 
-/** What cannot be evaluated refers to what the template does, and that is said. */
+/**
+ * When the expression fails, only the Pod template's dependencies count, and the status reports the
+ * error.
+ */
 function referencesOf(
-  whole: Workload,
+  workload: Workload,
   { podTemplatePath }: WorkloadStrategySpec,
   program: Program | undefined,
 ): FoundReferences {
   const ofTemplate =
-    podTemplatePath === undefined ? [] : podTemplateReferences(whole, podTemplatePath);
+    podTemplatePath === undefined ? [] : podTemplateReferences(workload, podTemplatePath);
   const known = checkedReferences([...ofTemplate]);
   const found = typeof known === "string" ? [] : known;
   if (program === undefined)
     return typeof known === "string" ? { found, failure: known } : { found };
   try {
-    const more = evaluate(program, { self: whole });
+    const more = evaluate(program, { self: workload });
     const all = checkedReferences(Array.isArray(more) ? [...found, ...more] : more);
     return typeof all === "string" ? { found, failure: all } : { found: all };
   } catch (error) {
@@ -247,10 +252,10 @@ function referencesOf(
 function aggregateCustomStatus(
   input: AggregationInput,
   folding: ReadonlyMap<string, Program>,
-  refers: (whole: Workload) => FoundReferences,
+  refers: (workload: Workload) => FoundReferences,
 ): object {
   const known = reachableCopies(input);
-  const parts = known.map(({ cluster, object }) => ({
+  const copies = known.map(({ cluster, object }) => ({
     cluster,
     spec: object.spec,
     status: object.status ?? {},
@@ -259,7 +264,7 @@ function aggregateCustomStatus(
   const failures: string[] = [];
   for (const [field, program] of folding) {
     try {
-      fields[field] = evaluate(program, { self: input.parent, parts });
+      fields[field] = evaluate(program, { self: input.parent, copies });
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
       failures.push(`status.${field}: ${error.message}`);
@@ -291,10 +296,10 @@ function aggregateCustomStatus(
   });
 }
 
-/** Where nothing is said: the sum of every count. */
-function summed(parts: readonly Workload[]): Record<string, JsonValue> {
+/** The default aggregation: the sum of every count. */
+function summed(copies: readonly Workload[]): Record<string, JsonValue> {
   const totals: Record<string, number> = {};
-  for (const { status } of parts) {
+  for (const { status } of copies) {
     for (const [field, value] of Object.entries(status ?? {})) {
       if (field === "observedGeneration" || !isCount(value as JsonValue)) continue;
       totals[field] = (totals[field] ?? 0) + (value as number);

@@ -1,6 +1,9 @@
-/** DaemonSets: one on the nodes of every cluster, so every cluster has all of it. */
+/** DaemonSets run on the nodes of every cluster, so every cluster has a complete copy. */
 import { defineResource } from "@kcp-ts/sdk";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
+import { withMoveGuards } from "../move-guards.ts";
+import { planDuplicated } from "../plan-duplicated.ts";
+import { daemonSetRollout } from "../rollout/set-rollouts.ts";
 import {
   aggregatedConditions,
   observedGenerationOf,
@@ -8,10 +11,7 @@ import {
   sumStatusFields,
   unlessEqual,
   updatedCopies,
-} from "../fold-parts.ts";
-import { planDuplicated } from "../plan-copies.ts";
-import { withMoveGuards } from "../plan-gently.ts";
-import { daemonSetRollout } from "../rolling/set-forms.ts";
+} from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
@@ -34,23 +34,23 @@ const updated = ["updatedNumberScheduled"];
 
 export const daemonSetStrategy: Strategy = {
   name: "daemonsets.apps",
-  sharing: "duplicate",
-  wholes: daemonSets,
-  parts: daemonSets,
+  replicaScheduling: "Duplicated",
+  workloads: daemonSets,
+  copies: daemonSets,
   accept: asWorkload,
-  acceptPart: asWorkload,
-  asked: () => 1,
+  acceptCopy: asWorkload,
+  desiredReplicas: () => 1,
   shareOf: () => ({ replicas: 1 }),
-  report: (part) => ({
-    available: Math.min(1, statusCount(part, "numberAvailable")),
-    isObserved: isObserved(part),
+  statusReportOf: (copy) => ({
+    available: Math.min(1, statusCount(copy, "numberAvailable")),
+    isObserved: isObserved(copy),
     isStuck: false,
   }),
   specFor: ({ spec }) => spec,
   plan: (input) => withMoveGuards(input, planDuplicated),
-  rolling: daemonSetRollout,
-  history: controllerRevisionHistory(daemonSets),
-  fold(input) {
+  rollout: daemonSetRollout,
+  revisions: controllerRevisionHistory(daemonSets),
+  aggregateStatus(input) {
     const known = reachableCopies(input);
     return unlessEqual(input.parent, {
       ...observedGenerationOf(input, known),

@@ -1,12 +1,19 @@
-/** What to do about a Job whose completions are divided. Parts are only ever added: see `job.ts`. Pure. */
+/**
+ * The decision about a Job whose completions are divided. Copies are only ever added: see `job.ts`.
+ * Pure.
+ */
 import { type EventInput, type ObjectInput, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   softFinalizersOf,
+  syncErrorAnnotation,
   syncerFinalizer,
   volumeClusterAnnotation,
   volumeGateAnnotation,
 } from "../../api/index.ts";
+import { clusterCopyName, newClusterCopy, updatedClusterCopy } from "../cluster-copy.ts";
+import { isToBeDrained } from "../cluster-share.ts";
+import { earliest } from "../cluster-state.ts";
 import {
   type DecideInput,
   type Decision,
@@ -16,15 +23,12 @@ import {
   withEviction,
 } from "../decide.ts";
 import { distribute } from "../distribute.ts";
-import type { CopyStatus } from "../fold-parts.ts";
-import { eligibleClusters } from "../goal.ts";
-import { isToBeDrained } from "../members.ts";
-import { placeInSingleCluster, type SingleClusterPlacement } from "../one-cluster.ts";
-import { clusterCopyName, newClusterCopy, updatedClusterCopy } from "../part.ts";
+import { scaledCluster } from "../placement-events.ts";
 import { withoutMoveRecords } from "../plan-moves.ts";
-import { earliest } from "../standing.ts";
-import { syncedAnnotation } from "../synced.ts";
-import { scheduledResultOf } from "../verdict.ts";
+import { eligibleClusters } from "../replica-assignment.ts";
+import { scheduledResultOf } from "../scheduled-condition.ts";
+import { placeInSingleCluster, type SingleClusterPlacement } from "../single-cluster.ts";
+import type { CopyStatus } from "../status-aggregation.ts";
 import { specCount, statusCount, type Workload } from "../workload.ts";
 import {
   completedAnnotation,
@@ -32,153 +36,171 @@ import {
   countsCompletions,
   desiredCompletions,
   finishedConditionOf,
-} from "./job-facts.ts";
+} from "./job-state.ts";
 
 interface JobCopy {
   readonly object: Workload;
   readonly cluster: string;
-  readonly place: EvaluatedCluster | undefined;
+  readonly evaluated: EvaluatedCluster | undefined;
 }
 
 export function decideJob(input: DecideInput): Decision {
-  const { parent, parts, nowMs, takenNames } = input;
+  const { parent, copies, nowMs, takenNames } = input;
   const { places: open, assessment, total, problem } = evaluateClusters(input);
-  const { places, takeover } = placeInSingleCluster(
+  const { clusters, migration } = placeInSingleCluster(
     open,
     parent.metadata.annotations,
     withEviction,
   );
-  const all = parts.map((object): JobCopy => {
+  const all = copies.map((object): JobCopy => {
     const cluster = assignedCluster(object.metadata.labels) ?? "";
-    return { object, cluster, place: places.find(({ name }) => name === cluster) };
+    return { object, cluster, evaluated: clusters.find(({ name }) => name === cluster) };
   });
   const completed = completedByCopy(parent);
-  const isAtMostOne = isStopBeforeStart(parent, input.surroundings?.policy);
+  const isAtMostOne = isStopBeforeStart(parent, input.scheduling?.policy);
   const over = all
-    .filter((part) => isOver(part, parent) || (isAtMostOne && isStoppedForGood(part)))
-    .filter((part) => !isHeld(part))
+    .filter((copy) => isOver(copy, parent) || (isAtMostOne && isStoppedForGood(copy)))
+    .filter((copy) => !isDisruptionBlocked(copy))
     .map(({ object }) => object);
   const newlyCompleted = new Map(completed);
-  for (const { metadata, ...part } of over) {
-    newlyCompleted.set(metadata.name, statusCount({ metadata, ...part }, "succeeded"));
-  }
-  const idle = all.filter((part) => cannotProgress(part, parent)).map(({ object }) => object);
+  for (const copy of over) newlyCompleted.set(copy.metadata.name, statusCount(copy, "succeeded"));
+  const idle = all.filter((copy) => cannotProgress(copy, parent)).map(({ object }) => object);
   const leaving = new Set([...over, ...idle]);
   const missing =
     finishedConditionOf(parent) === undefined
       ? missingCompletions(parent, all, completed, isAtMostOne)
       : 0;
-  const creations = problem === undefined ? started(input, { places, takeover }, all, missing) : [];
-  const updates = all.flatMap((part) =>
-    leaving.has(part.object) ? [] : adjusted(input, part, takeover),
+  const creations =
+    problem === undefined ? started(input, { clusters, migration }, all, missing) : [];
+  const updates = all.flatMap((copy) =>
+    leaving.has(copy.object) ? [] : adjusted(input, copy, migration),
   );
-  const unplaced = creations.length === 0 ? missing : 0;
+  const unscheduled = creations.length === 0 ? missing : 0;
   const goal = new Map<string, number>();
   for (const { cluster, object } of all) {
     goal.set(cluster, (goal.get(cluster) ?? 0) + desiredCompletions(object));
   }
-  const plan = { next: new Map(), goal, unplaced, surplus: 0, ...withoutMoveRecords };
-  const verdict = scheduledResultOf({
+  const plan = { next: new Map(), goal, unscheduled, surplus: 0, ...withoutMoveRecords };
+  const scheduled = scheduledResultOf({
     replicas: desiredCompletions(parent),
-    places,
+    clusters,
     plan,
-    total,
-    takenNames: unplaced > 0 ? takenNames : new Set(),
+    totalLimit: total,
+    takenNames: unscheduled > 0 ? takenNames : new Set(),
     problem,
   });
   const record = Object.fromEntries([...newlyCompleted].sort());
   const isRecorded = sameRecord(completed, newlyCompleted);
-  const status = input.strategy.fold({
+  const status = input.strategy.aggregateStatus({
     strategy: input.strategy,
     parent,
-    parts: all.map(folded),
-    verdict,
+    copies: all.map(folded),
+    scheduled,
     isWriting: creations.length + updates.length > 0,
     nowMs,
   });
   return {
     creations,
     updates,
-    cuts: [],
-    // What it has completed is written down first.
+    scaleDowns: [],
+    // The copy's completions are recorded on the Job before the copy is removed.
     removals: isRecorded ? [...leaving] : idle,
-    lost: [],
+    unreachableClusters: [],
     status,
-    happenings: jobEvents(creations, desiredCompletions(parent)),
-    places,
+    events: [],
+    scalingEvents: jobEvents(creations, all),
+    clusters,
     plan,
-    assessment,
-    wakeAtMs: earliest(...places.map(({ judgement: { untilMs } }) => untilMs)),
+    schedulingResult: assessment,
+    requeueAtMs: earliest(...clusters.map(({ evaluation: { untilMs } }) => untilMs)),
     ...(isRecorded || Object.keys(record).length === 0
       ? {}
       : { annotations: { [completedAnnotation]: JSON.stringify(record) } }),
   };
 }
 
-/** What neither is completed nor will be by a part that can be seen. */
+/** The completions that are neither done nor expected of a copy in a reachable cluster. */
 export function missingCompletions(
   parent: Workload,
-  parts: readonly JobCopy[],
+  copies: readonly JobCopy[],
   completed: ReadonlyMap<string, number>,
   isAtMostOne = false,
 ): number {
   const isCounted = countsCompletions(parent);
   let covered = 0;
-  for (const part of parts) {
-    const { object } = part;
+  for (const copy of copies) {
+    const { object } = copy;
     const done = isCounted ? statusCount(object, "succeeded") : 0;
-    const isTaken = isReachableCopy(part) || (isAtMostOne && mayRun(part));
+    const isTaken = isReachableCopy(copy) || (isAtMostOne && mayRun(copy));
     covered += isTaken ? desiredCompletions(object) : done;
-    // Workers that nobody counts have come to an end: there is nothing left to do.
+    // A Job without completions is complete when one of its copies is.
     if (!isCounted && finishedConditionOf(object) === "Complete") return 0;
   }
   if (isCounted) {
-    const there = new Set(parts.map(({ object }) => object.metadata.name));
+    const there = new Set(copies.map(({ object }) => object.metadata.name));
     for (const [name, done] of completed) if (!there.has(name)) covered += done;
   }
   return Math.max(0, desiredCompletions(parent) - covered);
 }
 
-/** One that a lost cluster has may go on: nobody knows, so it counts with what it had completed. */
-function isReachableCopy({ place, object }: JobCopy): boolean {
-  const standing = place?.judgement.standing ?? "gone";
+/**
+ * A copy in an Unreachable cluster may continue: its state is unknown, so only its reported
+ * completions count.
+ */
+function isReachableCopy({ evaluated, object }: JobCopy): boolean {
+  const state = evaluated?.evaluation.state ?? "Unregistered";
   return (
-    standing !== "lost" && standing !== "gone" && object.metadata.deletionTimestamp === undefined
+    state !== "Unreachable" &&
+    state !== "Unregistered" &&
+    object.metadata.deletionTimestamp === undefined
   );
 }
 
-/** At most one: it is there until it is gone, and in a lost cluster until its agent has surely stopped it and it cannot be started again. */
-function mayRun({ place, object }: JobCopy): boolean {
-  const standing = place?.judgement.standing ?? "gone";
-  if (standing === "gone") return false;
+/**
+ * StopBeforeStart: a copy may run until it is deleted, and in an Unreachable cluster until the
+ * agent has certainly stopped it and it cannot start again.
+ */
+function mayRun({ evaluated, object }: JobCopy): boolean {
+  const state = evaluated?.evaluation.state ?? "Unregistered";
+  if (state === "Unregistered") return false;
   const isGoing = object.metadata.deletionTimestamp !== undefined;
-  return standing !== "lost" || !isGoing || place?.member.isFenced !== true;
+  return state !== "Unreachable" || !isGoing || evaluated?.share.isFenced !== true;
 }
 
-/** Its agent has stopped it. What it had completed is written down, and it is removed, so that it does not go on when its cluster is back. */
-function isStoppedForGood({ place, object }: JobCopy): boolean {
+/**
+ * The agent has stopped the copy. Its completions are recorded and the copy is removed, so that it
+ * does not continue when its cluster is back.
+ */
+function isStoppedForGood({ evaluated, object }: JobCopy): boolean {
   if (object.metadata.deletionTimestamp !== undefined || finishedConditionOf(object) !== undefined)
     return false;
-  return place?.judgement.standing === "lost" && place.member.isFenced === true;
+  return evaluated?.evaluation.state === "Unreachable" && evaluated.share.isFenced === true;
 }
 
-/** Ended in a cluster that is to be emptied, or not known any more; or superfluous because all is done. */
-function isOver({ object, place }: JobCopy, parent: Workload): boolean {
+/**
+ * The copy has finished in a cluster that is Draining or Unregistered; or it is surplus because the
+ * Job is complete.
+ */
+function isOver({ object, evaluated }: JobCopy, parent: Workload): boolean {
   if (object.metadata.deletionTimestamp !== undefined) return false;
-  if (place === undefined || place.judgement.standing === "gone") return true;
+  if (evaluated === undefined || evaluated.evaluation.state === "Unregistered") return true;
   const end = finishedConditionOf(object);
-  if (end !== undefined) return isToBeDrained(place.member) && place.judgement.standing !== "lost";
-  return finishedConditionOf(parent) === "Complete" && place.judgement.standing !== "lost";
+  if (end !== undefined)
+    return isToBeDrained(evaluated.share) && evaluated.evaluation.state !== "Unreachable";
+  return finishedConditionOf(parent) === "Complete" && evaluated.evaluation.state !== "Unreachable";
 }
 
-/** Somebody else still needs it. */
-function isHeld({ object, cluster, place }: JobCopy): boolean {
-  const isThere = place !== undefined && place.judgement.standing !== "gone";
+/** A soft finalizer blocks the removal of the copy. */
+function isDisruptionBlocked({ object, cluster, evaluated }: JobCopy): boolean {
+  const isThere = evaluated !== undefined && evaluated.evaluation.state !== "Unregistered";
   return isThere && softFinalizersOf(object.metadata.annotations, cluster).length > 0;
 }
 
-/** It was given to a cluster that its volumes are not in, and nothing of it is there: it is begun where they are. */
-function cannotProgress({ object, cluster, place }: JobCopy, parent: Workload): boolean {
+/**
+ * The copy is in a cluster without its volumes, and nothing of it runs there: the copy starts in
+ * the cluster of the volumes instead.
+ */
+function cannotProgress({ object, cluster, evaluated }: JobCopy, parent: Workload): boolean {
   const { annotations, finalizers, deletionTimestamp } = object.metadata;
   const isTied = stringMember(parent.metadata.annotations, volumeClusterAnnotation) !== undefined;
   if (!isTied || deletionTimestamp !== undefined || finishedConditionOf(object) !== undefined)
@@ -186,48 +208,51 @@ function cannotProgress({ object, cluster, place }: JobCopy, parent: Workload): 
   const isThere =
     stringMember(annotations, volumeGateAnnotation(cluster)) !== undefined ||
     finalizers?.includes(syncerFinalizer(cluster)) === true;
-  return !isThere && place?.judgement.standing === "leaving";
+  return !isThere && evaluated?.evaluation.state === "Draining";
 }
 
 function started(
-  { strategy, parent, takenNames, surroundings }: DecideInput,
-  { places, takeover }: SingleClusterPlacement,
-  parts: readonly JobCopy[],
+  { strategy, parent, takenNames, scheduling }: DecideInput,
+  { clusters, migration }: SingleClusterPlacement,
+  copies: readonly JobCopy[],
   missing: number,
 ): readonly ObjectInput<Workload>[] {
   if (missing === 0) return [];
-  const open = [...eligibleClusters(places.map(({ member }) => member))];
+  const open = [...eligibleClusters(clusters.map(({ share }) => share))];
   const shares = distribute(
     missing,
-    open.map(({ name, weight, capacity, room, domains }) => ({
+    open.map(({ name, weight, capacity, maxReplicas, domains }) => ({
       name,
       ready: true,
       weight,
       capacity,
-      room: room === undefined ? undefined : Math.max(0, room - newJobCopyIn(name, parts)),
+      maxReplicas:
+        maxReplicas === undefined
+          ? undefined
+          : Math.max(0, maxReplicas - newJobCopyIn(name, copies)),
       domains,
       current: 0,
     })),
   );
-  const used = new Set([...takenNames, ...parts.map(({ object }) => object.metadata.name)]);
+  const used = new Set([...takenNames, ...copies.map(({ object }) => object.metadata.name)]);
   return [...shares].flatMap(([cluster, units]) => {
     if (units === 0) return [];
     const share = { replicas: units };
-    const takesOverFrom = takeover?.to === cluster ? takeover.from : undefined;
-    const asked = {
-      askedReplicas: units,
-      isAtMostOne: isStopBeforeStart(parent, surroundings?.policy),
+    const migrationSource = migration?.to === cluster ? migration.from : undefined;
+    const requested = {
+      desiredReplicas: units,
+      isStopBeforeStart: isStopBeforeStart(parent, scheduling?.policy),
     };
-    const wish = { strategy, parent, cluster, share, ...asked, takesOverFrom };
-    const made = newClusterCopy(wish);
+    const request = { strategy, parent, cluster, share, ...requested, migrationSource };
+    const made = newClusterCopy(request);
     const name = freeName(parent.metadata.name, cluster, used);
     return [{ ...made, metadata: { ...made.metadata, name } }];
   });
 }
 
-/** What has a place in a cluster already: room is for it and for what is to come. */
-function newJobCopyIn(cluster: string, parts: readonly JobCopy[]): number {
-  const begun = parts.filter(
+/** The unfinished completions of the cluster: its capacity covers these and new ones. */
+function newJobCopyIn(cluster: string, copies: readonly JobCopy[]): number {
+  const begun = copies.filter(
     (one) => one.cluster === cluster && finishedConditionOf(one.object) === undefined,
   );
   return begun.reduce((sum, { object }) => sum + desiredCompletions(object), 0);
@@ -241,48 +266,52 @@ function freeName(parent: string, cluster: string, used: ReadonlySet<string>): s
   }
 }
 
-/** Edits reach parts; their share stays. Those of a Job that has failed come to rest. */
+/**
+ * Edits of the Job reach its copies; their completions stay. The copies of a failed Job are
+ * suspended.
+ */
 function adjusted(
-  { strategy, parent, surroundings }: DecideInput,
+  { strategy, parent, scheduling }: DecideInput,
   { object, cluster }: JobCopy,
-  takeover: SingleClusterPlacement["takeover"],
+  migration: SingleClusterPlacement["migration"],
 ): readonly Workload[] {
   if (object.metadata.deletionTimestamp !== undefined || finishedConditionOf(object) !== undefined)
     return [];
   const share = strategy.shareOf(object);
-  const takesOverFrom = takeover?.to === cluster ? takeover.from : undefined;
-  const isAtMostOne = isStopBeforeStart(parent, surroundings?.policy);
-  const asked = { share, askedReplicas: share.replicas, isAtMostOne };
-  const wish = { strategy, parent, cluster, ...asked, takesOverFrom };
-  const next = updatedClusterCopy(object, wish);
+  const migrationSource = migration?.to === cluster ? migration.from : undefined;
+  const isAtMostOne = isStopBeforeStart(parent, scheduling?.policy);
+  const requested = { share, desiredReplicas: share.replicas, isStopBeforeStart: isAtMostOne };
+  const request = { strategy, parent, cluster, ...requested, migrationSource };
+  const next = updatedClusterCopy(object, request);
   const isFailed = finishedConditionOf(parent) === "Failed";
   const resting = isFailed ? { ...next, spec: { ...next.spec, parallelism: 0 } } : next;
   const isSame = isFailed ? specCount(object, "parallelism", 1) === 0 : next === object;
   return isSame ? [] : [resting];
 }
 
-function folded({ object, cluster, place }: JobCopy): CopyStatus {
-  const standing = place?.judgement.standing ?? "gone";
+function folded({ object, cluster, evaluated }: JobCopy): CopyStatus {
+  const state = evaluated?.evaluation.state ?? "Unregistered";
   return {
     cluster,
     object,
-    isKnown: standing !== "lost" && standing !== "gone",
-    isLeftAlone: false,
-    trouble: stringMember(object.metadata.annotations, syncedAnnotation(cluster)),
+    isReachable: state !== "Unreachable" && state !== "Unregistered",
+    isUnmanaged: false,
+    syncError: stringMember(object.metadata.annotations, syncErrorAnnotation(cluster)),
   };
 }
 
 function jobEvents(
   creations: readonly ObjectInput<Workload>[],
-  asked: number,
-): readonly EventInput[] {
-  if (creations.length === 0) return [];
-  const shares = creations.map((part) => {
-    const cluster = assignedCluster(part.metadata.labels) ?? "";
-    return `${cluster} ${desiredCompletions(part as Workload)}`;
-  });
-  const message = `of ${asked} completions, so many are begun: ${shares.join(", ")}`;
-  return [{ type: "Normal", reason: "Split", message }];
+  copies: readonly JobCopy[],
+): ReadonlyMap<string, EventInput> {
+  return new Map(
+    creations.map((copy) => {
+      const cluster = assignedCluster(copy.metadata.labels) ?? "";
+      const from = newJobCopyIn(cluster, copies);
+      const to = from + desiredCompletions(copy as Workload);
+      return [copy.metadata.name ?? "", scaledCluster(cluster, from, to, "completions")];
+    }),
+  );
 }
 
 function sameRecord(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {

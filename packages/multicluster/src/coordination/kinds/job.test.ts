@@ -1,10 +1,13 @@
-/** Goal: what a Job asks for is begun once, however clusters come and go. Method: histories without servers, and the cases that people meet. */
+/**
+ * Goal: every completion of a Job is started once, however clusters register and fail. Method:
+ * seeded histories without servers, and common cases.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { assignedCluster } from "../../api/index.ts";
+import type { ClusterInfo } from "../cluster-state.ts";
 import type { DecideInput, Decision } from "../decide.ts";
-import type { ClusterInfo } from "../standing.ts";
 import { conditionsOf, statusCount, type Workload } from "../workload.ts";
 import { jobStrategy as strategy } from "./job.ts";
 
@@ -21,7 +24,7 @@ const target = (name: string, more: Partial<ClusterInfo> = {}) =>
     taints: [],
     ...more,
   }) as ClusterInfo;
-const lost = { isReady: false };
+const unreachable = { isReady: false };
 
 const job = (spec: object, more: Partial<Workload> = {}): Workload => ({
   apiVersion: "batch/v1",
@@ -33,19 +36,19 @@ const job = (spec: object, more: Partial<Workload> = {}): Workload => ({
 
 function decided(
   parent: Workload,
-  parts: readonly Workload[],
+  copies: readonly Workload[],
   targets: readonly ClusterInfo[],
-  surroundings: DecideInput["surroundings"] = {},
+  scheduling: DecideInput["scheduling"] = {},
 ) {
   const input: DecideInput = {
     strategy,
     parent,
-    parts,
+    copies,
     takenNames: new Set(),
     targets,
-    patience: { graceMs: 60_000, settleMs: 0 },
+    gracePeriods: { unreachableAfterMs: 60_000, recoveryMs: 0 },
     nowMs,
-    surroundings,
+    scheduling,
   };
   assert.ok(strategy.decide !== undefined);
   return strategy.decide(input);
@@ -74,31 +77,31 @@ const shares = (decision: Decision) =>
 const complete = { conditions: [{ type: "Complete", status: "True", lastTransitionTime: "" }] };
 const both = [target("east"), target("west")];
 
-describe("a Job over clusters", () => {
-  it("begins no more than there may be, also when it is looked at again", () => {
+describe("Job over clusters", () => {
+  it("a Job starts no more completions than requested, also at the next reconcile", () => {
     const parent = job({ completions: 5, parallelism: 5 });
-    const allowance = { location: "l", bounds: { pods: 3 }, includes: () => true };
-    const first = decided(parent, [], both, { allowances: [allowance] });
+    const allowance = { location: "l", resourceLimits: { pods: 3 }, includes: () => true };
+    const first = decided(parent, [], both, { locationLimits: [allowance] });
     assert.deepEqual(shares(first), { "sum--east": [2, 2], "sum--west": [1, 1] });
-    const again = decided(parent, partsOf(first), both, { allowances: [allowance] });
-    assert.deepEqual([shares(again), again.plan.unplaced], [{}, 2]);
+    const again = decided(parent, partsOf(first), both, { locationLimits: [allowance] });
+    assert.deepEqual([shares(again), again.plan.unscheduled], [{}, 2]);
   });
 
-  it("divides its completions, and its workers with them", () => {
+  it("a Job's completions and its parallelism are divided among clusters", () => {
     const parent = job({ completions: 5, parallelism: 3, ttlSecondsAfterFinished: 60 });
     const decision = decided(parent, [], both);
     assert.deepEqual(shares(decision), { "sum--east": [3, 2], "sum--west": [2, 2] });
-    // A cluster that deleted it would have it made, and run, anew.
+    // A cluster that deleted an expired copy would get it, and run it, again.
     for (const { spec } of decision.creations) {
       assert.ok(!("ttlSecondsAfterFinished" in spec));
     }
   });
 
-  it("with indexes is not divided: no index is in two clusters", () => {
+  it("an Indexed Job is not divided: no index is in two clusters", () => {
     const parent = job({ completions: 6, parallelism: 2, completionMode: "Indexed" });
     const decision = decided(parent, [], both);
     assert.deepEqual(shares(decision), { "sum--east": [6, 2] });
-    // Nor begun a second time while it can be seen.
+    // The Job does not start a second time while its cluster is reachable.
     const running = partsOf(decision, { active: 2 });
     assert.deepEqual(
       decided(parent, running, [target("east", { isDeleting: true }), target("west")]).creations,
@@ -106,51 +109,55 @@ describe("a Job over clusters", () => {
     );
   });
 
-  it("gives what a lost cluster has not completed to the others, as a further part", () => {
+  it("the missing completions of an Unreachable cluster start in other clusters, as an additional copy", () => {
     const parent = job({ completions: 6, parallelism: 2 });
     const [east, west] = partsOf(decided(parent, [], both));
     assert.ok(east !== undefined && west !== undefined);
-    const parts = [
+    const copies = [
       { ...east, status: { succeeded: 1, active: 1 } },
       { ...west, status: { succeeded: 2, active: 1 } },
     ];
-    const decision = decided(parent, parts, [target("east"), target("west", lost)]);
+    const decision = decided(parent, copies, [target("east"), target("west", unreachable)]);
     assert.deepEqual(shares(decision), { "sum--east-2": [1, 1] });
-    // Begun once: the next look has nothing to add. Nor has one after the cluster is back.
-    const all = [...parts, ...partsOf(decision)];
-    assert.deepEqual(decided(parent, all, [target("east"), target("west", lost)]).creations, []);
+    // The completions start once: neither the next reconcile nor the return of the cluster adds a
+    // copy.
+    const all = [...copies, ...partsOf(decision)];
+    assert.deepEqual(
+      decided(parent, all, [target("east"), target("west", unreachable)]).creations,
+      [],
+    );
     assert.deepEqual(decided(parent, all, both).creations, []);
   });
 
-  it("that may run once at most waits for the lost cluster's agent, and takes what it has stopped away before it is begun elsewhere", () => {
-    const whole = job({ completions: 4, parallelism: 2 });
-    const annotations = { "workloads.kcp.io/at-most-one": "true" };
-    const parent = { ...whole, metadata: { ...whole.metadata, annotations } };
-    const parts = partsOf(decided(parent, [], both), { succeeded: 1, active: 1 });
-    for (const { metadata } of parts)
-      assert.equal(metadata.labels?.["workloads.kcp.io/at-most-one"], "true");
+  it("a StopBeforeStart Job waits until the Unreachable cluster is fenced, and removes the stopped copy before its completions start elsewhere", () => {
+    const workload = job({ completions: 4, parallelism: 2 });
+    const annotations = { "workload.kcp.io/failover-strategy": "StopBeforeStart" };
+    const parent = { ...workload, metadata: { ...workload.metadata, annotations } };
+    const copies = partsOf(decided(parent, [], both), { succeeded: 1, active: 1 });
+    for (const { metadata } of copies)
+      assert.equal(metadata.labels?.["workload.kcp.io/stop-before-start"], "true");
     const silent = (sinceMs: number): Partial<ClusterInfo> => ({
-      ...lost,
+      ...unreachable,
       lease: { durationMs: 60_000, silentSinceMs: nowMs - sinceMs },
     });
-    const waiting = decided(parent, parts, [target("east"), target("west", silent(70_000))]);
+    const waiting = decided(parent, copies, [target("east"), target("west", silent(70_000))]);
     assert.deepEqual(
       [waiting.creations, waiting.removals, waiting.annotations],
       [[], [], undefined],
     );
     const fenced = [target("east"), target("west", silent(120_000))];
-    const noted = decided(parent, parts, fenced);
+    const noted = decided(parent, copies, fenced);
     assert.deepEqual([noted.creations, noted.removals], [[], []]);
     const remembering = {
       ...parent,
       metadata: { ...parent.metadata, annotations: { ...annotations, ...noted.annotations } },
     };
-    const removed = decided(remembering, parts, fenced);
+    const removed = decided(remembering, copies, fenced);
     assert.deepEqual(
       [removed.creations, removed.removals.map(({ metadata }) => metadata.name)],
       [[], ["sum--west"]],
     );
-    const [east, west] = parts;
+    const [east, west] = copies;
     assert.ok(east !== undefined && west !== undefined);
     const deletionTimestamp = new Date(nowMs).toISOString();
     const going = { ...west, metadata: { ...west.metadata, deletionTimestamp } };
@@ -159,13 +166,13 @@ describe("a Job over clusters", () => {
     });
   });
 
-  it("lets what runs end in a cluster that is to be emptied, and writes down what it has done before it is removed", () => {
+  it("a running copy finishes in a Draining cluster, and its completions are recorded before it is removed", () => {
     const parent = job({ completions: 4, parallelism: 2 });
-    const parts = partsOf(decided(parent, [], both), { active: 1 });
+    const copies = partsOf(decided(parent, [], both), { active: 1 });
     const leaving = [target("east"), target("west", { isDeleting: true })];
-    const busy = decided(parent, parts, leaving);
+    const busy = decided(parent, copies, leaving);
     assert.deepEqual([busy.creations, busy.updates, busy.removals], [[], [], []]);
-    const [east, west] = parts;
+    const [east, west] = copies;
     assert.ok(east !== undefined && west !== undefined);
     const ended = [east, { ...west, status: { succeeded: 2, ...complete } }];
     const noted = decided(parent, ended, leaving);
@@ -182,41 +189,41 @@ describe("a Job over clusters", () => {
     assert.equal((after.status as { succeeded?: number }).succeeded, 2);
   });
 
-  it("is complete when as much is completed as was asked for, and then removes what is superfluous", () => {
+  it("a Job is complete when the requested completions are done, and then removes surplus copies", () => {
     const parent = job({ completions: 2 });
-    const parts = partsOf(decided(parent, [], both), { succeeded: 1, ...complete });
-    const { status } = decided(parent, parts, both);
+    const copies = partsOf(decided(parent, [], both), { succeeded: 1, ...complete });
+    const { status } = decided(parent, copies, both);
     assert.equal(conditionsOf({ ...parent, status })[0]?.type, "Complete");
-    const extra = { ...(parts[0] as Workload), status: { active: 1 } };
+    const extra = { ...(copies[0] as Workload), status: { active: 1 } };
     const named = { ...extra, metadata: { ...extra.metadata, name: "sum--east-2" } };
     const done = { ...parent, status };
-    const noted = decided(done, [...parts, named], both);
+    const noted = decided(done, [...copies, named], both);
     const annotations = noted.annotations ?? {};
     const remembering = { ...done, metadata: { ...done.metadata, annotations } };
     assert.deepEqual(
-      decided(remembering, [...parts, named], both).removals.map(({ metadata }) => metadata.name),
+      decided(remembering, [...copies, named], both).removals.map(({ metadata }) => metadata.name),
       ["sum--east-2"],
     );
   });
 
-  it("fails when a part of it does, and the others come to rest", () => {
+  it("a Job fails when a copy fails, and the other copies are suspended", () => {
     const parent = job({ completions: 4, parallelism: 2 });
     const [east, west] = partsOf(decided(parent, [], both), { active: 1 });
     assert.ok(east !== undefined && west !== undefined);
     const conditions = [
       { type: "Failed", status: "True", reason: "BackoffLimitExceeded", lastTransitionTime: "" },
     ];
-    const parts = [{ ...east, status: { conditions } }, west];
-    const { status } = decided(parent, parts, both);
+    const copies = [{ ...east, status: { conditions } }, west];
+    const { status } = decided(parent, copies, both);
     const failure = conditionsOf({ ...parent, status })[0];
     assert.equal(failure?.reason, "BackoffLimitExceeded");
     assert.match(failure?.message ?? "", /^east: /);
-    const { updates, creations } = decided({ ...parent, status }, parts, both);
+    const { updates, creations } = decided({ ...parent, status }, copies, both);
     assert.deepEqual(creations, []);
     assert.equal(updates[0]?.spec["parallelism" as never], 0);
   });
 
-  it("expires when it has been over for as long as it said", () => {
+  it("a Job is deleted when its ttlSecondsAfterFinished has passed", () => {
     const lastTransitionTime = new Date(nowMs - 61_000).toISOString();
     const conditions = [{ type: "Complete", status: "True", lastTransitionTime }];
     const over = job({ completions: 1, ttlSecondsAfterFinished: 60 }, { status: { conditions } });
@@ -225,12 +232,12 @@ describe("a Job over clusters", () => {
     assert.equal(decided(young, [], both).isExpired, false);
   });
 
-  it("comes to its end in every history, and begins no more than was lost", () => {
+  it("a Job finishes in every history, and repeats no more completions than were lost", () => {
     for (let seed = 0; seed < 200; seed++) play(seed);
   });
 });
 
-/** Clusters complete one at a time; some are lost for a while, or for good. */
+/** Clusters finish one completion at a time; some become Unreachable for a while, or forever. */
 function play(seed: number): void {
   const random = new SeededRandom(seed);
   const completions = 1 + random.integer(8);
@@ -242,7 +249,7 @@ function play(seed: number): void {
   ]);
   let repeated = 0;
   const look = () => {
-    const targets = [...isLost].map(([name, one]) => target(name, one ? lost : {}));
+    const targets = [...isLost].map(([name, one]) => target(name, one ? unreachable : {}));
     const decision = decided(parent, parts, targets);
     if (decision.annotations !== undefined) {
       const annotations = decision.annotations;
@@ -250,23 +257,23 @@ function play(seed: number): void {
       return;
     }
     for (const { metadata, spec } of decision.creations) {
-      if (parts.some((part) => part.metadata.name === metadata.name)) assert.fail("made twice");
+      if (parts.some((copy) => copy.metadata.name === metadata.name)) assert.fail("made twice");
       assert.ok(isLost.get(assignedCluster(metadata.labels) ?? "") === false);
       if (parts.length >= isLost.size) repeated += Number(spec["completions" as never]);
     }
-    parts = parts.filter((part) => !decision.removals.includes(part));
+    parts = parts.filter((copy) => !decision.removals.includes(copy));
     parts.push(...partsOf(decision));
     parent = { ...parent, status: decision.status };
   };
   const work = () => {
-    parts = parts.map((part) => {
-      const cluster = assignedCluster(part.metadata.labels) ?? "";
-      const done = statusCount(part, "succeeded");
-      const asked = Number(part.spec["completions" as never]);
-      if (isLost.get(cluster) === true || done >= asked || !random.chance(0.3)) return part;
+    parts = parts.map((copy) => {
+      const cluster = assignedCluster(copy.metadata.labels) ?? "";
+      const done = statusCount(copy, "succeeded");
+      const requested = Number(copy.spec["completions" as never]);
+      if (isLost.get(cluster) === true || done >= requested || !random.chance(0.3)) return copy;
       const status =
-        done + 1 === asked ? { succeeded: done + 1, ...complete } : { succeeded: done + 1 };
-      return { ...part, status };
+        done + 1 === requested ? { succeeded: done + 1, ...complete } : { succeeded: done + 1 };
+      return { ...copy, status };
     });
   };
   let losses = 0;

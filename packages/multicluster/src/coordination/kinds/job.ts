@@ -1,26 +1,28 @@
 /**
- * Jobs: completions are divided when the Job starts, and parallelism with them. What a cluster has begun it ends: the completions of a Job cannot be
- * changed, and nothing that runs is stopped to balance. What a lost cluster has not completed is given to others, as a further part.
+ * Jobs: completions are divided among clusters when the Job starts, and parallelism with them. A
+ * cluster finishes the completions that it has started: the completions of a Job are immutable, and
+ * nothing that runs is stopped for balance. The missing completions of an Unreachable cluster go to
+ * other clusters, as an additional copy.
  *
- * An Indexed Job is not divided: every part would count its indexes from 0, and two clusters would do the same piece of work. It runs in one
- * cluster, and ends there.
+ * An Indexed Job is not divided: every copy would count its indexes from 0, and two clusters would
+ * do the same work. It runs in one cluster, and finishes there.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { defineResource } from "@kcp-ts/sdk";
+import { earliest } from "../cluster-state.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
-import { finishInPlace, planStopBeforeStart } from "../plan-exclusive.ts";
-import { withMoveGuards } from "../plan-gently.ts";
-import { earliest } from "../standing.ts";
+import { withMoveGuards } from "../move-guards.ts";
+import { finishInPlace, planStopBeforeStart } from "../plan-stop-before-start.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, specCount, statusCount, type Workload } from "../workload.ts";
+import { aggregateJobStatus } from "./aggregate-job-status.ts";
 import { decideJob } from "./decide-job.ts";
-import { aggregateJobStatus } from "./fold-job.ts";
 import {
   countsCompletions,
   desiredCompletions,
   expiryMs,
   finishedConditionOf,
-} from "./job-facts.ts";
+} from "./job-state.ts";
 
 export const jobs = defineResource<Workload>({
   group: "batch",
@@ -32,31 +34,35 @@ export const jobs = defineResource<Workload>({
 
 export const jobStrategy: Strategy = {
   name: "jobs.batch",
-  sharing: "divide",
-  wholes: jobs,
-  parts: jobs,
+  replicaScheduling: "Divided",
+  workloads: jobs,
+  copies: jobs,
   accept: asWorkload,
-  acceptPart: asWorkload,
-  asked: (whole) => (finishedConditionOf(whole) === undefined ? desiredCompletions(whole) : 0),
-  shareOf: (part) => ({ replicas: desiredCompletions(part) }),
-  report: (part) => ({
-    available: statusCount(part, "active"),
+  acceptCopy: asWorkload,
+  desiredReplicas: (workload) =>
+    finishedConditionOf(workload) === undefined ? desiredCompletions(workload) : 0,
+  shareOf: (copy) => ({ replicas: desiredCompletions(copy) }),
+  statusReportOf: (copy) => ({
+    available: statusCount(copy, "active"),
     isObserved: true,
-    isStuck: finishedConditionOf(part) === "Failed",
+    isStuck: finishedConditionOf(copy) === "Failed",
   }),
-  specFor: (whole, { replicas }) =>
-    isDivisible(whole) ? dividedSpec(whole, replicas) : copySpec(whole),
+  specFor: (workload, { replicas }) =>
+    isDivisible(workload) ? dividedSpec(workload, replicas) : copySpec(workload),
   plan: (input) => withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish))),
-  fold: aggregateJobStatus,
+  aggregateStatus: aggregateJobStatus,
   decide: (input) => expiring(input, isDivisible(input.parent) ? decideJob : decideIndivisible),
 };
 
-/** One that cannot be divided: what runs ends where it is; it is begun anew only when its cluster is lost or gone. */
+/**
+ * Decides about an indivisible Job: it finishes in its cluster, and starts anew only when that
+ * cluster is Unreachable or Unregistered.
+ */
 function decideIndivisible(input: DecideInput): Decision {
   const strategy: Strategy = {
     ...input.strategy,
-    sharing: "single",
-    asked: (whole) => (finishedConditionOf(whole) === undefined ? 1 : 0),
+    replicaScheduling: "Single",
+    desiredReplicas: (workload) => (finishedConditionOf(workload) === undefined ? 1 : 0),
     shareOf: () => ({ replicas: 1 }),
   };
   return decide({ ...input, strategy });
@@ -66,8 +72,8 @@ function expiring(input: DecideInput, decideIt: (input: DecideInput) => Decision
   const decision = decideIt(input);
   const atMs = expiryMs(input.parent);
   if (atMs === undefined) return decision;
-  const wakeAtMs = earliest(atMs, decision.wakeAtMs);
-  return { ...decision, wakeAtMs, isExpired: atMs <= input.nowMs };
+  const requeueAtMs = earliest(atMs, decision.requeueAtMs);
+  return { ...decision, requeueAtMs, isExpired: atMs <= input.nowMs };
 }
 
 function isDivisible({ spec }: Workload): boolean {
@@ -75,17 +81,20 @@ function isDivisible({ spec }: Workload): boolean {
   return completionMode === "NonIndexed";
 }
 
-/** Less the time after which a cluster would delete it: what is deleted there is made anew, and would run again. */
+/**
+ * The spec without ttlSecondsAfterFinished: a copy that a cluster deleted would be created again,
+ * and run again.
+ */
 function copySpec({ spec }: Workload): JsonObject {
   const { ttlSecondsAfterFinished: _, ...rest } = spec as { ttlSecondsAfterFinished?: number };
   return rest as JsonObject;
 }
 
-function dividedSpec(whole: Workload, units: number): JsonObject {
-  const parallelism = specCount(whole, "parallelism", 1);
-  if (!countsCompletions(whole)) return { ...copySpec(whole), parallelism: units };
-  // A share of the workers, rounded up: a part without any would never end.
+function dividedSpec(workload: Workload, units: number): JsonObject {
+  const parallelism = specCount(workload, "parallelism", 1);
+  if (!countsCompletions(workload)) return { ...copySpec(workload), parallelism: units };
+  // The copy's part of the parallelism, rounded up: a copy with parallelism 0 would never finish.
   const workers =
-    parallelism === 0 ? 0 : Math.ceil((parallelism * units) / desiredCompletions(whole));
-  return { ...copySpec(whole), completions: units, parallelism: workers };
+    parallelism === 0 ? 0 : Math.ceil((parallelism * units) / desiredCompletions(workload));
+  return { ...copySpec(workload), completions: units, parallelism: workers };
 }

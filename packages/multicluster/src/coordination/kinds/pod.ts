@@ -1,12 +1,13 @@
 /**
- * Bare Pods: in one cluster. One that is to run for ever is moved like a replica, the new one first; one that is to run once is never in two
- * clusters that can be seen, and not started again when it has ended.
+ * Bare Pods: in one cluster. A Pod that runs forever moves like a replica, with StartBeforeStop; a
+ * Pod that runs once is never in two reachable clusters, and does not start again after it has
+ * finished.
  */
 import { defineResource } from "@kcp-ts/sdk";
-import { aggregatedConditions, reachableCopies, unlessEqual } from "../fold-parts.ts";
-import { finishInPlace, planStopBeforeStart } from "../plan-exclusive.ts";
-import { withMoveGuards } from "../plan-gently.ts";
-import { planIndivisible } from "../plan-whole.ts";
+import { withMoveGuards } from "../move-guards.ts";
+import { planIndivisible } from "../plan-indivisible.ts";
+import { finishInPlace, planStopBeforeStart } from "../plan-stop-before-start.ts";
+import { aggregatedConditions, reachableCopies, unlessEqual } from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, conditionsOf, statusText, type Workload } from "../workload.ts";
 
@@ -20,28 +21,28 @@ export const pods = defineResource<Workload>({
 
 export const podStrategy: Strategy = {
   name: "pods",
-  sharing: "single",
-  wholes: pods,
-  parts: pods,
+  replicaScheduling: "Single",
+  workloads: pods,
+  copies: pods,
   accept: asWorkload,
-  acceptPart: asWorkload,
-  asked: (whole) => (isOver(whole) ? 0 : 1),
+  acceptCopy: asWorkload,
+  desiredReplicas: (workload) => (isOver(workload) ? 0 : 1),
   shareOf: () => ({ replicas: 1 }),
-  report: (part) => ({
-    available: available(part),
-    isObserved: statusText(part, "phase") !== undefined,
-    isStuck: statusText(part, "phase") === "Failed",
+  statusReportOf: (copy) => ({
+    available: available(copy),
+    isObserved: statusText(copy, "phase") !== undefined,
+    isStuck: statusText(copy, "phase") === "Failed",
   }),
   specFor: ({ spec }) => spec,
-  plan: (input, whole) =>
-    runsOnce(whole)
+  plan: (input, workload) =>
+    runsOnce(workload)
       ? withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish)))
       : planIndivisible(input),
-  fold(input) {
+  aggregateStatus(input) {
     const known = reachableCopies(input);
     const { parent } = input;
     const shown = known.find(({ object }) => available(object) > 0) ?? known[0];
-    // How it ended is known, wherever that was.
+    // The result of a finished Pod is final, in any cluster.
     const { conditions: _, ...status } = ((isOver(parent) ? parent : shown?.object)?.status ??
       {}) as { conditions?: unknown };
     return unlessEqual(parent, {
@@ -62,7 +63,7 @@ function runsOnce({ spec }: Workload): boolean {
   return restartPolicy !== "Always";
 }
 
-/** Of one that runs once, whether it still does. */
+/** For a Pod that runs once: whether it still runs. */
 function available(pod: Workload): number {
   if (runsOnce(pod)) return isOver(pod) ? 0 : 1;
   return conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True")

@@ -1,14 +1,28 @@
 /**
- * StatefulSets: each cluster has a range of the ordinals (`spec.ordinals.start`), and no ordinal is in two. In the clusters the parts are called as the
- * whole is (see the sync policy), so that `db-3` is `db-3` wherever it runs.
+ * StatefulSets: each cluster has a range of the ordinals (`spec.ordinals.start`), and no ordinal is
+ * in two clusters. In the clusters the copies have the name of the StatefulSet (see the sync
+ * policy), so that `db-3` is `db-3` in every cluster.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { defineResource, stringMember } from "@kcp-ts/sdk";
 import { requestedOrdinalsAnnotation } from "../../api/index.ts";
+import type { ClusterInfo } from "../cluster-state.ts";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
+import { withMoveGuards } from "../move-guards.ts";
+import {
+  claimTemplatesOf,
+  formatRequestedOrdinals,
+  ordinalVolumesOf,
+  requestedOrdinals,
+  syncsClaims,
+} from "../ordinal-volumes.ts";
+import type { PlanInput } from "../plan-moves.ts";
+import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
+import { currentRevisionName } from "../revisions.ts";
+import { statefulSetRollout, withOwnPartition } from "../rollout/set-rollouts.ts";
 import {
   aggregatedConditions,
   type CopyStatus,
@@ -17,20 +31,7 @@ import {
   sumStatusFields,
   unlessEqual,
   updatedCopies,
-} from "../fold-parts.ts";
-import {
-  claimTemplatesOf,
-  formatRequestedOrdinals,
-  ordinalVolumesOf,
-  requestedOrdinals,
-  syncsClaims,
-} from "../ordinal-volumes.ts";
-import { withMoveGuards } from "../plan-gently.ts";
-import type { PlanInput } from "../plan-moves.ts";
-import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
-import { currentRevisionName } from "../revisions.ts";
-import { statefulSetRollout, withOwnPartition } from "../rolling/set-forms.ts";
-import type { ClusterInfo } from "../standing.ts";
+} from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -63,49 +64,51 @@ const always = ["replicas", "readyReplicas", "availableReplicas"];
 
 export const statefulSetStrategy: Strategy = {
   name: "statefulsets.apps",
-  sharing: "ordinal",
-  wholes: statefulSets,
-  parts: statefulSets,
+  replicaScheduling: "Ordinal",
+  workloads: statefulSets,
+  copies: statefulSets,
   accept: asWorkload,
-  acceptPart: asWorkload,
-  asked: replicasOf,
-  shareOf: (part) => ({ replicas: replicasOf(part), start: startOf(part) }),
-  report: (part) => ({
-    // Clusters that do not know minReadySeconds report what is ready, and no more.
+  acceptCopy: asWorkload,
+  desiredReplicas: replicasOf,
+  shareOf: (copy) => ({ replicas: replicasOf(copy), start: startOf(copy) }),
+  statusReportOf: (copy) => ({
+    // Clusters whose version lacks minReadySeconds report only readyReplicas.
     available: statusCount(
-      part,
-      "availableReplicas" in (part.status ?? {}) ? "availableReplicas" : "readyReplicas",
+      copy,
+      "availableReplicas" in (copy.status ?? {}) ? "availableReplicas" : "readyReplicas",
     ),
-    running: statusCount(part, "replicas"),
-    isObserved: isObserved(part),
+    running: statusCount(copy, "replicas"),
+    isObserved: isObserved(copy),
     isStuck: false,
   }),
-  specFor(whole, { replicas, start = 0 }) {
-    const spec = withOwnPartition(whole.spec, start - startOf(whole), replicas);
+  specFor(workload, { replicas, start = 0 }) {
+    const spec = withOwnPartition(workload.spec, start - startOf(workload), replicas);
     const { ordinals: _, ...rest } = withoutScaledClaims(spec) as { ordinals?: JsonObject };
     return { ...(rest as JsonObject), replicas, ...(start === 0 ? {} : { ordinals: { start } }) };
   },
-  rolling: statefulSetRollout,
-  plan: (input, whole) =>
-    withMoveGuards(input, (wish) => planOrdinals({ ...withOrdinals(wish), first: startOf(whole) })),
+  rollout: statefulSetRollout,
+  plan: (input, workload) =>
+    withMoveGuards(input, (wish) =>
+      planOrdinals({ ...withOrdinals(wish), first: startOf(workload) }),
+    ),
   decide: decideSet,
-  history: controllerRevisionHistory(statefulSets),
-  relations: {
+  revisions: controllerRevisionHistory(statefulSets),
+  relatedObjects: {
     kinds: [persistentVolumeClaims],
-    async read(client, whole, signal) {
-      if (claimTemplatesOf(whole).length === 0) return [];
-      const { namespace = "" } = whole.metadata;
+    async read(client, workload, signal) {
+      if (claimTemplatesOf(workload).length === 0) return [];
+      const { namespace = "" } = workload.metadata;
       try {
         const { items } = await client.resource(persistentVolumeClaims).list({ namespace, signal });
         return items;
       } catch (error) {
-        // Where no cluster has brought claims, there are none.
+        // A logical cluster into which no cluster has imported PersistentVolumeClaims has none.
         if (isStatusError(error, "NotFound")) return [];
         throw error;
       }
     },
   },
-  fold(input) {
+  aggregateStatus(input) {
     const known = reachableCopies(input);
     return unlessEqual(input.parent, {
       ...observedGenerationOf(input, known),
@@ -121,44 +124,56 @@ function withOrdinals(wish: PlanInput) {
   return { ...wish, unavailable: wish.budget?.unavailable };
 }
 
-/** With claims from templates, numbers and claims move in turns: what is asked for is written on the whole, and the claims say how far they are. */
+/**
+ * With volumeClaimTemplates, ordinals and claims move alternately: the StatefulSet's annotation
+ * requests the claims, and the claims report their migration.
+ */
 function decideSet(input: DecideInput): Decision {
   const { strategy, parent, related, targets } = input;
   const volumes = ordinalVolumesOf(parent, related, targets);
   if (volumes === undefined) return decide(input);
-  let asks: OrdinalPlan["asks"];
-  const plan: Strategy["plan"] = (wish, whole) => {
+  let asks: OrdinalPlan["requestedOrdinals"];
+  const plan: Strategy["plan"] = (wish, workload) => {
     const planned = withMoveGuards(wish, (gentle) =>
-      planOrdinals({ ...withOrdinals(gentle), first: startOf(whole), volumes }),
+      planOrdinals({ ...withOrdinals(gentle), first: startOf(workload), volumes }),
     );
-    asks = planned.asks;
+    asks = planned.requestedOrdinals;
     return planned;
   };
   const managed = new Set(targets.filter(syncsClaims).map(({ name }) => name));
-  const specFor: Strategy["specFor"] = (whole, share, cluster) => {
-    const spec = strategy.specFor(whole, share, cluster);
+  const specFor: Strategy["specFor"] = (workload, share, cluster) => {
+    const spec = strategy.specFor(workload, share, cluster);
     return managed.has(cluster) ? withoutOwnedClaims(spec) : spec;
   };
   const decision = decide({ ...input, strategy: { ...strategy, plan, specFor } });
   const text = formatRequestedOrdinals(asks ?? stillRequested(parent, targets));
   if (text === stringMember(parent.metadata.annotations, requestedOrdinalsAnnotation))
     return decision;
-  const { annotations, obsolete = [] } = decision;
+  const { annotations, removedAnnotations = [] } = decision;
   if (text === undefined)
-    return { ...decision, obsolete: [...obsolete, requestedOrdinalsAnnotation] };
+    return {
+      ...decision,
+      removedAnnotations: [...removedAnnotations, requestedOrdinalsAnnotation],
+    };
   return { ...decision, annotations: { ...annotations, [requestedOrdinalsAnnotation]: text } };
 }
 
-/** While nothing new can be asked for: what was, less what was of clusters that have left since. Claims do not go to where nobody is. */
+/**
+ * While nothing new can be requested: the previous requests, without clusters that are Unregistered
+ * since. Claims do not move to such clusters.
+ */
 function stillRequested(
   parent: Workload,
   targets: readonly ClusterInfo[],
-): NonNullable<OrdinalPlan["asks"]> {
+): NonNullable<OrdinalPlan["requestedOrdinals"]> {
   const registered = new Set(targets.map(({ name }) => name));
   return new Map([...requestedOrdinals(parent)].filter(([cluster]) => registered.has(cluster)));
 }
 
-/** Claims that are synced go when the whole does: a part that is removed because its cluster is emptied takes none along. */
+/**
+ * Synced claims are deleted with the StatefulSet: a copy that is removed because its cluster is
+ * drained deletes none.
+ */
 function withoutOwnedClaims(spec: JsonObject): JsonObject {
   const { persistentVolumeClaimRetentionPolicy: policy } = spec as {
     persistentVolumeClaimRetentionPolicy?: JsonObject;
@@ -167,7 +182,10 @@ function withoutOwnedClaims(spec: JsonObject): JsonObject {
   return { ...spec, persistentVolumeClaimRetentionPolicy: { ...policy, whenDeleted: "Retain" } };
 }
 
-/** A number that leaves a cluster takes its claims along: who would delete them there is not to. */
+/**
+ * An ordinal that leaves a cluster takes its claims along: the cluster's StatefulSet controller
+ * must not delete them.
+ */
 function withoutScaledClaims(spec: JsonObject): JsonObject {
   const { persistentVolumeClaimRetentionPolicy: policy } = spec as {
     persistentVolumeClaimRetentionPolicy?: JsonObject;
@@ -182,16 +200,17 @@ function startOf({ spec }: Workload): number {
 }
 
 /**
- * A set is current when all its parts are: one that is behind speaks for all. Before the first of them has the newest template, that is known by the name that it has in
- * the history of the whole.
+ * A set is at the current revision when all its copies are: one outdated copy decides for all.
+ * Before the first copy has the newest template, the revision's name is the one in the workload's
+ * history.
  */
 function revisions(parent: Workload, known: readonly CopyStatus[]): Record<string, string> {
-  const text = (field: string, parts: readonly CopyStatus[]) =>
-    parts.map(({ object }) => statusText(object, field)).filter((one) => one !== undefined);
+  const text = (field: string, copies: readonly CopyStatus[]) =>
+    copies.map(({ object }) => statusText(object, field)).filter((one) => one !== undefined);
   const [newest] = text("updateRevision", updatedCopies(known));
   const [any] = text("updateRevision", known);
-  const isBehind = known.some((one) => one.isBehind === true);
-  const update = newest ?? (isBehind ? currentRevisionName(parent) : any);
+  const isOutdated = known.some((one) => one.isOutdated === true);
+  const update = newest ?? (isOutdated ? currentRevisionName(parent) : any);
   if (update === undefined) return {};
   const behind = text("currentRevision", known).find((one) => one !== update);
   return { updateRevision: update, currentRevision: behind ?? update };

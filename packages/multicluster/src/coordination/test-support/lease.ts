@@ -1,7 +1,10 @@
-/** Agents of pretend clusters, by their leases: how long one lasts, and by how much it may take longer until all that may run once at most has stopped. */
+/**
+ * The leases of simulated agents: their duration, and the longest time from the end of a lease
+ * until all StopBeforeStart workloads have stopped.
+ */
 import { fenceMarginMs } from "../fencing.ts";
 
 export const leaseMs = 20_000;
-/** What Kubernetes gives Pods to end. */
+/** Kubernetes' default of a Pod's termination grace period. */
 const terminationMs = 30_000;
 export const stopLateMsMax = fenceMarginMs(leaseMs) + terminationMs;

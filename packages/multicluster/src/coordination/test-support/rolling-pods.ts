@@ -1,4 +1,7 @@
-/** Pods that a pretend cluster replaces as a Deployment's are: at no time fewer available than the bounds allow because of it, nor more in all. */
+/**
+ * Pods that a simulated cluster replaces as a Deployment does: maxUnavailable and maxSurge hold at
+ * any time.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
 export interface RollingPod {
@@ -13,7 +16,7 @@ export interface RollingLimits {
   readonly isRecreate: boolean;
 }
 
-/** By `strategy` of a spec, as the API defaults it. */
+/** The limits of a spec's `strategy`, with the API's defaults. */
 export function rollingLimitsOf(spec: JsonObject, replicas: number): RollingLimits {
   const { type, rollingUpdate } = objectOf(spec["strategy"]);
   const { maxUnavailable = "25%", maxSurge = "25%" } = objectOf(rollingUpdate);
@@ -25,19 +28,19 @@ export function rollingLimitsOf(spec: JsonObject, replicas: number): RollingLimi
 
 export interface RollingUpdate {
   readonly template: string;
-  readonly bounds: RollingLimits;
+  readonly limits: RollingLimits;
   readonly nowMs: number;
-  /** When one that is started now is ready. */
+  /** The time at which a Pod that starts now is ready. */
   readonly start: () => number;
 }
 
-/** One step. */
+/** One step of the replacement. */
 export function rollPods(pods: readonly RollingPod[], rolling: RollingUpdate): RollingPod[] {
-  const { template, bounds, nowMs, start } = rolling;
-  const { replicas, surge, isRecreate } = bounds;
+  const { template, limits, nowMs, start } = rolling;
+  const { replicas, surge, isRecreate } = limits;
   const isReady = ({ readyAtMs }: RollingPod) => readyAtMs <= nowMs;
   const isOld = (pod: RollingPod) => pod.template !== template;
-  // Those that are not ready go first, and of these the old ones.
+  // Pods that are not ready stop first, and of these the old ones.
   const worth = (pod: RollingPod) => (isReady(pod) ? 2 : 0) + (isOld(pod) ? 0 : 1);
   const left = [...pods].sort((a, b) => worth(b) - worth(a));
   const most = left.some(isOld) && !isRecreate ? replicas + surge : replicas;
@@ -46,11 +49,11 @@ export function rollPods(pods: readonly RollingPod[], rolling: RollingUpdate): R
   if (isRecreate && old.length > 0) return left.filter((pod) => !isOld(pod));
   const wanted = Math.min(replicas, left.length - old.length + most - left.length);
   while (left.length - old.length < wanted) left.push({ template, readyAtMs: start() });
-  for (const pod of toStop(left, old, bounds, isReady)) left.splice(left.indexOf(pod), 1);
+  for (const pod of toStop(left, old, limits, isReady)) left.splice(left.indexOf(pod), 1);
   return left;
 }
 
-/** Old ones that make room: those that are not ready, and as many others as are not needed. */
+/** Old Pods to stop: those that are not ready, and ready ones within maxUnavailable. */
 function toStop(
   all: readonly RollingPod[],
   old: readonly RollingPod[],

@@ -1,5 +1,7 @@
-/** Objects of cache.kcp.io on their way in: what can be published, by whom, and by whose leave something of another workspace is. */
-
+/**
+ * Admission of the kinds of cache.kcp.io: which resources can be published, by which users, and
+ * with whose permission a workspace exports the published resource of another.
+ */
 import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
 import type { Catalog } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
@@ -7,16 +9,16 @@ import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
-import { textOf } from "../kinds/as-definition.ts";
-import type { ApiSharingDependencies } from "../parts.ts";
-import { resolveExportPath } from "../settle-binding.ts";
+import type { ApiSharingDependencies } from "../dependencies.ts";
+import { resolveExportPath } from "../desired-binding-status.ts";
+import { textOf } from "../kinds/to-custom-resource-definition.ts";
 import { forbiddenError, isWriteOf, requireBindPermission } from "../sharing-admission.ts";
 import type { CachedResources } from "./cached-resources.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";
 
 export function cachedAdmission(
-  parts: ApiSharingDependencies,
-  cached: Pick<CachedResources, "in" | "loading">,
+  dependencies: ApiSharingDependencies,
+  cachedResources: Pick<CachedResources, "resourcesIn" | "loading">,
   catalog: Catalog,
 ): readonly AdmissionPlugin[] {
   return [
@@ -26,7 +28,7 @@ export function cachedAdmission(
       validate(request, object, old) {
         if (!isWriteOf(request, clusterCachedResources) || isStatusOnlyWrite(request))
           return undefined;
-        return validateResource({ parts, cached, catalog }, request, object, old);
+        return validateResource({ dependencies, cachedResources, catalog }, request, object, old);
       },
     },
     {
@@ -35,13 +37,13 @@ export function cachedAdmission(
       validate(request, object) {
         const isNew = request.operation === "CREATE";
         if (!isWriteOf(request, clusterCachedResourceEndpointSlices) || !isNew) return undefined;
-        return validateSlice(parts, request, object);
+        return validateSlice(dependencies, request, object);
       },
     },
   ];
 }
 
-/** The status is the system's from the beginning. */
+/** Drops the status that a client sends: only the system writes it. */
 function withoutStatus(
   definition: typeof clusterCachedResources,
 ): NonNullable<AdmissionPlugin["mutate"]> {
@@ -56,13 +58,13 @@ function isStatusOnlyWrite({ operation, subresource }: AdmissionRequest): boolea
 }
 
 interface AdmissionDependencies {
-  readonly parts: ApiSharingDependencies;
-  readonly cached: Pick<CachedResources, "in" | "loading">;
+  readonly dependencies: ApiSharingDependencies;
+  readonly cachedResources: Pick<CachedResources, "resourcesIn" | "loading">;
   readonly catalog: Catalog;
 }
 
 async function validateResource(
-  { parts, cached, catalog }: AdmissionDependencies,
+  { dependencies, cachedResources, catalog }: AdmissionDependencies,
   request: AdmissionRequest,
   object: JsonObject,
   old: JsonObject | undefined,
@@ -74,8 +76,8 @@ async function validateResource(
   const [group, version, resource] = [spec["group"], spec["version"], spec["resource"]].map(textOf);
   const asked = { group: group ?? "", version: version ?? "", resource: resource ?? "" };
   const name = asked.group === "" ? asked.resource : `${asked.resource}.${asked.group}`;
-  // Whoever publishes objects could read them through a workspace that is bound to them.
-  const mayRead = isSystemMaster(user) || (await parts.mayReadAll(user, cluster, asked));
+  // A user that publishes objects could read them through a workspace that binds them.
+  const mayRead = isSystemMaster(user) || (await dependencies.canReadAll(user, cluster, asked));
   if (!mayRead) throw forbiddenError(request, `no permission to list and watch ${name}`);
   const definition = await catalog.find(cluster, asked.group, asked.version, asked.resource);
   if (definition?.isNamespaced === true)
@@ -84,8 +86,8 @@ async function validateResource(
       name,
       "Resource referenced in ClusterCachedResource must be cluster-scoped",
     );
-  await cached.loading;
-  for (const other of cached.in(cluster)) {
+  await cachedResources.loading;
+  for (const other of cachedResources.resourcesIn(cluster)) {
     const isSame =
       other.resource === asked.resource &&
       other.group === asked.group &&
@@ -103,14 +105,17 @@ function invalidSpec(request: AdmissionRequest, value: string, detail: string): 
   return forbiddenError(request, `spec: Invalid value: ${quote(value)}: ${detail}`);
 }
 
-/** What another workspace publishes is offered by its leave; the words are the same whether it is there or not. */
+/**
+ * A slice may refer to another workspace's ClusterCachedResource only with the `bind` permission;
+ * the error is the same whether the resource exists or not.
+ */
 async function validateSlice(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   request: AdmissionRequest,
   object: JsonObject,
 ): Promise<void> {
   await requireBindPermission(
-    parts,
+    dependencies,
     request,
     object,
     ["export"],
@@ -119,8 +124,12 @@ async function validateSlice(
   const { path, name } = member(member(object, "spec"), "clusterCachedResource");
   const { user, cluster } = request;
   if (textOf(path) === "" || isSystemMaster(user)) return;
-  const provider = await resolveExportPath(parts, cluster, textOf(path));
-  const isAllowed = await parts.mayBindCached(user, provider ?? unresolvedCluster, textOf(name));
+  const provider = await resolveExportPath(dependencies, cluster, textOf(path));
+  const isAllowed = await dependencies.canBindCachedResource(
+    user,
+    provider ?? unresolvedCluster,
+    textOf(name),
+  );
   if (isAllowed && provider !== undefined) return;
   const place = `${textOf(path)}:${textOf(name)}`;
   const { kind } = clusterCachedResourceEndpointSlices;

@@ -1,8 +1,8 @@
 /**
- * A resource of a provider as a workspace of a consumer has it: the provider's own objects, those that are selected, to be read. Nothing is copied:
- * stored bytes are served, and say that they are of the consumer's workspace, which the request names and not the object.
+ * A published resource of a provider as a consumer's workspace serves it: the selected objects of
+ * the provider, read-only. Objects are not copied: the stored bytes are served with the consumer's
+ * logical cluster, which comes from the request and not from the object.
  */
-
 import type { ResourceDefinition, VersionCodec } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { type Entry, keyInCluster } from "@kcp-ts/apiserver/storage";
@@ -10,16 +10,16 @@ import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
-import { RestrictedDefinition } from "../services/restricted-definition.ts";
+import { RestrictedDefinition } from "../virtual-workspaces/restricted-definition.ts";
 
 export const readVerbs: readonly string[] = ["get", "list", "watch"];
 
 type OnRetired = NonNullable<ResourceDefinition["onRetired"]>;
 
 export interface CachedSource {
-  /** The logical cluster that the objects are in. */
+  /** The logical cluster of the objects. */
   readonly provider: ClusterName;
-  /** As that one serves them. */
+  /** The definition as the provider's cluster serves it. */
   readonly definition: ResourceDefinition;
   readonly selector: LabelSelector;
 }
@@ -27,14 +27,14 @@ export interface CachedSource {
 export function cachedDefinition(
   { provider, definition, selector }: CachedSource,
   consumer: ClusterName,
-  /** What it follows from besides the provider's definition. */
+  /** Sources of retirement in addition to the provider's definition. */
   sources: readonly OnRetired[],
 ): ResourceDefinition {
   const all = definition.onRetired === undefined ? sources : [...sources, definition.onRetired];
   return new RestrictedDefinition(definition, {
     verbs: readVerbs,
-    servedFrom: provider,
-    form: new ConsumerClusterCodec(definition.form, consumer),
+    sourceCluster: provider,
+    codec: new ConsumerClusterCodec(definition.codec, consumer),
     isVisible: selector.isEmpty ? undefined : (entry) => selector.matches(cachedLabels(entry)),
     onRetired: (callback) => {
       const stops = all.map((onRetired) => onRetired(callback));
@@ -45,35 +45,35 @@ export function cachedDefinition(
   });
 }
 
-/** Objects of one logical cluster as if they were in another. */
+/** Serves objects of one logical cluster as objects of another. */
 class ConsumerClusterCodec implements VersionCodec {
   readonly #base: VersionCodec | undefined;
   readonly #cluster: ClusterName;
-  readonly presentNow: ((entry: Entry) => Entry) | undefined;
+  readonly toServedSync: ((entry: Entry) => Entry) | undefined;
 
   constructor(base: VersionCodec | undefined, cluster: ClusterName) {
     this.#base = base;
     this.#cluster = cluster;
-    const presentNow = base === undefined ? (entry: Entry) => entry : base.presentNow;
-    this.presentNow = presentNow && ((entry) => this.#moved(presentNow(entry)));
+    const presentNow = base === undefined ? (entry: Entry) => entry : base.toServedSync;
+    this.toServedSync = presentNow && ((entry) => this.#withConsumerKey(presentNow(entry)));
   }
 
   get name(): string {
     return `${this.#base?.name ?? ""} in ${this.#cluster}`;
   }
 
-  present(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
-    const shown = this.#base?.present(entries) ?? entries;
-    const moved = (all: readonly Entry[]) => all.map((entry) => this.#moved(entry));
+  toServed(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
+    const shown = this.#base?.toServed(entries) ?? entries;
+    const moved = (all: readonly Entry[]) => all.map((entry) => this.#withConsumerKey(entry));
     return shown instanceof Promise ? shown.then(moved) : moved(shown);
   }
 
-  /** Nothing is written through it. */
+  /** Unreachable: the resource is read-only. */
   toStored(object: JsonObject): JsonObject {
     return object;
   }
 
-  #moved(entry: Entry): Entry {
+  #withConsumerKey(entry: Entry): Entry {
     return { ...entry, key: keyInCluster(entry.key, this.#cluster) };
   }
 }

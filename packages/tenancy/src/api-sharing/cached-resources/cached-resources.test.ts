@@ -1,4 +1,7 @@
-/** Goal: a ClusterCachedResource says what it publishes and how much, and its slice where consumers find it. */
+/**
+ * Goal: a ClusterCachedResource reports which objects it publishes and how many, and its endpoint
+ * slice reports where consumers find them.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, install, RoleWriter } from "@kcp-ts/apiserver/testing";
@@ -30,7 +33,7 @@ const conditionsOf = (object: AnyObject) =>
 describe("a ClusterCachedResource", () => {
   let test: TestServer;
   const resources = `${cache("a")}/clustercachedresources`;
-  const read = (name = "sheriffs") => test.must("GET", `${resources}/${name}`, masters);
+  const read = (name = "sheriffs") => test.requestOk("GET", `${resources}/${name}`, masters);
   const counts = async () => statusOf(await read()).resourceCounts;
   const says = (what: string, isSo: (object: AnyObject) => boolean, name?: string) =>
     until(test, what, async () => isSo(await read(name)));
@@ -42,7 +45,7 @@ describe("a ClusterCachedResource", () => {
   after(() => test.close());
 
   it("gets an identity of its own, and becomes Ready", async () => {
-    await test.must("POST", resources, { ...masters, body: cachedResource() });
+    await test.requestOk("POST", resources, { ...masters, body: cachedResource() });
     const made = await readyResource(test, "a");
     assert.match(statusOf(made).identityHash ?? "", /^[0-9a-f]{64}$/);
     assert.deepEqual(made["spec"], {
@@ -61,10 +64,10 @@ describe("a ClusterCachedResource", () => {
     assert.equal((await test.get(secret, masters)).status, 200);
   });
 
-  it("counts the objects that it publishes, as they come, change and go", async () => {
+  it("counts the objects that it publishes, as they are created, changed and deleted", async () => {
     const path = `/clusters/a${sheriffs}`;
     for (const name of ["wyatt", "pat", "bat"])
-      await test.must("POST", path, {
+      await test.requestOk("POST", path, {
         ...masters,
         body: sheriff(name, name === "bat" ? { town: "dodge" } : {}),
       });
@@ -81,26 +84,26 @@ describe("a ClusterCachedResource", () => {
     await move("pat", "dodge");
     await until(test, "one that moves in counts", async () => (await counts())?.cache === 2);
     await move("bat", null);
-    await test.must("DELETE", `${path}/pat`, masters);
+    await test.requestOk("DELETE", `${path}/pat`, masters);
     await until(test, "those that leave do not", async () => (await counts())?.local === 0);
-    await test.must("DELETE", `${path}/wyatt`, masters);
-    await test.must("DELETE", `${path}/bat`, masters);
+    await test.requestOk("DELETE", `${path}/wyatt`, masters);
+    await test.requestOk("DELETE", `${path}/bat`, masters);
   });
 
-  it("whose status somebody wrote says again what is so", async () => {
+  it("whose status a client wrote gets its true status back", async () => {
     const { status: _, ...object } = await read();
     const wrong = { resourceCounts: { cache: 7, local: 7 }, phase: "Deleted", conditions: [] };
     const body = { ...object, status: { ...statusOf(await read()), ...wrong } };
-    await test.must("PUT", `${resources}/sheriffs/status`, { ...masters, body });
+    await test.requestOk("PUT", `${resources}/sheriffs/status`, { ...masters, body });
     await says(
       "it is told again",
       (told) => statusOf(told).resourceCounts?.cache === 0 && statusOf(told).phase === "Ready",
     );
   });
 
-  it("of a resource that is not served waits for it", async () => {
+  it("of a resource that is not served waits for the resource", async () => {
     const spec = { resource: "deputies", labelSelector: {} };
-    await test.must("POST", resources, { ...masters, body: cachedResource(spec, "deputies") });
+    await test.requestOk("POST", resources, { ...masters, body: cachedResource(spec, "deputies") });
     const isMissing = (told: AnyObject) => conditionsOf(told)["ResourceValid"];
     await says("it is missed", (told) => isMissing(told) === "False NoResources", "deputies");
     const definition = structuredClone(sheriffDefinition);
@@ -112,7 +115,7 @@ describe("a ClusterCachedResource", () => {
     await readyResource(test, "a", "deputies");
   });
 
-  it("of namespaced objects, or of what another publishes, is refused", async () => {
+  it("of namespaced objects, or of objects that another workspace publishes, is rejected", async () => {
     const post = (spec: object) =>
       test.request("POST", resources, { ...masters, body: cachedResource(spec, "second") });
     const namespaced = await post({ group: "", version: "v1", resource: "secrets" });
@@ -128,7 +131,7 @@ describe("a ClusterCachedResource", () => {
     assert.equal(again.object.reason, "AlreadyExists");
   });
 
-  it("with a selector that cannot be read publishes nothing, and says why", async () => {
+  it("with an invalid selector publishes nothing, and reports the reason", async () => {
     const labelSelector = { matchExpressions: [{ key: "town", operator: "Near" }] };
     await test.patch(`${resources}/deputies`, "merge", { spec: { labelSelector } }, masters);
     await says(
@@ -139,7 +142,7 @@ describe("a ClusterCachedResource", () => {
     assert.equal(statusOf(await read("deputies")).phase, "Initializing");
   });
 
-  it("is made, and pointed at something else, only by those who may read all of that", async () => {
+  it("is created, and pointed at another resource, only by users with read access to all its objects", async () => {
     const roles = new RoleWriter(test, "a");
     const groups = { apiGroups: ["cache.kcp.io"], resources: ["*"] };
     await roles.clusterRole("publisher", [
@@ -173,7 +176,7 @@ describe("a ClusterCachedResource", () => {
 describe("a ClusterCachedResourceEndpointSlice", () => {
   let test: TestServer;
   const slices = `${cache("a")}/clustercachedresourceendpointslices`;
-  const read = (name = "sheriffs") => test.must("GET", `${slices}/${name}`, masters);
+  const read = (name = "sheriffs") => test.requestOk("GET", `${slices}/${name}`, masters);
   const says = (what: string, isSo: (object: AnyObject) => boolean, name?: string) =>
     until(test, what, async () => isSo(await read(name)));
   const urls = (object: AnyObject) => (statusOf(object).endpoints ?? []).map(({ url }) => url);
@@ -186,7 +189,7 @@ describe("a ClusterCachedResourceEndpointSlice", () => {
   });
   after(() => test.close());
 
-  it("lists the virtual workspace as soon as somebody is bound to the export", async () => {
+  it("lists the virtual workspace as soon as a workspace binds the export", async () => {
     await says("its references hold", (told) =>
       Object.values(conditionsOf(told)).every((status) => status === "True"),
     );
@@ -200,7 +203,7 @@ describe("a ClusterCachedResourceEndpointSlice", () => {
     await says("the endpoint is listed", (told) => urls(told).join() === url);
   });
 
-  it("lists nothing while this shard is in no Partition of its own", async () => {
+  it("lists nothing while this shard is in no Partition of the slice's", async () => {
     await test.patch(`${slices}/sheriffs`, "merge", { spec: { partition: "eu" } }, masters);
     const valid = (told: AnyObject) => conditionsOf(told)["PartitionValid"];
     await says("there is no such Partition", (told) => {
@@ -210,7 +213,7 @@ describe("a ClusterCachedResourceEndpointSlice", () => {
     const spec = { selector: { matchExpressions: [{ key: "region", operator: "DoesNotExist" }] } };
     const body = { metadata: { name: "eu" }, spec };
     const partitions = "/clusters/a/apis/topology.kcp.io/v1alpha1/partitions";
-    await test.must("POST", partitions, { ...masters, body });
+    await test.requestOk("POST", partitions, { ...masters, body });
     await says("the shard is in it", (told) => urls(told).join() === url);
     assert.equal(statusOf(await read()).shardSelector, "!region");
     assert.equal((await test.get(`/clusters/b${sheriffs}`, masters)).status, 200);
@@ -225,9 +228,9 @@ describe("a ClusterCachedResourceEndpointSlice", () => {
     }
   });
 
-  it("of something that is not there, or that an export does not know, says so and lists nothing", async () => {
+  it("with a reference that does not exist, or that the export does not have, reports so and lists nothing", async () => {
     const missing = { clusterCachedResource: { name: "x" }, export: { name: "x" } };
-    await test.must("POST", slices, { ...masters, body: cachedSlice(missing, "missing") });
+    await test.requestOk("POST", slices, { ...masters, body: cachedSlice(missing, "missing") });
     await says(
       "nothing is found",
       (told) => conditionsOf(told)["ResourceValid"] === "False ClusterCachedResourceNotFound",
@@ -237,7 +240,7 @@ describe("a ClusterCachedResourceEndpointSlice", () => {
       String(statusOf(await read("missing")).conditions?.map(({ message }) => message)),
       /APIExport a\|x not found/,
     );
-    await test.must("POST", slices, { ...masters, body: cachedSlice({}, "stranger") });
+    await test.requestOk("POST", slices, { ...masters, body: cachedSlice({}, "stranger") });
     await says(
       "the export does not refer to it",
       (told) => conditionsOf(told)["APIExportValid"] === "False APIExportInvalidReference",
@@ -248,7 +251,7 @@ describe("a ClusterCachedResourceEndpointSlice", () => {
 
   it("lists nothing when the export has another identity", async () => {
     const exports = `${apis("a")}/apiexports/law`;
-    const known = (await test.must("GET", exports, masters))["spec"];
+    const known = (await test.requestOk("GET", exports, masters))["spec"];
     await test.patch(exports, "merge", { spec: virtualExport("0".repeat(64)).spec }, masters);
     await says("it is listed no more", (told) => urls(told).length === 0);
     assert.equal(
@@ -259,8 +262,8 @@ describe("a ClusterCachedResourceEndpointSlice", () => {
     await says("it is listed again", (told) => urls(told).join() === url);
   });
 
-  it("lists nothing when the ClusterCachedResource is gone", async () => {
-    await test.must("DELETE", `${cache("a")}/clustercachedresources/sheriffs`, masters);
+  it("lists nothing when the ClusterCachedResource is deleted", async () => {
+    await test.requestOk("DELETE", `${cache("a")}/clustercachedresources/sheriffs`, masters);
     await says(
       "it is missed",
       (told) =>

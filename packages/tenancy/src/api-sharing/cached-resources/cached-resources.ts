@@ -1,27 +1,27 @@
 /**
- * Objects of providers that consumers read: which ClusterCachedResource, if any, is behind a resource that an export has.
+ * Resolves virtual storage: which ClusterCachedResource, if any, serves a resource of an export.
  *
  *     APIExport ──virtual──► slice beside it ──► ClusterCachedResource ──► the resource as its own workspace serves it
  *        ▲──────export────────┘
  *
- * Each arrow must hold, and the export must know the identity of what it offers; otherwise nothing is served.
+ * Every reference must resolve, and the export must have the identity of the published resource;
+ * otherwise nothing is served.
  */
-
 import type { Catalog, ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ServedResource } from "../binding-index.ts";
+import { type ApiSharingDependencies, keyOf } from "../dependencies.ts";
+import { resolveExportPath } from "../desired-binding-status.ts";
 import { EagerIndex } from "../eager-index.ts";
+import { EndpointSliceIndex } from "../endpoint-slice-index.ts";
 import { sliceCoversThisShard } from "../endpoint-slices.ts";
 import { apiExports } from "../kinds/definitions.ts";
-import { type ApiSharingDependencies, keyOf } from "../parts.ts";
 import type { ExportedResource, ExportRecord } from "../records.ts";
-import { RetirementNotifier } from "../retirement.ts";
-import { resolveExportPath } from "../settle-binding.ts";
-import { EndpointSliceIndex } from "../slices-of-exports.ts";
+import { RetirementNotifier } from "../retirement-notifier.ts";
 import { type CachedSource, cachedDefinition } from "./cached-definition.ts";
-import { CachedResourceController } from "./cached-loop.ts";
+import { CachedResourceController } from "./cached-resource-controller.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";
 import {
   type CachedResourceRecord,
@@ -33,7 +33,7 @@ import {
 import { isProblem, servedResource } from "./served-resource.ts";
 
 export interface CachedResourcesOptions {
-  readonly parts: ApiSharingDependencies;
+  readonly dependencies: ApiSharingDependencies;
   readonly catalog: () => Catalog;
   readonly externalUrl: () => string;
 }
@@ -46,11 +46,11 @@ export class CachedResources {
   readonly #slicesOfExports = new EndpointSliceIndex();
   readonly #slicesOfResources = new EndpointSliceIndex();
   readonly #retirements = new Map<StorageKey, RetirementNotifier>();
-  readonly #loop: CachedResourceController;
+  readonly #controller: CachedResourceController;
 
   constructor(options: CachedResourcesOptions) {
     this.#options = options;
-    const { storage, watchCache, supervisor } = options.parts;
+    const { storage, watchCache, supervisor } = options.dependencies;
     const { hub } = watchCache;
     const shared = { storage, hub, supervisor };
     this.#resources = new EagerIndex({
@@ -61,7 +61,7 @@ export class CachedResources {
       ...{ ...shared, definition: clusterCachedResourceEndpointSlices, read: readCachedSlice },
       onChange: (key, now, before) => this.#onSlice(key, now, before),
     });
-    this.#loop = new CachedResourceController({
+    this.#controller = new CachedResourceController({
       ...options,
       recordOf: (key) => this.#resources.get(key),
       targets: this,
@@ -77,40 +77,42 @@ export class CachedResources {
   async stop(): Promise<void> {
     this.#resources.stop();
     this.#slices.stop();
-    await this.#loop.stop();
+    await this.#controller.stop();
   }
 
   slice(cluster: ClusterName, name: string): CachedSliceRecord | undefined {
     return this.#slices.get(keyOf(clusterCachedResourceEndpointSlices, cluster, name));
   }
 
-  in(cluster: ClusterName): Iterable<CachedResourceRecord> {
+  resourcesIn(cluster: ClusterName): Iterable<CachedResourceRecord> {
     const keys = [...(this.#resourcesIn.get(cluster) ?? [])];
     return keys.flatMap((key) => this.#resources.get(key) ?? []);
   }
 
-  /** Undefined when everything is known. */
+  /** Undefined when all objects are indexed. */
   get loading(): Promise<void> | undefined {
     return this.#resources.loading ?? this.#slices.loading;
   }
 
-  /** The export that a slice names; undefined when there is none. */
+  /** The export that a slice references; undefined when it does not exist. */
   async exportOf(slice: CachedSliceRecord): Promise<ExportRecord | undefined> {
-    const { parts } = this.#options;
-    const cluster = await resolveExportPath(parts, slice.cluster, slice.exportPath);
+    const { dependencies } = this.#options;
+    const cluster = await resolveExportPath(dependencies, slice.cluster, slice.exportPath);
     if (cluster === undefined) return undefined;
-    return parts.exports.get(keyOf(apiExports, cluster, slice.exportName));
+    return dependencies.exports.get(keyOf(apiExports, cluster, slice.exportName));
   }
 
-  /** The ClusterCachedResource that a slice names; undefined when there is none. */
+  /** The ClusterCachedResource that a slice references; undefined when it does not exist. */
   async resourceOf(slice: CachedSliceRecord): Promise<CachedResourceRecord | undefined> {
-    const { parts } = this.#options;
-    const cluster = await resolveExportPath(parts, slice.cluster, slice.resourcePath);
+    const { dependencies } = this.#options;
+    const cluster = await resolveExportPath(dependencies, slice.cluster, slice.resourcePath);
     if (cluster === undefined) return undefined;
     return this.#resources.get(keyOf(clusterCachedResources, cluster, slice.resourceName));
   }
 
-  /** Where the objects of a resource of an export are; undefined when that cannot be told. */
+  /**
+   * The source of the objects of an export's resource; undefined when a reference does not resolve.
+   */
   async sourceOf(
     exported: ExportRecord,
     { group, resource, virtual }: ExportedResource,
@@ -124,27 +126,31 @@ export class CachedResources {
     if (record === undefined || record.isDeleted || record.identityHash === "") return undefined;
     if (record.identityHash !== virtual.identityHash) return undefined;
     if (record.group !== group || record.resource !== resource) return undefined;
-    const { parts, catalog } = this.#options;
-    if (!(await sliceCoversThisShard(parts, slice.cluster, slice.partitionName))) return undefined;
-    const served = await servedResource(parts, catalog(), record);
+    const { dependencies, catalog } = this.#options;
+    if (!(await sliceCoversThisShard(dependencies, slice.cluster, slice.partitionName)))
+      return undefined;
+    const served = await servedResource(dependencies, catalog(), record);
     if (isProblem(served)) return undefined;
     return { provider: record.cluster, ...served };
   }
 
-  /** What a binding serves of somebody else's objects; undefined when it has no such version. */
+  /**
+   * The definition of published objects that a binding serves; undefined when it has no such
+   * version.
+   */
   async definitionOf(
     { bound, binding, retirement }: ServedResource,
     version: string,
   ): Promise<ResourceDefinition | undefined> {
-    const { parts } = this.#options;
+    const { dependencies } = this.#options;
     const { group, resource } = bound;
-    const exported = parts.exportOf(binding);
+    const exported = dependencies.exportOf(binding);
     const offered = exported?.resources.find(
       (one) => one.resource === resource && one.group === group,
     );
     await this.loading;
     const slice = exported && this.slice(exported.cluster, offered?.virtual?.name ?? "");
-    // Taken before anything is looked at: what changes from here on ends the watches of what is found.
+    // Subscribed before the first read: later changes end the watches of the result.
     const changed = slice && this.#retirementOf(slice);
     const source = exported && offered && (await this.sourceOf(exported, offered));
     if (exported === undefined || changed === undefined || source === undefined)
@@ -153,40 +159,40 @@ export class CachedResources {
       );
     if (source.definition.version !== version) return undefined;
     return cachedDefinition(source, binding.cluster, [
-      retirement.on,
-      (callback) => parts.onExportChanged(exported, callback),
-      changed.on,
+      retirement.onRetired,
+      (callback) => dependencies.onExportChanged(exported, callback),
+      changed.onRetired,
     ]);
   }
 
-  /** Something that decides what a workspace serves has changed. */
+  /** Called when a change affects the served resources of a workspace. */
   onServedIn(cluster: ClusterName): void {
-    for (const key of this.#resourcesIn.get(cluster) ?? []) this.#loop.resources.add(key);
+    for (const key of this.#resourcesIn.get(cluster) ?? []) this.#controller.resources.add(key);
   }
 
   onExport(name: string): void {
-    this.#lookAt(this.#slicesOfExports.of(name));
+    this.#requeueSlices(this.#slicesOfExports.ofExport(name));
   }
 
   onPartition(key: StorageKey): void {
-    this.#lookAt(this.#slicesOfExports.in(key));
+    this.#requeueSlices(this.#slicesOfExports.ofPartition(key));
   }
 
   onShards(): void {
-    this.#lookAt(this.#slicesOfExports.partitioned());
+    this.#requeueSlices(this.#slicesOfExports.partitioned());
   }
 
   onSecret(key: StorageKey): void {
-    this.#loop.onSecret(key);
+    this.#controller.onSecret(key);
   }
 
-  /** It is known where clients reach this server. */
+  /** Called when the external URL of this server is known. */
   onExternalUrl(): void {
-    this.#lookAt(this.#slicesOfExports.all());
+    this.#requeueSlices(this.#slicesOfExports.all());
   }
 
-  #lookAt(slices: Iterable<StorageKey>): void {
-    for (const key of slices) this.#loop.slices.add(key);
+  #requeueSlices(slices: Iterable<StorageKey>): void {
+    for (const key of slices) this.#controller.slices.add(key);
   }
 
   #retirementOf({ cluster, name }: CachedSliceRecord): RetirementNotifier {
@@ -196,9 +202,9 @@ export class CachedResources {
     return known;
   }
 
-  /** Watches of what is behind a slice begin anew. */
+  /** Ends the watches of a slice's resource, so that clients begin new ones. */
   #retire(slice: StorageKey): void {
-    this.#retirements.get(slice)?.end();
+    this.#retirements.get(slice)?.retire();
     this.#retirements.delete(slice);
   }
 
@@ -213,11 +219,11 @@ export class CachedResources {
     else known.add(key);
     if (known.size === 0) this.#resourcesIn.delete(cluster);
     else this.#resourcesIn.set(cluster, known);
-    this.#loop.resources.add(key);
+    this.#controller.resources.add(key);
     if (now?.content === before?.content) return;
-    for (const slice of this.#slicesOfResources.of(name)) {
+    for (const slice of this.#slicesOfResources.ofExport(name)) {
       this.#retire(slice);
-      this.#loop.slices.add(slice);
+      this.#controller.slices.add(slice);
     }
   }
 
@@ -228,13 +234,13 @@ export class CachedResources {
   ): void {
     this.#slicesOfExports.change(key, now, before);
     this.#slicesOfResources.change(key, byResource(now), byResource(before));
-    this.#loop.slices.add(key);
+    this.#controller.slices.add(key);
     const isSame = now?.uid === before?.uid && now?.partition === before?.partition;
     if (!isSame) this.#retire(key);
   }
 }
 
-/** The same index, by the other name that a slice has. */
+/** The entry of a slice in the second index, whose key is its ClusterCachedResource. */
 function byResource(slice: CachedSliceRecord | undefined) {
   return slice && { exportName: slice.resourceName, partition: undefined };
 }

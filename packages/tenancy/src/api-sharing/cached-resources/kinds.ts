@@ -1,5 +1,4 @@
-/** The kinds of cache.kcp.io; names, columns and rules as upstream has them. */
-
+/** The kinds of cache.kcp.io, with upstream's names, columns and rules. */
 import { type SystemKind, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -55,7 +54,7 @@ const cachedResourceKind: SystemKind = {
   ),
 };
 
-/** A reference by path, or by name within the same workspace. It never changes. */
+/** An immutable reference by path, or by name within the same workspace. */
 function reference(what: string): JsonObject {
   const path = `The workspace of the ${what}; the one of this object when it is left out.`;
   return object(
@@ -96,11 +95,14 @@ const cachedSliceKind: SystemKind = {
   ),
 };
 
-/** As they are written down: what an export of root says of them. */
+/** The schemas that an export of root has for these kinds. */
 export const cacheKinds: readonly SystemKind[] = [cachedSliceKind, cachedResourceKind];
 
-/** What objects of these kinds say decides what is served: a write is answered when this server has taken note of it. */
-const decisive = { isSeenOnAnswer: true } as const;
+/**
+ * Objects of these kinds decide what is served: the response to a write waits until this server has
+ * seen the write.
+ */
+const decisive = { waitsForOwnWrite: true } as const;
 
 export const clusterCachedResources: ResourceDefinition = {
   ...systemDefinition(cachedResourceKind),

@@ -1,5 +1,4 @@
-/** What decisions need to know of the kinds of cache.kcp.io. */
-
+/** Small records of the kinds of cache.kcp.io with the fields that decisions need. */
 import { type Entry, parseObjectKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import { isJsonObject, stringifyJson } from "@kcp-ts/machinery/json";
@@ -11,23 +10,23 @@ import {
   selectorFromLabelSelectorObject,
 } from "@kcp-ts/machinery/selectors";
 import { member } from "../../workspaces/index.ts";
-import { textOf } from "../kinds/as-definition.ts";
+import { type EndpointSliceRecord, readEndpointSlice } from "../endpoint-slice-index.ts";
+import { textOf } from "../kinds/to-custom-resource-definition.ts";
 import type { ExportRecord, VirtualStorage } from "../records.ts";
-import { type EndpointSliceRecord, readEndpointSlice } from "../slices-of-exports.ts";
 import { clusterCachedResourceEndpointSlices } from "./kinds.ts";
 
 export interface CachedResourceRecord {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly group: string;
-  /** Empty for the preferred one. */
+  /** Empty for the preferred version. */
   readonly version: string;
   readonly resource: string;
-  /** What is wrong with it, where it cannot be read: nothing is selected then. */
+  /** A string is the error of an invalid selector, which selects nothing. */
   readonly selector: LabelSelector | string;
   readonly identityHash: string;
   readonly isDeleted: boolean;
-  /** Two that say the same serve the same. */
+  /** Two records with the same content publish the same objects. */
   readonly content: string;
 }
 
@@ -63,9 +62,9 @@ export interface CachedSliceRecord extends EndpointSliceRecord {
   readonly cluster: ClusterName;
   readonly name: string;
   readonly uid: string;
-  /** As the slice refers to it; empty for its own workspace. */
+  /** The path in the slice's reference; empty for its own workspace. */
   readonly exportPath: string;
-  /** Empty when it covers all shards. */
+  /** Empty when the slice covers all shards. */
   readonly partitionName: string;
   readonly resourcePath: string;
   readonly resourceName: string;
@@ -92,7 +91,7 @@ export function isCachedStorage(virtual: VirtualStorage | undefined): virtual is
   return virtual?.kind === kind && virtual.group === group;
 }
 
-/** The resource of an export that refers to a slice of this name. */
+/** The resource of an export that references a slice of this name. */
 export function resourceServedBy({ resources }: ExportRecord, slice: string) {
   return resources.find(({ virtual }) => isCachedStorage(virtual) && virtual.name === slice);
 }

@@ -1,8 +1,10 @@
-/** What a ClusterCachedResource names, as its own workspace serves it, and which of it; or what is wrong with that. */
-
+/**
+ * The resource that a ClusterCachedResource names, as its own workspace serves it, with its
+ * selector; or the error.
+ */
 import type { Catalog, ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
-import type { ApiSharingDependencies } from "../parts.ts";
+import type { ApiSharingDependencies } from "../dependencies.ts";
 import type { CachedResourceRecord } from "./records.ts";
 
 export interface Problem {
@@ -27,8 +29,9 @@ export async function servedResource(
   const { cluster, group, resource, selector } = record;
   const name = group === "" ? resource : `${resource}.${group}`;
   if (typeof selector === "string") return { reason: "InvalidLabelSelector", message: selector };
-  // What is read from elsewhere is not this workspace's to offer.
-  if (bindings.in(cluster)?.find(group, resource)?.bound.isVirtual === true)
+  // A workspace may not publish a resource with virtual storage: its objects belong to another
+  // workspace.
+  if (bindings.inCluster(cluster)?.find(group, resource)?.bound.isVirtual === true)
     return { reason: "NoResources", message: `Resource ${name} is not stored in this workspace` };
   const version = record.version || (await preferredVersion(catalog, record));
   const definition = await catalog.find(cluster, group, version, resource);

@@ -1,25 +1,28 @@
-/** What the status of a ClusterCachedResourceEndpointSlice should say: whether its references hold, and where consumers' objects are served. */
+/**
+ * The desired status of a ClusterCachedResourceEndpointSlice: whether its references resolve, and
+ * the endpoint of the consumers' objects.
+ */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { type Condition, conditionsOf, member, setCondition } from "../../workspaces/index.ts";
+import type { ApiSharingDependencies } from "../dependencies.ts";
 import { includesThisShard, partitionOf } from "../endpoint-slices.ts";
-import type { ApiSharingDependencies } from "../parts.ts";
 import type { ExportRecord } from "../records.ts";
 import { type CachedResourceRecord, type CachedSliceRecord, resourceServedBy } from "./records.ts";
 
-/** What a slice refers to; undefined for what is not there. */
+/** The referenced objects of a slice; undefined for references that do not resolve. */
 export interface SliceTargets {
   exportOf(slice: CachedSliceRecord): Promise<ExportRecord | undefined>;
   resourceOf(slice: CachedSliceRecord): Promise<CachedResourceRecord | undefined>;
 }
 
 export async function cachedSliceStatus(
-  parts: ApiSharingDependencies,
+  dependencies: ApiSharingDependencies,
   targets: SliceTargets,
   slice: CachedSliceRecord,
   { object, externalUrl }: { readonly object: JsonObject; readonly externalUrl: string },
 ): Promise<JsonObject> {
   const [record, exported] = [await targets.resourceOf(slice), await targets.exportOf(slice)];
-  const partition = await partitionOf(parts, slice.cluster, slice.partitionName);
+  const partition = await partitionOf(dependencies, slice.cluster, slice.partitionName);
   const told = [
     resourceCondition(slice, record),
     exportCondition(slice, record, exported),
@@ -28,10 +31,10 @@ export async function cachedSliceStatus(
   const isListed =
     told.every(({ status }) => status === "True") &&
     exported !== undefined &&
-    parts.bindings.hasBindingsTo(exported.cluster, exported.name) &&
-    (await includesThisShard(parts, partition));
+    dependencies.bindings.hasBindingsTo(exported.cluster, exported.name) &&
+    (await includesThisShard(dependencies, partition));
   const { shardSelector: _, ...before } = member(object, "status");
-  const nowMs = parts.clock.now();
+  const nowMs = dependencies.clock.now();
   const { cluster, name } = slice;
   return {
     ...before,
@@ -65,7 +68,7 @@ function exportCondition(
   const is = (what: string) =>
     isFalse(type, "APIExportInvalidReference", `APIExport ${place} ${what}`);
   if (exported === undefined) return is("not found");
-  // An export refers to slices beside it.
+  // An export references only slices of its own workspace.
   const resource =
     exported.cluster === slice.cluster ? resourceServedBy(exported, slice.name) : undefined;
   if (resource === undefined)

@@ -1,4 +1,7 @@
-/** Goal: consumers of an export with virtual storage read what its provider publishes, all of that, nothing else, and change nothing. */
+/**
+ * Goal: consumers of an export with virtual storage read all objects that its provider publishes,
+ * and no others, and change nothing.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, RoleWriter } from "@kcp-ts/apiserver/testing";
@@ -36,7 +39,10 @@ describe("a resource with virtual storage", () => {
       ["pat", publicly],
       ["secret", {}],
     ] as const)
-      await test.must("POST", `${own}${sheriffs}`, { ...masters, body: sheriff(name, labels) });
+      await test.requestOk("POST", `${own}${sheriffs}`, {
+        ...masters,
+        body: sheriff(name, labels),
+      });
     await bindToLaw(test, "b", "a");
     await flushPendingWork(test);
   });
@@ -45,15 +51,17 @@ describe("a resource with virtual storage", () => {
   const inB = (rest = "", options: object = { user: "b" }) =>
     test.get(`/clusters/b${sheriffs}${rest}`, options);
 
-  it("is bound without storage versions, and in discovery and OpenAPI with verbs to read", async () => {
-    const bound = await test.must("GET", `${apis("b")}/apibindings/law`, masters);
+  it("is bound without storage versions, and has read-only verbs in discovery and OpenAPI", async () => {
+    const bound = await test.requestOk("GET", `${apis("b")}/apibindings/law`, masters);
     const { phase, boundResources } = bound["status"] as {
       phase: string;
       boundResources: readonly AnyObject[];
     };
     assert.equal(phase, "Bound");
     assert.equal(boundResources[0]?.["storageVersions"], undefined);
-    const list = await test.must("GET", "/clusters/b/apis/wildwest.dev/v1alpha1", { user: "b" });
+    const list = await test.requestOk("GET", "/clusters/b/apis/wildwest.dev/v1alpha1", {
+      user: "b",
+    });
     const resources = list["resources"] as readonly { name: string; verbs: readonly string[] }[];
     assert.deepEqual(
       resources.map(({ name, verbs }) => [name, verbs]),
@@ -62,9 +70,13 @@ describe("a resource with virtual storage", () => {
         ["sheriffs/status", ["get"]],
       ],
     );
-    const openApi = await test.must("GET", "/clusters/b/openapi/v3/apis/wildwest.dev/v1alpha1", {
-      user: "b",
-    });
+    const openApi = await test.requestOk(
+      "GET",
+      "/clusters/b/openapi/v3/apis/wildwest.dev/v1alpha1",
+      {
+        user: "b",
+      },
+    );
     const paths = openApi["paths"] as Readonly<Record<string, object>>;
     assert.deepEqual(
       Object.keys(paths[sheriffs] ?? {}).filter((key) => key !== "parameters"),
@@ -98,7 +110,7 @@ describe("a resource with virtual storage", () => {
     );
   });
 
-  it("is read in pages whose tokens lead nowhere else", async () => {
+  it("is listed in pages whose continue tokens are valid nowhere else", async () => {
     const first = await inB("?limit=1");
     assert.deepEqual(first.names, ["pat"]);
     const { continue: token = "" } = first.object.metadata;
@@ -106,7 +118,7 @@ describe("a resource with virtual storage", () => {
     assert.deepEqual(second.names, ["wyatt"]);
   });
 
-  it("tells watches of what comes to be published, changes, and is taken back", async () => {
+  it("notifies watches of objects that are published, changed, and withdrawn", async () => {
     const { resourceVersion } = (await inB()).object.metadata;
     const path = `/clusters/b${sheriffs}?watch=1&resourceVersion=${resourceVersion}`;
     const watch = await test.watch(path, { user: "b" });
@@ -121,7 +133,7 @@ describe("a resource with virtual storage", () => {
     await test.patch(`${own}${sheriffs}/secret`, "merge", { spec: { intent: "rest" } }, masters);
     await label(null);
     await test.patch(`${own}${sheriffs}/secret`, "merge", { spec: { intent: "hide" } }, masters);
-    await test.must("DELETE", `${own}${sheriffs}/pat`, masters);
+    await test.requestOk("DELETE", `${own}${sheriffs}/pat`, masters);
     const events = await watch.take(4);
     assert.deepEqual(
       events.map(({ type, object }) => `${type} ${object.metadata.name} ${clusterOf(object)}`),
@@ -130,7 +142,7 @@ describe("a resource with virtual storage", () => {
     await watch.leave();
   });
 
-  it("is written by nobody: neither in the workspace nor through a virtual workspace", async () => {
+  it("is read-only: both in the workspace and through a virtual workspace", async () => {
     const body = sheriff("mine", publicly);
     for (const at of ["/clusters/b", "/services/apiexport/a/law/clusters/b"]) {
       const { status: code } = await test.request("POST", `${at}${sheriffs}`, { ...masters, body });
@@ -151,13 +163,13 @@ describe("a resource with virtual storage", () => {
     const answer = await test.request("POST", `${path}${sheriffs}`, { ...masters, body });
     assert.equal(answer.status, 403);
     assert.match(answer.text, /write access to Replication virtual workspace is not allowed/);
-    assert.deepEqual(names(await test.must("GET", `${own}${sheriffs}`, masters)), [
+    assert.deepEqual(names(await test.requestOk("GET", `${own}${sheriffs}`, masters)), [
       "secret",
       "wyatt",
     ]);
   });
 
-  it("is there in the virtual workspaces of the export and of the slice, for those who may use the export's content", async () => {
+  it("is served in the virtual workspaces of the export and of the slice, to users with access to the export's content", async () => {
     for (const service of ["apiexport/a/law", "replication/a/sheriffs"]) {
       const at = `/services/${service}/clusters`;
       const list = await test.get(`${at}/b${sheriffs}`, { user: "a" });
@@ -166,7 +178,9 @@ describe("a resource with virtual storage", () => {
       const all = await test.get(`${at}/*${sheriffs}`, { user: "a" });
       assert.equal(all.status, 400, service);
       assert.match(all.text, /Wildcard request not supported/);
-      const found = await test.must("GET", `${at}/*/apis/wildwest.dev/v1alpha1`, { user: "a" });
+      const found = await test.requestOk("GET", `${at}/*/apis/wildwest.dev/v1alpha1`, {
+        user: "a",
+      });
       assert.match(JSON.stringify(found), /"sheriffs"/);
       assert.equal((await test.get(`${at}/c${sheriffs}`, { user: "a" })).status, 403, service);
     }
@@ -177,7 +191,7 @@ describe("a resource with virtual storage", () => {
     assert.equal(others.status, 403);
   });
 
-  it("is refused to others in the words for what is not there", async () => {
+  it("is rejected for other users like a resource that does not exist", async () => {
     const refusals = [];
     for (const [slice, cluster] of [
       ["a/sheriffs", "b"],
@@ -197,7 +211,7 @@ describe("a resource with virtual storage", () => {
     assert.deepEqual(refusals[2], refusals[0]);
   });
 
-  it("ends the watches of what is published when that changes, and shows the new selection", async () => {
+  it("ends the watches of published objects when the publication changes, and shows the new selection", async () => {
     const watch = await test.watch(`/clusters/b${sheriffs}?watch=1`, { user: "b" });
     assert.deepEqual(
       (await watch.take(1)).map(({ object }) => object.metadata.name),
@@ -212,12 +226,18 @@ describe("a resource with virtual storage", () => {
     assert.deepEqual((await inB()).names, ["wyatt"]);
     const counted = await test.watch(`/clusters/b${sheriffs}?watch=1`, { user: "b" });
     await counted.take(1);
-    await test.must("POST", `${own}${sheriffs}`, { ...masters, body: sheriff("ike", publicly) });
+    await test.requestOk("POST", `${own}${sheriffs}`, {
+      ...masters,
+      body: sheriff("ike", publicly),
+    });
     await until(test, "it is counted", async () => {
-      const resource = await test.must("GET", path, masters);
+      const resource = await test.requestOk("GET", path, masters);
       return statusOf(resource).resourceCounts?.local === 2;
     });
-    await test.must("POST", `${own}${sheriffs}`, { ...masters, body: sheriff("bat", publicly) });
+    await test.requestOk("POST", `${own}${sheriffs}`, {
+      ...masters,
+      body: sheriff("bat", publicly),
+    });
     assert.deepEqual(
       (await counted.take(2)).map(({ object }) => object.metadata.name),
       ["ike", "bat"],
@@ -227,29 +247,29 @@ describe("a resource with virtual storage", () => {
 
   it("cannot be published again by a consumer", async () => {
     const at = `${cache("b")}/clustercachedresources`;
-    await test.must("POST", at, { ...masters, body: cachedResource() });
+    await test.requestOk("POST", at, { ...masters, body: cachedResource() });
     await until(test, "it is refused", async () => {
-      const { conditions = [] } = statusOf(await test.must("GET", `${at}/sheriffs`, masters));
+      const { conditions = [] } = statusOf(await test.requestOk("GET", `${at}/sheriffs`, masters));
       return conditions.some(({ message }) => message?.endsWith("is not stored in this workspace"));
     });
   });
 
-  it("leaves the provider's objects alone when the binding goes", async () => {
-    const before = names(await test.must("GET", `${own}${sheriffs}`, masters));
-    await test.must("DELETE", `${apis("b")}/apibindings/law`, masters);
+  it("leaves the provider's objects alone when the binding is deleted", async () => {
+    const before = names(await test.requestOk("GET", `${own}${sheriffs}`, masters));
+    await test.requestOk("DELETE", `${apis("b")}/apibindings/law`, masters);
     await until(test, "the binding is gone", async () => {
       return (await test.get(`${apis("b")}/apibindings/law`, masters)).status === 404;
     });
     assert.equal((await inB()).status, 404);
-    assert.deepEqual(names(await test.must("GET", `${own}${sheriffs}`, masters)), before);
+    assert.deepEqual(names(await test.requestOk("GET", `${own}${sheriffs}`, masters)), before);
   });
 });
 
-describe("what a workspace publishes", () => {
-  it("is offered by another only by its leave, and with its identity", async () => {
+describe("published objects of a workspace", () => {
+  it("are exported by another workspace only with its permission, and with its identity", async () => {
     const test = await TestServer.start();
     const made = await publish(test, "a");
-    await test.must("POST", `${own}${sheriffs}`, { ...masters, body: sheriff("wyatt") });
+    await test.requestOk("POST", `${own}${sheriffs}`, { ...masters, body: sheriff("wyatt") });
     const slices = `${cache("b")}/clustercachedresourceendpointslices`;
     const foreign = (path: string, name: string) =>
       test.request("POST", slices, {
@@ -267,7 +287,7 @@ describe("what a workspace publishes", () => {
     await roles.clusterBinding("lender", "lender", "b");
     assert.equal((await foreign("a", "sheriffs")).status, 201);
 
-    await test.must("POST", `${apis("b", "v1alpha1")}/apiresourceschemas`, {
+    await test.requestOk("POST", `${apis("b", "v1alpha1")}/apiresourceschemas`, {
       ...masters,
       body: sheriffSchema,
     });

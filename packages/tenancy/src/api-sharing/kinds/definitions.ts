@@ -1,5 +1,4 @@
-/** The kinds of apis.kcp.io as resources: what their schemas cannot say. */
-
+/** The kinds of apis.kcp.io as resources: the rules that their schemas cannot express. */
 import { exportedDefinitionErrors, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import {
   type Draft,
@@ -11,7 +10,6 @@ import {
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
-import { groupInName, listOf, textOf, toCustomResourceDefinition } from "./as-definition.ts";
 import {
   bindingKind,
   bindingKindV1alpha1,
@@ -21,6 +19,12 @@ import {
   exportKindV1alpha1,
   resourceSchemaKind,
 } from "./schemas.ts";
+import {
+  groupInName,
+  listOf,
+  textOf,
+  toCustomResourceDefinition,
+} from "./to-custom-resource-definition.ts";
 import { bindingCodecV1alpha1, exportCodecV1alpha1 } from "./versions.ts";
 
 const plainSchemas = systemDefinition(resourceSchemaKind);
@@ -76,11 +80,11 @@ function schemaErrors(object: JsonObject): FieldError[] {
   }));
 }
 
-/** Status is the system's: admission says what it is when an object is made, and the control loop later. */
+/** Only the system writes the status: admission sets it on a create, and the controller later. */
 function withOwnStatus(plain: ResourceDefinition, own: Partial<Strategy> = {}): ResourceDefinition {
   return {
     ...plain,
-    isSeenOnAnswer: true,
+    waitsForOwnWrite: true,
     strategy: overriding(plain, {
       prepareForCreate(draft) {
         (draft["metadata"] as Draft)["generation"] = 1;
@@ -136,14 +140,14 @@ const bindingCollection = { group, resource: plainBindings.resource, identity };
 export const apiExportsV1alpha1: ResourceDefinition = {
   ...withOwnStatus(systemDefinition(exportKindV1alpha1)),
   storageVersion: exportKind.version,
-  form: exportCodecV1alpha1,
+  codec: exportCodecV1alpha1,
   storedAs: { group, resource, identity },
 };
 
 export const apiBindingsV1alpha1: ResourceDefinition = {
   ...withOwnStatus(systemDefinition(bindingKindV1alpha1)),
   storageVersion: bindingKind.version,
-  form: bindingCodecV1alpha1,
+  codec: bindingCodecV1alpha1,
   storedAs: bindingCollection,
 };
 
@@ -152,7 +156,7 @@ export const apiExportEndpointSlices: ResourceDefinition = withOwnStatus(
 );
 export const apiConversions: ResourceDefinition = systemDefinition(conversionKind);
 
-/** In the order of discovery: the preferred version of each first. */
+/** In the order of discovery: the preferred version of each kind first. */
 export const apiSharingKinds: readonly ResourceDefinition[] = [
   apiBindings,
   apiExports,
@@ -163,14 +167,17 @@ export const apiSharingKinds: readonly ResourceDefinition[] = [
   apiResourceSchemas,
 ];
 
-/** Writes of the server itself: any part of the object, held to no rule about what changes. */
+/** The strategy of the server's own writes: any field of the object, without update validation. */
 export const systemWrite: SubresourceStrategy = {
   verbs: [],
   prepareForUpdate: () => {},
   validateUpdate: () => [],
 };
 
-/** The schema's own rules but for these. A spread would call what the schema offers on demand, and keep it. */
+/**
+ * The strategy of the schema with these overrides. A spread would evaluate the lazy members of the
+ * schema's strategy, and keep them.
+ */
 function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
   return Object.defineProperties(
     {},

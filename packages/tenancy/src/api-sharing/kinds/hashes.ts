@@ -1,4 +1,7 @@
-/** Hashes as labels and names carry them: SHA-224 in base 62, digits first, then small and then capital letters. */
+/**
+ * Hashes for labels and names: SHA-224 in base 62, digits first, then lower-case and then
+ * upper-case letters.
+ */
 import { createHash } from "node:crypto";
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -20,7 +23,7 @@ export function exportHash(exportCluster: string, exportName: string): string {
   return base62Hash(`${exportCluster}:${exportName}`);
 }
 
-/** An export's identity: what it says of the key in its secret. */
+/** The identity hash of an export: the hash of the key in its Secret. */
 export function identityHashOf(key: Uint8Array): string {
   return createHash("sha256").update(key).digest("hex");
 }

@@ -1,4 +1,4 @@
-/** What the kinds of apis.kcp.io look like; names, columns and rules as upstream has them. */
+/** The schemas of the kinds of apis.kcp.io, with upstream's names, columns and rules. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { schemaBuilders } from "../../workspaces/index.ts";
 
@@ -32,7 +32,10 @@ const exportReference = object(
 
 const immutableReference = rules(["self == oldSelf", "APIExport reference must not be changed"]);
 
-/** Of an endpoint: all shards, those with such labels, or, when it says neither, the one whose URL it begins with. */
+/**
+ * The shards of an endpoint: all shards, shards with given labels, or, without either, the shard
+ * whose URL is the endpoint's prefix.
+ */
 const shardSelection = object(
   { matchAll: flag("All of them."), selector: labelSelector },
   rules([
@@ -41,7 +44,7 @@ const shardSelection = object(
   ]),
 );
 
-/** Where something is served, shard by shard. */
+/** The endpoints of a service, by shard. */
 export const endpoints: JsonObject = list(
   object({ url: text("", { minLength: 1 }), shards: shardSelection }, { required: ["url"] }),
   keyed("url"),
@@ -129,7 +132,7 @@ const claimFields: Readonly<Record<string, JsonObject>> = {
 
 const verbs = list(text(), { minItems: 1, "x-kubernetes-list-type": "set" });
 
-/** Which objects of a claimed resource are meant. */
+/** Selects the objects of a claimed resource. */
 const claimSelector = object(
   {
     matchAll: flag("All of them."),
@@ -164,7 +167,7 @@ const allOrSome = rules([
 
 const state = text("", { enum: ["Accepted", "Rejected"] });
 
-/** What may be said of a claim in a status, by either version. */
+/** A claim in a status, for both versions. */
 const saidClaim = object(
   {
     ...claimFields,
@@ -192,7 +195,10 @@ const maximalPermissionPolicy = object(
   { oneOf: [{ required: ["local"] }] },
 );
 
-/** Objects are served from somewhere else: an endpoint slice beside the export tells where. */
+/**
+ * The resource has virtual storage: an endpoint slice in the export's workspace has the endpoint of
+ * its objects.
+ */
 const virtualStorage = object(
   {
     reference: object(

@@ -1,8 +1,8 @@
 /**
- * v1alpha1 and v1alpha2 of APIExports and APIBindings. Stored is v1alpha2; what one of them cannot say survives in annotations, so that an object
- * that is read and written in either loses nothing.
+ * Converts APIExports and APIBindings between v1alpha1 and v1alpha2. The storage version is
+ * v1alpha2; fields that a version cannot express survive in annotations, so that an object loses no
+ * field in a round trip through either version.
  */
-
 import type { VersionCodec } from "@kcp-ts/apiserver/registry";
 import type { Entry } from "@kcp-ts/apiserver/storage";
 import { decodeObject, encodeObject } from "@kcp-ts/apiserver/stored-object";
@@ -16,8 +16,8 @@ import {
 } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
-import { groupInName, listOf, textOf } from "./as-definition.ts";
 import { apisGroup } from "./schemas.ts";
+import { groupInName, listOf, textOf } from "./to-custom-resource-definition.ts";
 
 const overhang = {
   resources: "apis.v1alpha2.kcp.io/resource-schemas",
@@ -43,7 +43,7 @@ type Turn = (object: JsonObject) => JsonObject;
 
 function codecOf(name: string, toOld: Turn, toNew: Turn): VersionCodec {
   const turned = new WeakMap<Entry, Entry>();
-  const presentNow = (entry: Entry): Entry => {
+  const toServedSync = (entry: Entry): Entry => {
     const known = turned.get(entry);
     if (known !== undefined) return known;
     const value = encodeObject(toOld(decodeObject(entry)));
@@ -53,8 +53,8 @@ function codecOf(name: string, toOld: Turn, toNew: Turn): VersionCodec {
   };
   return {
     name,
-    presentNow,
-    present: (entries) => entries.map(presentNow),
+    toServedSync,
+    toServed: (entries) => entries.map(toServedSync),
     toStored: (object) => toNew(object),
   };
 }
@@ -135,7 +135,7 @@ function isPlainResource(resource: JsonValue): boolean {
   return isJsonObject(resource) && member(resource, "storage")["virtual"] === undefined;
 }
 
-/** `<prefix>.<plural>.<group>` says which resource it is of. */
+/** The resource of a schema named `<prefix>.<plural>.<group>`. */
 function resourceOf(schema: string): JsonObject {
   const [prefix, name, ...group] = schema.split(".");
   if (prefix === undefined || name === undefined || group.length === 0)
@@ -155,7 +155,7 @@ function keyOf(claim: JsonObject): string {
   return `${textOf(claim["resource"])}/${textOf(claim["group"])}/${textOf(claim["identityHash"])}`;
 }
 
-/** Claims of v1alpha2 in the words of v1alpha1. */
+/** Converts claims of v1alpha2 to v1alpha1. */
 function toV1alpha1Claims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
   if (claims === undefined) return {};
   const before = byKey(readLostClaims(object, overhang.oldClaims));
@@ -176,7 +176,7 @@ function toV1alpha1Claims(object: JsonObject, claims: JsonValue | undefined): Js
   return { permissionClaims };
 }
 
-/** Claims of v1alpha1, which speak of no verbs and mean all of them. */
+/** Converts claims of v1alpha1, which have no verbs and mean all of them. */
 function toV1alpha2Claims(object: JsonObject, claims: JsonValue | undefined): JsonObject {
   if (claims === undefined) return {};
   const before = byKey(readLostClaims(object, overhang.claims));
@@ -194,7 +194,7 @@ function toV1alpha2Claims(object: JsonObject, claims: JsonValue | undefined): Js
   return { permissionClaims };
 }
 
-/** What v1alpha1 cannot say of claims. */
+/** The fields of claims that v1alpha1 cannot express. */
 function claimsLostInV1alpha1(claims: JsonValue | undefined): Record<string, string | undefined> {
   const unsaid = objectsOf(claims).filter(
     ({ verbs, selector, defaultSelector }) =>
@@ -208,7 +208,7 @@ function claimsLostInV1alpha1(claims: JsonValue | undefined): Record<string, str
   };
 }
 
-/** What v1alpha2 cannot say of claims. */
+/** The fields of claims that v1alpha2 cannot express. */
 function claimsLostInV1alpha2(claims: JsonValue | undefined): Record<string, string | undefined> {
   const unsaid = objectsOf(claims).filter(
     ({ all, resourceSelector }) => all !== true || resourceSelector !== undefined,
@@ -234,7 +234,7 @@ function readLostClaims(object: JsonObject, key: string): readonly JsonValue[] {
     return listOf(parseJson(text).value);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    // Somebody wrote it who should not have: what it said is lost, and nothing else.
+    // A client wrote an invalid annotation: only its content is lost.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** The API of the tests: cowboys with an intent, offered by one workspace and bound by others. */
+/** The API of the tests: cowboys with an intent, exported by one workspace and bound by others. */
 import { type AnyObject, flushPendingWork, type RequestOptions } from "@kcp-ts/apiserver/testing";
 import type { TestServer } from "../../testing/index.ts";
 
@@ -56,9 +56,12 @@ export function cowboyExport(prefix: string, spec: object = {}, name = "cowboys"
 
 export async function offer(test: TestServer, cluster: string, spec: object = {}): Promise<void> {
   const body = cowboySchema("today");
-  await test.must("POST", `${apis(cluster, "v1alpha1")}/apiresourceschemas`, { ...masters, body });
+  await test.requestOk("POST", `${apis(cluster, "v1alpha1")}/apiresourceschemas`, {
+    ...masters,
+    body,
+  });
   const exported = cowboyExport("today", spec);
-  await test.must("POST", `${apis(cluster)}/apiexports`, { ...masters, body: exported });
+  await test.requestOk("POST", `${apis(cluster)}/apiexports`, { ...masters, body: exported });
   await flushPendingWork(test);
 }
 
@@ -79,11 +82,11 @@ export function bind(
   permissionClaims: object[] = [],
 ): Promise<AnyObject> {
   const body = bindingTo(provider, name, permissionClaims);
-  return test.must("POST", `${apis(consumer)}/apibindings`, { ...masters, body });
+  return test.requestOk("POST", `${apis(consumer)}/apibindings`, { ...masters, body });
 }
 
 export function binding(test: TestServer, consumer: string, name = "cowboys"): Promise<AnyObject> {
-  return test.must("GET", `${apis(consumer)}/apibindings/${name}`, masters);
+  return test.requestOk("GET", `${apis(consumer)}/apibindings/${name}`, masters);
 }
 
 export function cowboy(name: string, spec: object = { intent: "ride" }) {

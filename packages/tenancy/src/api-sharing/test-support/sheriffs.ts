@@ -1,4 +1,7 @@
-/** The API of the tests of cached resources: sheriffs that one workspace has, publishes, and offers to others to be read. */
+/**
+ * The API of the tests of cached resources: sheriffs that one workspace stores, publishes, and
+ * exports read-only.
+ */
 import { type AnyObject, install } from "@kcp-ts/apiserver/testing";
 import type { TestServer } from "../../testing/index.ts";
 import { apis, flushPendingWork, until } from "./cowboys.ts";
@@ -88,12 +91,15 @@ export async function readyResource(
   cluster: string,
   name = "sheriffs",
 ): Promise<AnyObject> {
-  const read = () => test.must("GET", `${cache(cluster)}/clustercachedresources/${name}`, masters);
+  const read = () =>
+    test.requestOk("GET", `${cache(cluster)}/clustercachedresources/${name}`, masters);
   await until(test, "it is ready", async () => statusOf(await read()).phase === "Ready");
   return read();
 }
 
-/** A workspace that publishes its sheriffs: definition, schema, cached resource, export and slice. */
+/**
+ * Sets up a workspace that publishes its sheriffs: CRD, schema, cached resource, export and slice.
+ */
 export async function publish(
   test: TestServer,
   cluster: string,
@@ -101,20 +107,20 @@ export async function publish(
 ): Promise<AnyObject> {
   await install(test, sheriffDefinition as unknown as AnyObject, cluster, "masters");
   const schemas = `${apis(cluster, "v1alpha1")}/apiresourceschemas`;
-  await test.must("POST", schemas, { ...masters, body: sheriffSchema });
+  await test.requestOk("POST", schemas, { ...masters, body: sheriffSchema });
   const body = cachedResource(spec);
-  await test.must("POST", `${cache(cluster)}/clustercachedresources`, { ...masters, body });
+  await test.requestOk("POST", `${cache(cluster)}/clustercachedresources`, { ...masters, body });
   const made = await readyResource(test, cluster);
   const exported = virtualExport(statusOf(made).identityHash ?? "");
-  await test.must("POST", `${apis(cluster)}/apiexports`, { ...masters, body: exported });
+  await test.requestOk("POST", `${apis(cluster)}/apiexports`, { ...masters, body: exported });
   const slices = `${cache(cluster)}/clustercachedresourceendpointslices`;
-  await test.must("POST", slices, { ...masters, body: cachedSlice() });
+  await test.requestOk("POST", slices, { ...masters, body: cachedSlice() });
   await flushPendingWork(test);
   return made;
 }
 
 export function bindToLaw(test: TestServer, consumer: string, path: string): Promise<AnyObject> {
-  return test.must("POST", `${apis(consumer)}/apibindings`, {
+  return test.requestOk("POST", `${apis(consumer)}/apibindings`, {
     ...masters,
     body: { metadata: { name: "law" }, spec: { reference: { export: { path, name: "law" } } } },
   });

@@ -1,5 +1,7 @@
-/** Conditions as cluster-api writes them: Ready first, then by type; a severity only while something is wrong. */
-
+/**
+ * Conditions in the format of cluster-api: Ready first, then by type; a severity only while the
+ * status is False.
+ */
 import { timestamp } from "@kcp-ts/apiserver/registry";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 
@@ -20,7 +22,10 @@ export function findCondition(status: JsonValue | undefined, type: string): Json
   return conditionsOf(status).find((one) => one["type"] === type);
 }
 
-/** The same list when it says the same already: only a change of the status counts as a transition. */
+/**
+ * The identical list when the condition is unchanged: only a change of the status counts as a
+ * transition.
+ */
 export function setCondition(
   conditions: readonly JsonObject[],
   condition: Condition,

@@ -1,5 +1,4 @@
-/** The kinds of tenancy as resources: what their schemas cannot say. */
-
+/** The kinds of tenancy as resources: the rules that their schemas cannot express. */
 import { systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import type {
   Draft,
@@ -18,9 +17,9 @@ import {
   workspaceTypeKind,
 } from "./schemas.ts";
 
-/** Every LogicalCluster has this name. */
+/** The name of every LogicalCluster. */
 export const logicalClusterName = "cluster";
-/** Holds a Workspace back until its logical cluster is gone. */
+/** The finalizer that keeps a Workspace until its logical cluster is deleted. */
 export const workspaceFinalizer = "core.kcp.io/logicalcluster";
 
 const plainLogicalClusters = systemDefinition(logicalClusterKind);
@@ -30,8 +29,8 @@ const statusOfLogicalClusters = plainLogicalClusters.subresources.get(
 
 export const logicalClusters: ResourceDefinition = {
   ...plainLogicalClusters,
-  // Whether somebody may enter a logical cluster is decided by it.
-  isSeenOnAnswer: true,
+  // The access to a logical cluster depends on this object.
+  waitsForOwnWrite: true,
   strategy: overriding(plainLogicalClusters, {
     nameErrors: (name) => (name === logicalClusterName ? [] : [`must be "${logicalClusterName}"`]),
     prepareForCreate(draft, { nowMs }) {
@@ -43,7 +42,7 @@ export const logicalClusters: ResourceDefinition = {
       deriveLogicalClusterStatus(draft, nowMs);
     },
     prepareForDelete(draft) {
-      // Deletion begins without a transition that a condition would tell of.
+      // The begin of a deletion changes no condition, so no transition time is needed.
       deriveLogicalClusterStatus(draft, 0);
     },
   }),
@@ -66,12 +65,12 @@ const plainWorkspaces = systemDefinition(workspaceKind);
 export const workspaces: ResourceDefinition = {
   ...plainWorkspaces,
   strategy: overriding(plainWorkspaces, {
-    // What comes behind a prefix makes an end of it.
+    // A generateName prefix gets a valid end from its suffix.
     nameErrors: (name, options) =>
       workspaceNamePattern.test(options?.isPrefix === true ? `${name}x` : name)
         ? []
         : [`must match the pattern ${workspaceNamePattern.source}`],
-    // The status is what admission says of it: what a client sends is dropped there.
+    // Admission sets the status: the strategy keeps it, and admission drops a client's.
     prepareForCreate(draft) {
       (draft["metadata"] as Draft)["generation"] = 1;
     },
@@ -83,7 +82,7 @@ const plainTypes = systemDefinition(workspaceTypeKind);
 export const workspaceTypes: ResourceDefinition = {
   ...plainTypes,
   strategy: overriding(plainTypes, {
-    // As with workspaces, admission says what the status is.
+    // Admission sets the status, as for Workspaces.
     prepareForCreate(draft) {
       (draft["metadata"] as Draft)["generation"] = 1;
     },
@@ -94,13 +93,13 @@ export const workspaceAuthenticationConfigurations: ResourceDefinition = systemD
 );
 export const shards: ResourceDefinition = systemDefinition(shardKind);
 
-/** As they are written down: what exports of root say of them. */
+/** The schemas that exports of root have for these kinds. */
 export const tenancyKinds = {
   everywhere: [workspaceAuthenticationConfigurationKind, workspaceKind, workspaceTypeKind],
   rootOnly: [shardKind],
 } as const;
 
-/** Writes of the server itself: any part of the object, held to no rule about what changes. */
+/** The strategy of the server's own writes: any field of the object, without update validation. */
 export const systemWrite: SubresourceStrategy = {
   verbs: [],
   prepareForUpdate(draft, _old, { nowMs }) {
@@ -109,7 +108,10 @@ export const systemWrite: SubresourceStrategy = {
   validateUpdate: () => [],
 };
 
-/** The schema's own rules but for these. A spread would call what the schema offers on demand, and keep it. */
+/**
+ * The strategy of the schema with these overrides. A spread would evaluate the lazy members of the
+ * schema's strategy, and keep them.
+ */
 function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
   return Object.defineProperties(
     {},

@@ -1,6 +1,7 @@
 /**
- * What follows from the rest of a LogicalCluster: its phase, its labels, its condition. Pure, and applied to every write of one, so that no
- * second write is needed to say what the first one means.
+ * Derives the phase, the labels and the condition of a LogicalCluster from its other fields. Pure,
+ * and applied to every write of a LogicalCluster, so that no second write is needed for the derived
+ * fields.
  *
  *     Scheduling ─► Initializing ─► Ready ◄─► Inactive
  *                                     └──────► Terminating ─► Deleting
@@ -14,7 +15,7 @@ import { type Condition, conditionsOf, setCondition } from "./conditions.ts";
 export const phaseLabel = "tenancy.kcp.io/phase";
 const initializerPrefix = "initializer.internal.kcp.io/";
 const terminatorPrefix = "terminator.internal.kcp.io/";
-/** The older spelling is still honoured. */
+/** The older spelling is still supported. */
 const inactiveAnnotations = ["core.kcp.io/inactive", "internal.kcp.io/inactive"];
 export const terminatorsFinalizer = "kcp.io/has-terminators";
 export const deletionFinalizer = "core.kcp.io/logicalcluster-deletion";
@@ -80,7 +81,7 @@ function initialized(phase: Phase, initializers: readonly string[]): Condition |
   return phase === "Ready" ? { type: "WorkspaceInitialized", status: "True" } : undefined;
 }
 
-/** Controllers of a type select by these. */
+/** Controllers of a type select by these labels. */
 function labelsFor(metadata: JsonObject, phase: Phase, status: JsonObject): JsonObject {
   const labels: Draft = {};
   const present = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
@@ -99,7 +100,7 @@ function labelsFor(metadata: JsonObject, phase: Phase, status: JsonObject): Json
   return labels;
 }
 
-/** The label by which those who wait for this initializer are found. */
+/** The label that selects LogicalClusters that wait for this initializer. */
 export function initializerLabel(id: string): readonly [key: string, value: string] {
   const hash = sha224(id);
   return [`${initializerPrefix}${hash.slice(0, 35)}`, hash];
@@ -111,7 +112,7 @@ export function terminatorLabel(id: string): readonly [key: string, value: strin
 }
 
 function deriveFinalizers(metadata: Draft, status: JsonObject): void {
-  // Without it the object would go, and its content stay.
+  // Without the finalizer the object would be deleted, and its content remain.
   if (metadata["deletionTimestamp"] === undefined) {
     const present = textsOf(metadata["finalizers"]);
     if (!present.includes(deletionFinalizer))

@@ -1,7 +1,6 @@
 /**
- * The kinds of tenancy as kcp v0.32 has them: names, schemas with their defaults and rules, and columns.
+ * The kinds of tenancy as in kcp v0.32: names, schemas with their defaults and rules, and columns.
  */
-
 import type { SystemKind } from "@kcp-ts/apiserver/custom-resources";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
@@ -19,7 +18,7 @@ import {
   rules,
   text,
   textMap,
-} from "./notation.ts";
+} from "./schema-builders.ts";
 
 const version = "v1alpha1";
 const tenancy = "tenancy.kcp.io";
@@ -205,7 +204,8 @@ export const workspaceTypeKind: SystemKind = {
       limitAllowedChildren: limit("Which types may be below workspaces of this type."),
       limitAllowedParents: limit("Which types may be above workspaces of this type."),
       defaultAPIBindings: list(
-        // A list's keys must have values: an empty path means the workspace of the type itself.
+        // The keys of a list must have values: an empty path means the workspace of the type
+        // itself.
         object(
           { path: text("", { default: "" }), export: text("", { minLength: 1 }) },
           { required: ["export"] },
@@ -273,7 +273,7 @@ export const shardKind: SystemKind = {
   }),
 };
 
-/** A text that says something where it is set. */
+/** A string that is not empty where it is set. */
 const said = text("", { minLength: 1 });
 
 const notBoth = [
@@ -308,7 +308,7 @@ const issuer = object(
 const claimMappings = object({
   username: prefixed,
   groups: prefixed,
-  // Clients that have it always send it, and leave it empty where the issuer has no uid.
+  // Go clients always send this struct, and leave it empty where the issuer has no uid.
   uid: object({ claim: said, expression: said }, rules(notBoth)),
   extra: list(
     object({ key: text(), valueExpression: text() }, { required: ["key", "valueExpression"] }),
@@ -363,5 +363,5 @@ export const workspaceAuthenticationConfigurationKind: SystemKind = {
   ),
 };
 
-/** Names of Workspaces: one word of a path. */
+/** Names of Workspaces: one segment of a path. */
 export const workspaceNamePattern = new RegExp(workspaceName);

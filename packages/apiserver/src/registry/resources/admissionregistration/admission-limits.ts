@@ -1,16 +1,20 @@
 /**
- * How much a webhook configuration or policy may hold. Validation checks each value and compiles each expression in one go, and others
- * wait meanwhile; Kubernetes bounds only the size of the request.
+ * Size limits of webhook configurations and policies. Validation checks each value and compiles
+ * each expression synchronously, which blocks other requests; Kubernetes limits only the size of
+ * the request.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 
-/** All CEL expressions of one object together, in UTF-16 units. Compiling takes two or three microseconds for each. */
+/**
+ * All CEL expressions of one object together, in UTF-16 units. Compiling takes two or three
+ * microseconds for each.
+ */
 export const expressionsLengthMax = 16 * 1024;
-/** Strings, numbers and the like in one object: about a thousand webhooks. */
+/** Strings, numbers and other scalars in one object: about a thousand webhooks. */
 export const valuesMax = 10_000;
 
-/** Looked at before anything else; when there is an error, nothing else needs to be. */
+/** Checked before all other rules; with an error the other rules are skipped. */
 export function limitErrors(object: JsonObject, field: "spec" | "webhooks"): FieldError[] {
   const counted = { values: 0, expressions: 0 };
   count(object[field] ?? {}, "", counted);

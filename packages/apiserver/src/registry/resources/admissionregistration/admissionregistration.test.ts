@@ -1,8 +1,11 @@
-/** The rules of admission policies and their bindings, and what admission objects may hold, through the server. */
+/**
+ * The rules of admission policies and their bindings, and the size limits of admission objects,
+ * through the server.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { itRejects } from "../refusals.ts";
+import { itRejects } from "../rejection-cases.ts";
 import { expressionsLengthMax, valuesMax } from "./admission-limits.ts";
 
 const base = "/clusters/a/apis/admissionregistration.k8s.io/v1";
@@ -36,9 +39,9 @@ const spec = {
 describe("validating admission policies", () => {
   const path = `${base}/validatingadmissionpolicies`;
 
-  it("are filled with defaults, and their status is the server's", async () => {
+  it("get defaults, and their status is the server's", async () => {
     const body = { metadata: { name: "defaults" }, spec, status: { observedGeneration: 7 } };
-    const created = await server.must("POST", path, { body });
+    const created = await server.requestOk("POST", path, { body });
     assert.deepEqual(created["spec"], {
       ...spec,
       failurePolicy: "Fail",
@@ -52,7 +55,7 @@ describe("validating admission policies", () => {
     assert.deepEqual(created["status"], {});
   });
 
-  it("may have variables for rules and words, which have the types of their expressions", async () => {
+  it("may have variables in validations and messages, with the types of their expressions", async () => {
     const variables = [
       { name: "ok", expression: "object.metadata.name != 'x'" },
       { name: "text", expression: "'not ' + object.metadata.name" },
@@ -60,11 +63,11 @@ describe("validating admission policies", () => {
     ];
     const validations = [{ expression: "variables.both", messageExpression: "variables.text" }];
     const body = { metadata: { name: "typed" }, spec: { ...spec, variables, validations } };
-    await server.must("POST", path, { body });
+    await server.requestOk("POST", path, { body });
   });
 
-  it("status changes status and nothing else", async () => {
-    await server.must("POST", path, { body: { metadata: { name: "status" }, spec } });
+  it("have a status subresource that changes the status only", async () => {
+    await server.requestOk("POST", path, { body: { metadata: { name: "status" }, spec } });
     const { object, text } = await server.patch(`${path}/status/status`, "merge", {
       metadata: { labels: { l: "1" } },
       spec: { failurePolicy: "Ignore" },
@@ -215,13 +218,13 @@ describe("mutating admission policies", () => {
   ]);
 });
 
-describe("what an admission object may hold", () => {
+describe("the size limits of an admission object", () => {
   const policyOf = (length: number) => ({
     metadata: { name: `of-${length}` },
     spec: { ...spec, validations: [{ expression: `'${"x".repeat(length - 6)}'!=''` }] },
   });
 
-  it("expressions of the greatest length are accepted, and longer ones are not", async () => {
+  it("expressions up to the length limit are accepted, and longer ones are not", async () => {
     const path = `${base}/validatingadmissionpolicies`;
     const most = await server.request("POST", path, { body: policyOf(expressionsLengthMax) });
     assert.equal(most.status, 201, most.text.slice(0, 1000));
@@ -232,8 +235,8 @@ describe("what an admission object may hold", () => {
     );
   });
 
-  it("values up to the greatest number are accepted, and more are not", async () => {
-    // A webhook of this kind has thirteen other values, defaults included; each resource is one more.
+  it("values up to the limit are accepted, and more are not", async () => {
+    // Such a webhook has thirteen other values, defaults included; each resource is one more.
     const body = (resources: number) => ({
       metadata: { name: `of-${resources}` },
       webhooks: [
@@ -282,7 +285,7 @@ describe("conditions of a policy", () => {
   for (const [i, [change, says]] of refused.entries()) {
     it(`says: ${says}`, async () => {
       const name = `conditions-${i}`;
-      await server.must("POST", path, { body: { metadata: { name }, spec } });
+      await server.requestOk("POST", path, { body: { metadata: { name }, spec } });
       const answer = await server.patch(`${path}/${name}/status`, "merge", {
         status: { conditions: [{ ...good, ...change }] },
       });

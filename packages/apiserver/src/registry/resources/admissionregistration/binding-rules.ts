@@ -1,4 +1,4 @@
-/** What bindings of admission policies must say. */
+/** Validates bindings of admission policies. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors, pathSegmentErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";

@@ -1,8 +1,10 @@
 /**
- * Whether CEL expressions of webhooks and policies compile: the seam to the CEL room.
+ * Compiles the CEL expressions of webhooks and policies: the interface to the CEL folder.
  *
- * Objects are dynamic here, requests, namespaces and variables are not, so wrong member names are found when a request is checked, as upstream does for kinds it has no schema
- * of. Expressions for apply configurations construct objects (`Object{spec: …}`), whose members are dynamic, too.
+ * Objects are dynamic here, requests, namespaces and variables are not, so wrong member names of
+ * objects are found when a request is checked, as upstream does for kinds without a schema.
+ * Expressions for apply configurations construct objects (`Object{spec: …}`), whose members are
+ * dynamic, too.
  */
 import {
   AUTHORIZER_TYPE,
@@ -32,11 +34,11 @@ export interface ExpressionContext {
   readonly result: "bool" | "string" | "stringOrNull" | "any" | "applyConfiguration" | "jsonPatch";
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
-  /** Those declared so far, by what they evaluate to; undefined where there are none. */
+  /** The variables so far, by their type; undefined where there are none. */
   readonly variables?: Map<string, Type> | undefined;
-  /** Where the expression is one: what it is called from then on. */
+  /** The name of the variable that the expression declares, if it does. */
   readonly declares?: string;
-  /** Whether the expression belongs to a policy that mutates. */
+  /** Whether the expression belongs to a mutating policy. */
   readonly isMutating?: boolean;
 }
 
@@ -72,7 +74,7 @@ const results: Readonly<Record<ExpressionContext["result"], readonly Type[] | un
 
 const environments = new Map<string, Environment>();
 
-/** One per combination of what there is to refer to. */
+/** One environment per combination of available variables. */
 function environmentOf({
   hasParams,
   hasAuthorizer,

@@ -1,4 +1,7 @@
-/** What `request` and `namespaceObject` are to expressions of webhooks and policies: wrong member names are found when these are written. */
+/**
+ * The CEL types of `request` and `namespaceObject` in expressions of webhooks and policies: wrong
+ * member names are rejected on write.
+ */
 import {
   type DeclaredType,
   declaredBool,
@@ -11,8 +14,8 @@ import {
   declaredString,
 } from "@kcp-ts/machinery/cel";
 
-const text = declaredString();
-const texts = declaredList(text);
+const reason = declaredString();
+const texts = declaredList(reason);
 
 function objectOf(name: string, members: Readonly<Record<string, DeclaredType>>): DeclaredType {
   return declaredObject(
@@ -21,22 +24,26 @@ function objectOf(name: string, members: Readonly<Record<string, DeclaredType>>)
   );
 }
 
-const kind = objectOf("GroupVersionKind", { group: text, version: text, kind: text });
-const resource = objectOf("GroupVersionResource", { group: text, version: text, resource: text });
+const kind = objectOf("GroupVersionKind", { group: reason, version: reason, kind: reason });
+const resource = objectOf("GroupVersionResource", {
+  group: reason,
+  version: reason,
+  resource: reason,
+});
 
 export const requestType = objectOf("AdmissionRequest", {
   kind,
   resource,
-  subResource: text,
+  subResource: reason,
   requestKind: kind,
   requestResource: resource,
-  requestSubResource: text,
-  name: text,
-  namespace: text,
-  operation: text,
+  requestSubResource: reason,
+  name: reason,
+  namespace: reason,
+  operation: reason,
   userInfo: objectOf("UserInfo", {
-    username: text,
-    uid: text,
+    username: reason,
+    uid: reason,
     groups: texts,
     extra: declaredMap(texts),
   }),
@@ -46,30 +53,30 @@ export const requestType = objectOf("AdmissionRequest", {
 
 export const namespaceType = objectOf("Namespace", {
   metadata: objectOf("NamespaceMetadata", {
-    name: text,
-    generateName: text,
-    namespace: text,
-    labels: declaredMap(text),
-    annotations: declaredMap(text),
-    UID: text,
+    name: reason,
+    generateName: reason,
+    namespace: reason,
+    labels: declaredMap(reason),
+    annotations: declaredMap(reason),
+    UID: reason,
     creationTimestamp: declaredDateTime,
     deletionGracePeriodSeconds: declaredInt,
     deletionTimestamp: declaredDateTime,
     generation: declaredInt,
-    resourceVersion: text,
+    resourceVersion: reason,
     finalizers: texts,
   }),
   spec: objectOf("NamespaceSpec", { finalizers: texts }),
   status: objectOf("NamespaceStatus", {
     conditions: declaredList(
       objectOf("NamespaceCondition", {
-        status: text,
-        type: text,
+        status: reason,
+        type: reason,
         lastTransitionTime: declaredDateTime,
-        message: text,
-        reason: text,
+        message: reason,
+        reason,
       }),
     ),
-    phase: text,
+    phase: reason,
   }),
 });

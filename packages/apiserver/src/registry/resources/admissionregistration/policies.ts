@@ -24,7 +24,7 @@ import {
 import { mutatingPolicyErrors, validatingPolicyErrors } from "./policy-rules.ts";
 import { fillRules } from "./webhook-rules.ts";
 
-/** Where type checking says what it found; metadata stays as it is. */
+/** The type checker writes its warnings here; metadata stays unchanged. */
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   resetFields: resetFieldsOf(["spec"], ["metadata"]),
@@ -42,7 +42,7 @@ export const validatingAdmissionPolicies = builtIn({
   kind: "ValidatingAdmissionPolicy",
   isNamespaced: false,
   categories: ["api-extensions"],
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   subresources: new Map([["status", statusEndpoint]]),
   strategy: {
     ...baseStrategy,
@@ -71,7 +71,7 @@ export const mutatingAdmissionPolicies = builtIn({
   kind: "MutatingAdmissionPolicy",
   isNamespaced: false,
   categories: ["api-extensions"],
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: {
     ...baseStrategy,
     ...namespacedNames,
@@ -108,7 +108,7 @@ function fillPolicy(draft: Draft): void {
   };
 }
 
-/** Also for bindings, whose matchResources have the same defaults. */
+/** Also used for bindings, whose matchResources have the same defaults. */
 export function fillMatch(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
   const filled: Draft = {

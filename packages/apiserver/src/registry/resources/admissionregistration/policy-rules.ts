@@ -1,4 +1,4 @@
-/** What admission policies, validating and mutating, must say; their expressions are compiled. */
+/** Validates admission policies, validating and mutating ones; compiles their expressions. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   dns1035LabelErrors,
@@ -90,7 +90,10 @@ export function mutatingOperationErrors(match: JsonValue | undefined, field: str
   );
 }
 
-/** What both kinds of policy have. Match conditions come before variables, and know none. */
+/**
+ * Validates the fields of both kinds of policies. Match conditions come before variables, and
+ * cannot use them.
+ */
 function policyErrors(spec: JsonObject, context: Available): FieldError[] {
   const { paramKind, matchConstraints, failurePolicy } = spec;
   const errors = choiceErrors(failurePolicy, "spec.failurePolicy", failurePolicies);

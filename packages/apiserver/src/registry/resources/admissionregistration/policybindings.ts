@@ -1,4 +1,4 @@
-/** Bindings, which put admission policies in force. */
+/** Bindings of admission policies, which put the policies in force. */
 import {
   isJsonObject,
   type JsonObject,
@@ -55,7 +55,7 @@ export const validatingAdmissionPolicyBindings = builtIn({
   kind: "ValidatingAdmissionPolicyBinding",
   isNamespaced: false,
   categories: ["api-extensions"],
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: {
     ...shared,
     shape: validatingAdmissionPolicyBinding,
@@ -71,7 +71,7 @@ export const mutatingAdmissionPolicyBindings = builtIn({
   kind: "MutatingAdmissionPolicyBinding",
   isNamespaced: false,
   categories: ["api-extensions"],
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: {
     ...shared,
     shape: mutatingAdmissionPolicyBinding,

@@ -1,4 +1,4 @@
-/** Which requests a webhook or policy is about: rules, selectors, match conditions. */
+/** Validates the request matching of webhooks and policies: rules, selectors, match conditions. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { pathSegmentErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
@@ -13,7 +13,7 @@ const operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const scopes = ["*", "Cluster", "Namespaced"];
 const matchConditionsMax = 64;
 
-/** A value of a closed set that may be left out. */
+/** Validates an optional value of a closed set. */
 export function choiceErrors(
   value: JsonValue | undefined,
   field: string,
@@ -42,7 +42,7 @@ export function ruleErrors(rule: JsonObject, field: string): FieldError[] {
   ];
 }
 
-/** At least one, and a wildcard stands alone. */
+/** At least one value, and a wildcard only alone. */
 function wildcardErrors(values: readonly JsonValue[], field: string, what: string): FieldError[] {
   if (values.length === 0) return [fieldError.required(field)];
   return values.length > 1 && values.includes("*")
@@ -85,7 +85,7 @@ function resourceErrors(value: JsonValue | undefined, field: string): FieldError
   return errors;
 }
 
-/** A policy's or binding's matchConstraints. */
+/** Validates a policy's or binding's matchConstraints. */
 export function matchResourcesErrors(value: JsonValue | undefined, field: string): FieldError[] {
   if (!isJsonObject(value)) return [];
   const named = (rule: JsonObject, at: string) => [

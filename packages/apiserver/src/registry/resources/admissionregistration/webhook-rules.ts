@@ -1,4 +1,4 @@
-/** What a webhook must say of itself, validating or mutating. */
+/** Validates a webhook, validating or mutating. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
@@ -43,7 +43,7 @@ const webhookDefaults: JsonObject = {
   timeoutSeconds: 10,
 };
 
-/** Rules of webhooks and of policies are for both scopes by default. */
+/** Rules of webhooks and of policies apply to both scopes by default. */
 export function fillRules(rules: JsonValue | undefined): JsonValue {
   return listIn(rules).map((rule) => ({ scope: "*", ...(rule as JsonObject) }));
 }
@@ -157,7 +157,7 @@ function urlErrors(text: string, field: string): FieldError[] {
   if (host === "") errors.push(fieldError.invalid(field, "", `host must be specified${form}`));
   const user = password === "" ? username : `${username}:${password}`;
   for (const [part, what] of [
-    // Errors are written down where passwords must not be.
+    // Errors are logged, where passwords must not appear.
     [user.replace(/:.*$/s, ":xxxxx"), "user information is"],
     [hash.slice(1), "fragments are"],
     [search.slice(1), "query parameters are"],

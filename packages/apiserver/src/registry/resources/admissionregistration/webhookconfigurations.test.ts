@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { itRejects } from "../refusals.ts";
+import { itRejects } from "../rejection-cases.ts";
 
 const base = "/clusters/a/apis/admissionregistration.k8s.io/v1";
 
@@ -30,7 +30,7 @@ const webhook = {
 describe("webhook configurations", () => {
   const path = `${base}/validatingwebhookconfigurations`;
 
-  it("are filled with defaults", async () => {
+  it("get defaults", async () => {
     const filled = {
       ...webhook,
       failurePolicy: "Fail",
@@ -42,9 +42,11 @@ describe("webhook configurations", () => {
       clientConfig: { service: { namespace: "n", name: "s", port: 443 } },
     };
     const body = { metadata: { name: "defaults" }, webhooks: [webhook] };
-    const validating = await server.must("POST", path, { body });
+    const validating = await server.requestOk("POST", path, { body });
     assert.deepEqual(validating["webhooks"], [filled]);
-    const mutating = await server.must("POST", `${base}/mutatingwebhookconfigurations`, { body });
+    const mutating = await server.requestOk("POST", `${base}/mutatingwebhookconfigurations`, {
+      body,
+    });
     assert.deepEqual(mutating["webhooks"], [{ ...filled, reinvocationPolicy: "Never" }]);
   });
 
@@ -53,7 +55,7 @@ describe("webhook configurations", () => {
       metadata: { name: "patched" },
       webhooks: [webhook, { ...webhook, name: "b.b.b" }],
     };
-    await server.must("POST", path, { body });
+    await server.requestOk("POST", path, { body });
     const { object } = await server.patch(`${path}/patched`, "strategic", {
       webhooks: [{ name: "b.b.b", timeoutSeconds: 5 }],
     });

@@ -39,7 +39,7 @@ export const validatingWebhookConfigurations = builtIn({
   kind: "ValidatingWebhookConfiguration",
   isNamespaced: false,
   categories: ["api-extensions"],
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: {
     ...shared,
     ...filling({}),
@@ -54,7 +54,7 @@ export const mutatingWebhookConfigurations = builtIn({
   kind: "MutatingWebhookConfiguration",
   isNamespaced: false,
   categories: ["api-extensions"],
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: {
     ...shared,
     ...filling({ reinvocationPolicy: "Never" }),

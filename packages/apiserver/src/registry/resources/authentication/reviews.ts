@@ -1,4 +1,4 @@
-/** Who am I, and whose token is this. They are asked and answered; nothing of them is stored. */
+/** SelfSubjectReview and TokenReview: answered, and never stored. */
 import { selfSubjectReview, tokenReview } from "@kcp-ts/machinery/shape";
 import { review } from "../review.ts";
 

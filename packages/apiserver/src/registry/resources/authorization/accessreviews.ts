@@ -1,4 +1,4 @@
-/** The four questions about what may be done. They are asked and answered; nothing of them is stored. */
+/** The four access reviews: answered, and never stored. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   localSubjectAccessReview,
@@ -8,7 +8,7 @@ import {
   subjectAccessReview,
 } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ResourceDefinition } from "../../resource-definition.ts";
 import { labelRequirementErrors, valueCountErrors } from "../label-selector-errors.ts";
 import { review } from "../review.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
@@ -88,7 +88,10 @@ function attributeErrors(spec: JsonObject): FieldError[] {
   return errors;
 }
 
-/** A selector is given as text or taken apart. Operators of clients newer than us are no errors. */
+/**
+ * A selector is given as text or as requirements. Unknown operators of newer clients are not
+ * errors.
+ */
 function selectorErrors(spec: JsonObject): FieldError[] {
   const { fieldSelector, labelSelector } = objectIn(spec, "resourceAttributes");
   const at = "spec.resourceAttributes";

@@ -1,12 +1,12 @@
-/** Whether text is a chain of PEM certificates and nothing else that looks like PEM. */
+/** Validates a chain of PEM certificates without other PEM blocks. */
 import { X509Certificate } from "node:crypto";
 import { quote } from "@kcp-ts/machinery/status";
 import { nextPemBlock } from "./pem.ts";
 
-/** Reading one takes some tens of microseconds; no chain is this long. */
+/** Parsing a certificate takes some tens of microseconds; no chain is this long. */
 export const certificateBlocksMax = 100;
 
-/** What is wrong with the certificates, or undefined. Text outside of blocks is a comment, as in Go. */
+/** The error in the certificates, or undefined. Text outside of blocks is a comment, as in Go. */
 export function certificatesError(pem: string): string | undefined {
   let blocks = 0;
   for (let at = 0; ; blocks++) {

@@ -1,8 +1,8 @@
-/** Certificate signing requests, through the server: who asks, who decides, who signs. */
+/** CertificateSigningRequests, through the server: requester, approver and signer. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, sampleRequest, TestServer } from "../../../testing/index.ts";
-import { itRejects } from "../refusals.ts";
+import { itRejects } from "../rejection-cases.ts";
 import { requestLengthMax } from "./request-rules.ts";
 import { certificate } from "./test-vectors.ts";
 
@@ -21,15 +21,15 @@ const spec = {
 };
 
 function create(name: string, user: "a" | "admin" = "admin"): Promise<AnyObject> {
-  return server.must("POST", path, { body: { metadata: { name }, spec }, user });
+  return server.requestOk("POST", path, { body: { metadata: { name }, spec }, user });
 }
 
 const approved = { type: "Approved", status: "True", reason: "Test" };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 describe("certificate signing requests", () => {
-  it("record who asks, whatever they say themselves, and begin undecided", async () => {
-    const created = await server.must("POST", path, {
+  it("record the authenticated requester, whatever the request contains, and begin without a decision", async () => {
+    const created = await server.requestOk("POST", path, {
       user: "a",
       body: {
         metadata: { name: "mine" },
@@ -45,7 +45,7 @@ describe("certificate signing requests", () => {
     assert.deepEqual(created["status"], {});
   });
 
-  it("do not change what they ask, nor their status through the main endpoint", async () => {
+  it("keep their spec, and their status through the main endpoint", async () => {
     const before = await create("fixed");
     const answer = await server.request("PUT", `${path}/fixed`, {
       body: {
@@ -60,7 +60,7 @@ describe("certificate signing requests", () => {
     assert.equal(answer.object.metadata.labels?.["l"], "1");
   });
 
-  it("are approved through approval, which stamps the time and changes nothing else", async () => {
+  it("are approved through approval, which sets the time and changes nothing else", async () => {
     await create("approved");
     const answer = await server.patch(`${path}/approved/approval`, "merge", {
       spec: { signerName: "example.com/other" },
@@ -134,7 +134,7 @@ describe("certificate signing requests", () => {
     });
   }
 
-  it("a decision is not taken back", async () => {
+  it("keep their decision", async () => {
     await create("decided");
     const approval = `${path}/decided/approval`;
     await server.patch(approval, "merge", { status: { conditions: [approved] } });

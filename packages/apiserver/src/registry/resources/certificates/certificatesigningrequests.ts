@@ -20,7 +20,7 @@ import {
 } from "../standard.ts";
 import { conditionsOf, requestErrors, statusErrors } from "./request-rules.ts";
 
-/** Where a signer puts the certificate. */
+/** The endpoint where a signer writes the certificate. */
 const statusEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   resetFields: resetFieldsOf(["spec"], ["status", "conditions"]),
@@ -32,7 +32,7 @@ const statusEndpoint: SubresourceStrategy = {
   validateUpdate: (updated, old) => statusErrors(updated, old, "certificate"),
 };
 
-/** Where an approver decides; nothing but the conditions changes. */
+/** The endpoint where an approver decides; only the conditions change. */
 const approvalEndpoint: SubresourceStrategy = {
   verbs: ["get", "patch", "update"],
   resetFields: resetFieldsOf(["spec"], ["status", "certificate"]),
@@ -92,7 +92,7 @@ function ownPart(spec: JsonObject): Draft {
   return rest as Draft;
 }
 
-/** Who asks is what the server knows, never what the request says. */
+/** The requester is the authenticated user, never a value of the request. */
 function requester({ user }: WriteContext): Draft {
   if (user === undefined) return {};
   const extra = Object.entries(user.extra ?? {});
@@ -106,7 +106,9 @@ function requester({ user }: WriteContext): Draft {
   };
 }
 
-/** Conditions of a decision are as they were, unless some come or go: validation then says no. */
+/**
+ * Restores the decision's conditions, unless some are added or removed: validation rejects that.
+ */
 function keepDecision(draft: Draft, old: JsonObject): void {
   const status = objectIn(draft, "status");
   if (status["conditions"] === undefined) return;

@@ -1,4 +1,4 @@
-/** Takes DER apart, one level at a time. Knows tags and lengths, not what they mean. */
+/** Parses DER, one level at a time: tags and lengths, without their meaning. */
 export class DerError extends Error {
   override readonly name = "DerError";
 }
@@ -33,7 +33,7 @@ export class DerReader {
     return this.#at >= this.#bytes.length;
   }
 
-  /** The next element, whatever its tag. */
+  /** The next element, with any tag. */
   any(): DerElement {
     return this.element(this.#bytes[this.#at] ?? -1);
   }

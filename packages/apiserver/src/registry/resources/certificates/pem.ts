@@ -1,12 +1,12 @@
-/** Finds PEM blocks. What is between them is a comment, as in Go. */
+/** Finds PEM blocks. Text between them is a comment, as in Go. */
 export interface PemBlock {
   readonly type: string;
   readonly body: string;
-  /** Where the next one is searched from. */
+  /** The offset from which the next block is searched. */
   readonly end: number;
 }
 
-/** Searches forward only, so that no text takes longer than its length. */
+/** Searches forward only, so that the time is linear in the length. */
 export function nextPemBlock(text: string, from: number): PemBlock | undefined {
   const begin = text.indexOf("-----BEGIN ", from);
   if (begin < 0) return undefined;

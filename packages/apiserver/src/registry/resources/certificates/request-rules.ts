@@ -1,4 +1,4 @@
-/** What a certificate signing request must look like, and what may be done to its status. */
+/** Validates certificate signing requests, and changes of their status. */
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError, quote } from "@kcp-ts/machinery/status";
@@ -6,7 +6,7 @@ import { duplicateErrors, itemErrors, listIn, objectIn, textIn } from "../standa
 import { certificatesError } from "./certificate-errors.ts";
 import { signingRequestError } from "./signing-request.ts";
 
-/** In order of the alphabet, as errors list them. */
+/** In alphabetical order, as errors list them. */
 const usages: readonly string[] = [
   "any",
   "cert sign",
@@ -33,7 +33,7 @@ const usages: readonly string[] = [
   "timestamping",
 ];
 
-/** In base64. An error says what was sent; real ones have a few thousand characters. */
+/** In base64. An error repeats the sent value; real requests have a few thousand characters. */
 export const requestLengthMax = 64 * 1024;
 const expirationSecondsMin = 600;
 const legacySigner = "kubernetes.io/legacy-unknown";
@@ -46,7 +46,7 @@ export function requestErrors(object: JsonObject): FieldError[] {
     return [fieldError.tooLong("spec.request", requestLengthMax)];
   const wrong = signingRequestError(Buffer.from(request, "base64").toString("latin1"));
   if (wrong !== undefined) errors.push(fieldError.invalid("spec.request", request, wrong));
-  // Of more than there are, one is wrong or there twice: that much is enough to look at.
+  // A longer list has an invalid or repeated usage: checking one more than there are suffices.
   const asked = listIn(spec["usages"]).slice(0, usages.length + 1);
   if (asked.length === 0) errors.push(fieldError.required("spec.usages"));
   errors.push(
@@ -93,7 +93,7 @@ function signerErrors(signer: string, field: string): FieldError[] {
   return errors;
 }
 
-/** Only the first wrong label is told of: the others would say the same. */
+/** Only the first invalid label is reported: the others would repeat the message. */
 function firstLabelErrors(
   labels: readonly string[],
   check: (label: string) => string[],
@@ -114,7 +114,7 @@ const field = "status.conditions";
 const decisions = ["Approved", "Denied"] as const;
 const alwaysTrue: ReadonlySet<string> = new Set([...decisions, "Failed"]);
 
-/** Which part of the status an endpoint may write. */
+/** The part of the status that an endpoint may write. */
 export type StatusPart = "decision" | "certificate";
 
 export function statusErrors(updated: JsonObject, old: JsonObject, part: StatusPart): FieldError[] {
@@ -157,7 +157,7 @@ function conditionErrors(object: JsonObject): FieldError[] {
   });
 }
 
-/** A decision stays, and only the approval endpoint takes one. */
+/** A decision is final, and only the approval endpoint writes it. */
 function conditionChanges(updated: JsonObject, old: JsonObject, part: StatusPart): FieldError[] {
   const errors: FieldError[] = [];
   for (const type of alwaysTrue) {

@@ -12,7 +12,7 @@ const bytesOf = (pem: string) => Buffer.from(pem.split("-----")[2] ?? "", "base6
 const pemOf = (bytes: Uint8Array) =>
   `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.from(bytes).toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
 
-/** The request with one bit of its bytes turned. */
+/** The request with one flipped bit. */
 function damaged(pem: string, at: (length: number) => number): string {
   const bytes = bytesOf(pem);
   const index = at(bytes.length);
@@ -23,13 +23,13 @@ function damaged(pem: string, at: (length: number) => number): string {
 const lastByte = (length: number) => length - 1;
 
 describe("signingRequestError", () => {
-  it("takes requests with RSA, ECDSA and Ed25519 signatures", () => {
+  it("accepts requests with RSA, ECDSA and Ed25519 signatures", () => {
     for (const request of [ecRequest, ed25519Request, rsaRequest])
       assert.equal(signingRequestError(request), undefined);
     assert.equal(signingRequestError(`a comment\n${ecRequest}more`), undefined);
   });
 
-  it("refuses a signature that is not of the key in the request", () => {
+  it("rejects a signature of another key than that in the request", () => {
     assert.match(
       signingRequestError(damaged(ecRequest, lastByte)) ?? "",
       /^x509: ECDSA verification failure$/,
@@ -44,26 +44,26 @@ describe("signingRequestError", () => {
     );
   });
 
-  it("refuses what is signed in a way it does not know", () => {
+  it("rejects an unknown signature algorithm", () => {
     assert.equal(
       signingRequestError(pssRequest),
       "x509: cannot verify signature: algorithm unimplemented",
     );
   });
 
-  it("refuses what is not PEM, or PEM of something else", () => {
+  it("rejects text that is not PEM, and PEM of another type", () => {
     for (const text of ["", "x", certificate, ecRequest.slice(0, 100), "-----BEGIN -----"]) {
       assert.equal(signingRequestError(text), "PEM block type must be CERTIFICATE REQUEST", text);
     }
   });
 
-  it("accepts no damage", () => {
+  it("rejects every damage", () => {
     assert.equal(signingRequestError(pemOf(bytesOf(ecRequest))), undefined);
     for (let index = 0; index < bytesOf(ecRequest).length; index++)
       assert.notEqual(signingRequestError(damaged(ecRequest, () => index)), undefined, `${index}`);
   });
 
-  it("survives a request that is cut off anywhere", () => {
+  it("survives a request that is truncated anywhere", () => {
     const bytes = bytesOf(ecRequest);
     for (let length = 0; length < bytes.length; length++)
       assert.match(signingRequestError(pemOf(bytes.subarray(0, length))) ?? "", /^asn1: /);
@@ -71,7 +71,7 @@ describe("signingRequestError", () => {
 });
 
 describe("certificatesError", () => {
-  it("takes one certificate or several, with comments between them", () => {
+  it("accepts one certificate or several, with comments between them", () => {
     assert.equal(certificatesError(certificate), undefined);
     assert.equal(certificatesError(`a\n${certificate}b\n${certificate}`), undefined);
   });
@@ -88,7 +88,7 @@ describe("certificatesError", () => {
   for (const [text, says] of refused)
     it(`says: ${says}`, () => assert.equal(certificatesError(text), says));
 
-  it("takes a hundred certificates and no more", () => {
+  it("accepts a hundred certificates and no more", () => {
     assert.equal(certificatesError(certificate.repeat(certificateBlocksMax)), undefined);
     assert.equal(
       certificatesError(certificate.repeat(certificateBlocksMax + 1)),

@@ -1,19 +1,20 @@
 /**
- * PKCS#10: whether a PEM block is a certificate signing request, signed by the key it asks a certificate for.
+ * PKCS#10: validates that a PEM block is a certificate signing request, signed by its own key.
  *
  *     CertificationRequest ::= SEQUENCE { info, signatureAlgorithm SEQUENCE { OID, … }, signature BIT STRING }
  *     info                 ::= SEQUENCE { version INTEGER, subject, publicKeyInfo, attributes }
  *
- * Node reads certificates but not requests, so the outer two levels are taken apart here, and nothing below them.
+ * Node parses certificates but not requests, so the outer two levels are parsed here, and nothing
+ * below them.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { DerError, DerReader } from "./der-reader.ts";
 import { nextPemBlock } from "./pem.ts";
 
-/** Larger keys take too long to check. */
+/** Larger keys take too long to verify. */
 const modulusBitsMax = 8192;
 
-/** By the hexadecimal OID of the signature algorithm; Ed25519 hashes by itself. */
+/** Keyed by the hexadecimal OID of the signature algorithm; Ed25519 hashes by itself. */
 const algorithms: ReadonlyMap<string, { readonly name: string; readonly hash: string | null }> =
   new Map([
     ["2a864886f70d010105", { name: "RSA", hash: "sha1" }],
@@ -27,7 +28,7 @@ const algorithms: ReadonlyMap<string, { readonly name: string; readonly hash: st
     ["2b6570", { name: "Ed25519", hash: null }],
   ]);
 
-/** What is wrong with the request, or undefined. */
+/** The error in the request, or undefined. */
 export function signingRequestError(pem: string): string | undefined {
   const block = nextPemBlock(pem, 0);
   if (block?.type !== "CERTIFICATE REQUEST") return "PEM block type must be CERTIFICATE REQUEST";
@@ -39,7 +40,10 @@ export function signingRequestError(pem: string): string | undefined {
   }
 }
 
-/** The organizations in the subject: the groups that a certificate would give. Empty when the text is no request. */
+/**
+ * The organizations in the subject: the groups that a certificate would grant. Empty when the text
+ * is not a request.
+ */
 export function organizationsOf(pem: string): string[] {
   const block = nextPemBlock(pem, 0);
   if (block?.type !== "CERTIFICATE REQUEST") return [];
@@ -62,7 +66,7 @@ export function organizationsOf(pem: string): string[] {
   return found;
 }
 
-/** 2.5.4.10, as it is encoded. */
+/** The encoded OID 2.5.4.10. */
 const organization = "55040a";
 
 function signatureError(der: Buffer): string | undefined {
@@ -98,7 +102,7 @@ function publicKeyOf(spki: Buffer): KeyObject | undefined {
   try {
     return createPublicKey({ key: spki, format: "der", type: "spki" });
   } catch (error) {
-    // OpenSSL's words are of no use to the client: it does not know this kind of key.
+    // OpenSSL's message does not help the client: this type of key is unsupported.
     if (error instanceof Error) return undefined;
     throw error;
   }

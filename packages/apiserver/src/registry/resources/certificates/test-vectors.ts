@@ -1,4 +1,6 @@
-/** For tests: requests and a certificate, made with openssl; nobody has the keys any more. */
+/**
+ * For tests: requests and a certificate, created with openssl; their private keys were discarded.
+ */
 export const ed25519Request = `-----BEGIN CERTIFICATE REQUEST-----
 MIGMMEACAQAwDTELMAkGA1UEAwwCZWQwKjAFBgMrZXADIQC4/34LxBPIWZMzR2KE
 uk7MhLOjkuFIrPkC3xAQgl65O6AAMAUGAytlcANBAEI6O2l96VmmMrqHKrfZpYMr
@@ -18,7 +20,7 @@ fA==
 -----END CERTIFICATE REQUEST-----
 `;
 
-/** With the PSS padding, which is not among the algorithms that are checked. */
+/** With the PSS padding, which is not among the supported algorithms. */
 export const pssRequest = `-----BEGIN CERTIFICATE REQUEST-----
 MIIBgTCBtwIBADAOMQwwCgYDVQQDDANwc3MwgZ8wDQYJKoZIhvcNAQEBBQADgY0A
 MIGJAoGBANnjNhM8zbpZ/UMgZKdIGyz8YNyEFX6DQT6p39pMCsYzsuxOt7Jl4C52

@@ -1,4 +1,4 @@
-/** Leases: who leads, and until when he must say so again. */
+/** Leases: the holder of a leadership, and the duration until it must renew it. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { lease } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
@@ -25,7 +25,7 @@ export const leases = builtIn({
   strategy: {
     ...baseStrategy,
     ...namespacedNames,
-    isOwnedAsSent: true,
+    ownsOnlySentFields: true,
     shape: lease,
     allowsCreateOnUpdate: true,
     prepareForCreate: (draft) => dropCoordination(draft, {}),
@@ -41,7 +41,10 @@ export const leases = builtIn({
   },
 });
 
-/** Coordinated leader election is off by default upstream: its fields are dropped unless they are there already. */
+/**
+ * Coordinated leader election is off by default upstream: its fields are dropped unless they are
+ * stored already.
+ */
 function dropCoordination(draft: Draft, old: JsonObject): void {
   const before = objectIn(old, "spec");
   const spec: Draft = { ...objectIn(draft, "spec") };

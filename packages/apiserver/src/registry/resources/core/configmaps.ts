@@ -3,7 +3,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMap } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ResourceDefinition } from "../../resource-definition.ts";
 import {
   ageCell,
   ageColumn,
@@ -55,10 +55,10 @@ export const configMaps: ResourceDefinition = {
   },
 };
 
-/** To ask for more keys takes a while by itself. */
+/** With more keys, listing the keys alone takes a while. */
 const restedAfter = 1000;
 
-/** Rests now and then where there are many keys. */
+/** Yields to the event loop where there are many keys. */
 function* dataErrors(
   object: JsonObject,
   errors: readonly FieldError[] = [],

@@ -43,7 +43,7 @@ describe("configmaps", () => {
     assert.equal(answer.status, 201, answer.text);
   });
 
-  it("twenty thousand bad keys make a short refusal", async () => {
+  it("twenty thousand invalid keys make a short error message", async () => {
     const keys = Array.from({ length: 20_000 }, (_, i) => [`bad key ${i}`, ""]);
     const bad = Object.fromEntries(keys) as Record<string, string>;
     for (const [at, body] of [
@@ -60,12 +60,12 @@ describe("configmaps", () => {
     }
   });
 
-  it("a key stands in data or in binaryData", async () => {
+  it("a key is either in data or in binaryData", async () => {
     const body = { metadata: { name: "both" }, data: { k: "v" }, binaryData: { k: "YQ==" } };
     await refused("POST", path, body, /duplicate of key present in (data|binaryData)/);
   });
 
-  it("binaryData is base64 and counts decoded", async () => {
+  it("binaryData is base64 and its decoded size counts", async () => {
     const bad = await server.request("POST", path, {
       body: { metadata: { name: "binary" }, binaryData: { k: "!" } },
     });
@@ -82,10 +82,10 @@ describe("configmaps", () => {
     );
   });
 
-  it("an immutable one keeps its data, and stays immutable", async () => {
+  it("an immutable ConfigMap keeps its data, and stays immutable", async () => {
     const name = "fixed";
     const body = { metadata: { name }, data: { k: "v" }, immutable: true };
-    await server.must("POST", path, { body });
+    await server.requestOk("POST", path, { body });
     const rule = "field is immutable when `immutable` is set";
     const one = `${path}/${name}`;
     await refused(
@@ -116,7 +116,7 @@ describe("secrets", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
 
   it("the type is Opaque by default and does not change", async () => {
-    const created = await server.must("POST", path, { body: { metadata: { name: "typed" } } });
+    const created = await server.requestOk("POST", path, { body: { metadata: { name: "typed" } } });
     assert.equal(created["type"], "Opaque");
     await refused(
       "PUT",
@@ -128,13 +128,13 @@ describe("secrets", () => {
     assert.equal((await server.request("PUT", `${path}/typed`, { body: same })).status, 200);
   });
 
-  it("stringData is merged into data, wins, and is never shown", async () => {
+  it("stringData is merged into data, takes precedence, and is never returned", async () => {
     const body = {
       metadata: { name: "text" },
       data: { a: base64("old"), b: base64("kept") },
       stringData: { a: "new é", c: "" },
     };
-    const created = await server.must("POST", path, { body });
+    const created = await server.requestOk("POST", path, { body });
     assert.deepEqual(created.data, { a: base64("new é"), b: base64("kept"), c: "" });
     assert.ok(!Object.hasOwn(created, "stringData"));
     const patched = await server.patch(`${path}/text`, "merge", { stringData: { d: "4" } });
@@ -174,12 +174,12 @@ describe("secrets", () => {
     const keys = Object.keys(data ?? {}).join(" ");
     it(`${type} with [${keys}] is ${message === undefined ? "fine" : "refused"}`, async () => {
       const body = { metadata: { name: `type-${i}` }, type, data };
-      if (message === undefined) await server.must("POST", path, { body });
+      if (message === undefined) await server.requestOk("POST", path, { body });
       else await refused("POST", path, body, `Secret "type-${i}" is invalid: ${message}`);
     });
   }
 
-  it("docker configuration is JSON, and a refusal does not show it", async () => {
+  it("docker configuration is JSON, and an error message does not show it", async () => {
     const data = { ".dockerconfigjson": base64("{hunter2") };
     const body = { metadata: { name: "docker" }, type: "kubernetes.io/dockerconfigjson", data };
     await refused("POST", path, body, /<secret contents redacted>/);
@@ -187,7 +187,7 @@ describe("secrets", () => {
     assert.ok(!text.includes("hunter2"), text);
   });
 
-  it("a service account token names its account", async () => {
+  it("a service account token names its ServiceAccount", async () => {
     const type = "kubernetes.io/service-account-token";
     await refused(
       "POST",
@@ -196,12 +196,12 @@ describe("secrets", () => {
       'Secret "sa" is invalid: metadata.annotations[kubernetes.io/service-account.name]: Required value',
     );
     const annotations = { "kubernetes.io/service-account.name": "default" };
-    await server.must("POST", path, { body: { metadata: { name: "sa", annotations }, type } });
+    await server.requestOk("POST", path, { body: { metadata: { name: "sa", annotations }, type } });
   });
 
-  it("an immutable one keeps its data", async () => {
+  it("an immutable Secret keeps its data", async () => {
     const body = { metadata: { name: "fixed" }, data: { k: "YQ==" }, immutable: true };
-    await server.must("POST", path, { body });
+    await server.requestOk("POST", path, { body });
     await refused(
       "PUT",
       `${path}/fixed`,
@@ -211,9 +211,11 @@ describe("secrets", () => {
     await refused("PUT", `${path}/fixed`, { ...body, stringData: { z: "1" } }, /data: Forbidden/);
   });
 
-  it("all values together have at most 1 MiB", async () => {
+  it("all values of a Secret together have at most 1 MiB", async () => {
     const full = base64("x".repeat(1 << 20));
-    await server.must("POST", path, { body: { metadata: { name: "full" }, data: { k: full } } });
+    await server.requestOk("POST", path, {
+      body: { metadata: { name: "full" }, data: { k: full } },
+    });
     await refused(
       "POST",
       path,
@@ -226,7 +228,7 @@ describe("secrets", () => {
 describe("namespaces", () => {
   const path = `${base}/namespaces`;
   const create = (name: string, more: object = {}): Promise<AnyObject> =>
-    server.must("POST", path, { body: { metadata: { name }, ...more } });
+    server.requestOk("POST", path, { body: { metadata: { name }, ...more } });
 
   it("begin Active, with the content finalizer and the label of their name", async () => {
     const created = await create("fresh", {
@@ -237,7 +239,7 @@ describe("namespaces", () => {
     assert.deepEqual(created["status"], { phase: "Active" });
     assert.deepEqual(created.metadata.labels, { "kubernetes.io/metadata.name": "fresh" });
     assert.ok(!Object.hasOwn(created.metadata, "namespace"));
-    const generated = await server.must("POST", path, {
+    const generated = await server.requestOk("POST", path, {
       body: { metadata: { generateName: "g-" } },
     });
     assert.equal(
@@ -257,7 +259,7 @@ describe("namespaces", () => {
     await create("x".repeat(63));
   });
 
-  it("the main endpoint changes metadata only, status and finalize their own part", async () => {
+  it("the main endpoint changes metadata only, status and finalize change only their own fields", async () => {
     const created = await create("parts");
     const wanted = {
       ...created,
@@ -265,7 +267,7 @@ describe("namespaces", () => {
       spec: { finalizers: [] },
       status: { phase: "Terminating" },
     };
-    const main = await server.must("PUT", `${path}/parts`, { body: wanted });
+    const main = await server.requestOk("PUT", `${path}/parts`, { body: wanted });
     assert.deepEqual(main["spec"], created["spec"]);
     assert.deepEqual(main["status"], created["status"]);
     assert.equal(main.metadata.labels?.["team"], "t");
@@ -276,19 +278,19 @@ describe("namespaces", () => {
         lastTransitionTime: "2026-11-15T00:00:00Z",
       },
     ];
-    const status = await server.must("PUT", `${path}/parts/status`, {
+    const status = await server.requestOk("PUT", `${path}/parts/status`, {
       body: { ...wanted, status: { phase: "Active", conditions } },
     });
     assert.deepEqual(status["spec"], created["spec"]);
     assert.deepEqual(status["status"], { phase: "Active", conditions });
-    const read = await server.must("GET", `${path}/parts/status`);
+    const read = await server.requestOk("GET", `${path}/parts/status`);
     assert.deepEqual(read, status);
     const patched = await server.patch(`${path}/parts/status`, "merge", {
       metadata: { annotations: { note: "1" } },
       status: { phase: "Active" },
     });
     assert.equal(patched.object.metadata.annotations?.["note"], "1");
-    const finalized = await server.must("PUT", `${path}/parts/finalize`, {
+    const finalized = await server.requestOk("PUT", `${path}/parts/finalize`, {
       body: { ...wanted, spec: { finalizers: ["kubernetes", "example.com/x"] } },
     });
     assert.deepEqual(finalized["spec"], { finalizers: ["kubernetes", "example.com/x"] });
@@ -309,7 +311,7 @@ describe("namespaces", () => {
     }
   });
 
-  it("go when both lists of finalizers are empty: by finalize", async () => {
+  it("are deleted when both lists of finalizers are empty: by finalize", async () => {
     const created = await create("mortal");
     const watch = await server.watch(
       `${path}?watch=1&resourceVersion=${created.metadata.resourceVersion}`,
@@ -330,16 +332,16 @@ describe("namespaces", () => {
     await watch.leave();
   });
 
-  it("go when both lists of finalizers are empty: by a later delete of an emptied one", async () => {
+  it("are deleted when both lists of finalizers are empty: by a later delete of an emptied namespace", async () => {
     const created = await create("emptied");
-    await server.must("PUT", `${path}/emptied/finalize`, { body: { ...created, spec: {} } });
+    await server.requestOk("PUT", `${path}/emptied/finalize`, { body: { ...created, spec: {} } });
     const removed = await server.request("DELETE", `${path}/emptied`);
     assert.equal(removed.status, 200);
     assert.equal(removed.object.kind, "Namespace");
     assert.equal((await server.get(`${path}/emptied`)).status, 404);
   });
 
-  it("default, kube-system and kube-public stay", async () => {
+  it("default, kube-system and kube-public cannot be deleted", async () => {
     for (const name of ["default", "kube-system", "kube-public"]) {
       await server.request("POST", path, { body: { metadata: { name } } });
       const { status, object } = await server.request("DELETE", `${path}/${name}`);
@@ -351,7 +353,7 @@ describe("namespaces", () => {
     }
   });
 
-  it("a precondition that does not hold is told in the words for namespaces", async () => {
+  it("a failed precondition is reported in Kubernetes' words for namespaces", async () => {
     const { metadata } = await create("guarded");
     const { status, object } = await server.request("DELETE", `${path}/guarded`, {
       body: { preconditions: { uid: "other" } },
@@ -367,7 +369,7 @@ describe("namespaces", () => {
     const { names } = await server.get(`${path}?fieldSelector=status.phase%3DTerminating`);
     assert.deepEqual(names, []);
     await create("dying");
-    await server.must("DELETE", `${path}/dying`);
+    await server.requestOk("DELETE", `${path}/dying`);
     const dying = await server.get(`${path}?fieldSelector=status.phase%3DTerminating`);
     assert.deepEqual(dying.names, ["dying"]);
     const bad = await server.get(`${path}?fieldSelector=spec.x%3D1`);

@@ -1,6 +1,9 @@
-/** core/v1 events: the form in which events are stored. events.k8s.io/v1 is a view on them (resources/events). */
+/**
+ * core/v1 Events: the storage version of Events. events.k8s.io/v1 is a view of them
+ * (resources/events).
+ */
 import { event } from "@kcp-ts/machinery/shape";
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ResourceDefinition } from "../../resource-definition.ts";
 import { eventErrors } from "../events/event-rules.ts";
 import { coreEventFields } from "../events/event-selectors.ts";
 import { eventCells, eventColumns } from "../events/event-table.ts";

@@ -1,11 +1,11 @@
-/** What ConfigMaps and Secrets have in common: maps of file-like keys, and the promise not to change. */
+/** The common rules of ConfigMaps and Secrets: maps with file-like keys, and immutability. */
 import { type Resumable, YieldCounter } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { configMapKeyErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 
-/** Keys and values after which a large map rests. */
+/** The keys and values after which a large map yields to the event loop. */
 const judgedAtOnce = 1000;
 
 export function* keyErrors(field: string, keys: readonly string[]): Resumable<FieldError[]> {
@@ -15,7 +15,7 @@ export function* keyErrors(field: string, keys: readonly string[]): Resumable<Fi
     for (const message of configMapKeyErrors(key)) {
       errors.push(fieldError.invalid(`${field}[${key}]`, key, message));
     }
-    // More would fill the answer, not help.
+    // More errors would only make the response larger.
     if (errors.length >= errorsPerFieldMax) break;
     if (pace.isTime()) yield;
   }
@@ -24,12 +24,12 @@ export function* keyErrors(field: string, keys: readonly string[]): Resumable<Fi
 
 export interface KeyedData {
   readonly data: JsonObject;
-  /** Asked for once: a large object takes milliseconds to tell them. */
+  /** Listed once: it takes milliseconds for a large object. */
   readonly keys: readonly string[];
   readonly encoding: "text" | "base64";
 }
 
-/** The bytes that the values stand for, as far as they are no more than `max`. */
+/** The decoded bytes of the values, counted up to `max`. */
 export function* sizeOf({ data, keys, encoding }: KeyedData, max: number): Resumable<number> {
   const pace = new YieldCounter(judgedAtOnce);
   let size = 0;

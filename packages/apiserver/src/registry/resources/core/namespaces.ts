@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { dnsLabelErrors, qualifiedNameErrors } from "@kcp-ts/machinery/names";
 import { namespace } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ResourceDefinition } from "../../resource-definition.ts";
 import type { Draft, SubresourceStrategy } from "../../strategy.ts";
 import {
   ageCell,
@@ -13,7 +13,7 @@ import {
   restoreMembers,
 } from "../standard.ts";
 
-/** The finalizer that stands for the content of the namespace. */
+/** The finalizer for the content of the namespace. */
 export const contentFinalizer = "kubernetes";
 const nameLabel = "kubernetes.io/metadata.name";
 const immortal = new Set(["default", "kube-system", "kube-public"]);
@@ -24,7 +24,7 @@ const statusEndpoint: SubresourceStrategy = {
   validateUpdate: phaseErrors,
 };
 
-/** The phase follows the deletion: whoever looks for namespaces that are going finds them by it. */
+/** The phase follows the deletion: controllers find namespaces that are being deleted by it. */
 function phaseErrors(updated: JsonObject): FieldError[] {
   const isGoing = (updated["metadata"] as JsonObject)["deletionTimestamp"] !== undefined;
   const phase = (updated["status"] as JsonObject | undefined)?.["phase"] ?? "";
@@ -35,7 +35,7 @@ function phaseErrors(updated: JsonObject): FieldError[] {
   return [fieldError.invalid("status.Phase", phase, reason)];
 }
 
-/** Where the namespace controller says that a namespace is empty. */
+/** The endpoint where the namespace controller reports that a namespace is empty. */
 const finalizeEndpoint: SubresourceStrategy = {
   verbs: ["update"],
   prepareForUpdate: (draft, old) => restoreMembers(draft, old, "status"),
@@ -84,7 +84,7 @@ export const namespaces: ResourceDefinition = {
     shape: namespace,
     nameErrors: dnsLabelErrors,
     allowsUnconditionalUpdate: true,
-    isOwnedAsSent: true,
+    ownsOnlySentFields: true,
     returnsDeletedObject: true,
     prepareForCreate(draft) {
       const spec = isJsonObject(draft["spec"]) ? draft["spec"] : {};
@@ -111,7 +111,7 @@ export const namespaces: ResourceDefinition = {
       const labels = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
       metadata["labels"] = { ...labels, [nameLabel]: metadata["name"] };
     },
-    isHeldBack(object) {
+    isRemovalBlocked(object) {
       const spec = object["spec"];
       return (
         isJsonObject(spec) && Array.isArray(spec["finalizers"]) && spec["finalizers"].length > 0

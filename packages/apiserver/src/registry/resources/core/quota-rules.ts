@@ -1,4 +1,4 @@
-/** What a quota may count, and in which scopes. */
+/** Validates the resources and scopes of a quota. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { errorsPerFieldMax } from "@kcp-ts/machinery/meta";
 import { qualifiedNameErrors } from "@kcp-ts/machinery/names";
@@ -38,7 +38,7 @@ const quotaResources: ReadonlySet<string> = new Set([
   "limits.ephemeral-storage",
 ]);
 
-/** Which of the standard resources a scope can go with. */
+/** The standard resources that a scope supports. */
 const scopeCounts: ReadonlyMap<string, (resource: string) => boolean> = new Map([
   ["Terminating", (resource) => podResources.has(resource)],
   ["NotTerminating", (resource) => podResources.has(resource)],
@@ -57,7 +57,7 @@ const conflictingScopes = [
   ["Terminating", "NotTerminating"],
 ] as const;
 
-/** Each is checked, and counted by whoever counts. */
+/** Each limit is validated, and counted by the quota controller. */
 export const quotaLimitsMax = 1000;
 
 export function limitErrors(limits: JsonValue | undefined, field: string): FieldError[] {

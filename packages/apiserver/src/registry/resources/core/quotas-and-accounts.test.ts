@@ -1,8 +1,8 @@
-/** Quotas, service accounts and leases: the rules of the small kinds. */
+/** ResourceQuotas, ServiceAccounts and Leases: the rules of the small kinds. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { itRejects } from "../refusals.ts";
+import { itRejects } from "../rejection-cases.ts";
 import { quotaLimitsMax } from "./quota-rules.ts";
 
 const inDefault = "/clusters/a/api/v1/namespaces/default";
@@ -20,16 +20,16 @@ describe("resource quotas", () => {
   it("keep quantities in canonical form, and begin without a status", async () => {
     const hard = { configmaps: "1000m", "limits.memory": "2048Mi", "requests.cpu": 0.5, pods: 10 };
     const body = { metadata: { name: "canonical" }, spec: { hard }, status: { hard } };
-    const created = await server.must("POST", path, { body });
+    const created = await server.requestOk("POST", path, { body });
     assert.deepEqual(created["spec"], {
       hard: { configmaps: "1", "limits.memory": "2Gi", "requests.cpu": "500m", pods: "10" },
     });
     assert.deepEqual(created["status"], {});
   });
 
-  it("show their use, limits apart", async () => {
+  it("print their usage, limits separately", async () => {
     const name = "printed";
-    await server.must("POST", path, { body: { metadata: { name }, spec: {} } });
+    await server.requestOk("POST", path, { body: { metadata: { name }, spec: {} } });
     const status = {
       hard: { secrets: "5", configmaps: "10", "limits.cpu": "2" },
       used: { secrets: "1", "limits.cpu": "500m" },
@@ -94,7 +94,7 @@ describe("resource quotas", () => {
     ],
   ]);
 
-  it("count what exists elsewhere, and whatever has a group", async () => {
+  it("accept the resources of physical clusters, and any resource with a group", async () => {
     const hard = {
       pods: "1",
       services: "1",
@@ -108,7 +108,7 @@ describe("resource quotas", () => {
     assert.equal((await server.request("POST", path, { body })).status, 201);
   });
 
-  it("a thousand limits are accepted, and one more is not", async () => {
+  it("accept a thousand limits, and not one more", async () => {
     const hard = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`count/r${i}`, "1"]));
     const most = { metadata: { name: "most" }, ...limited(hard(quotaLimitsMax)) };
@@ -118,7 +118,7 @@ describe("resource quotas", () => {
     assert.match(object.message ?? "", /spec\.hard: Too many: 1001: must have at most 1000 items$/);
   });
 
-  it("a quantity that cannot be read is a bad request", async () => {
+  it("with an invalid quantity are a bad request", async () => {
     const body = { metadata, ...limited({ pods: "lots" }) };
     const answer = await server.request("POST", path, { body });
     assert.equal(answer.status, 400);
@@ -127,7 +127,7 @@ describe("resource quotas", () => {
 
   it("keep their scopes", async () => {
     const spec = { scopes: ["BestEffort"], hard: { pods: "1" } };
-    await server.must("POST", path, { body: { metadata: { name: "scoped" }, spec } });
+    await server.requestOk("POST", path, { body: { metadata: { name: "scoped" }, spec } });
     const { object } = await server.patch(`${path}/scoped`, "merge", {
       spec: { scopes: ["NotBestEffort"] },
     });
@@ -141,7 +141,7 @@ describe("resource quotas", () => {
 describe("service accounts", () => {
   it("refer to secrets by name alone, and merge them by name", async () => {
     const path = `${inDefault}/serviceaccounts`;
-    const created = await server.must("POST", path, {
+    const created = await server.requestOk("POST", path, {
       body: {
         metadata: { name: "refers" },
         secrets: [{ name: "a", namespace: "other", kind: "Secret" }],
@@ -170,9 +170,9 @@ describe("leases", () => {
     ],
   ]);
 
-  it("keep microseconds, in UTC, and want exactly six digits", async () => {
+  it("keep microseconds, in UTC, and require exactly six digits", async () => {
     const body = (renewTime: string) => ({ metadata: { name: "timed" }, spec: { renewTime } });
-    const created = await server.must("POST", path, {
+    const created = await server.requestOk("POST", path, {
       body: body("2026-11-15T11:00:00.120000+01:00"),
     });
     assert.deepEqual(created["spec"], { renewTime: "2026-11-15T10:00:00.120000Z" });
@@ -184,9 +184,9 @@ describe("leases", () => {
     );
   });
 
-  it("of two who take it at the same version, one succeeds", async () => {
+  it("of two clients that acquire one at the same version, one succeeds", async () => {
     const name = "contested";
-    const held = await server.must("POST", path, { body: { metadata: { name }, spec: {} } });
+    const held = await server.requestOk("POST", path, { body: { metadata: { name }, spec: {} } });
     const take = (holderIdentity: string) =>
       server.request("PUT", `${path}/${name}`, {
         body: { metadata: held.metadata, spec: { holderIdentity } },

@@ -1,4 +1,4 @@
-/** How much of what a namespace may hold; counting is a controller's, refusing is admission's. */
+/** ResourceQuotas: limits of a namespace; a controller counts, admission rejects. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { resourceQuota } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
@@ -74,7 +74,7 @@ function scopeChanges(updated: JsonObject, old: JsonObject): FieldError[] {
   return [fieldError.invalid("spec.scopes", [...after], "field is immutable")];
 }
 
-/** Upstream's form: `configmaps: 1/10, secrets: 0/5`. */
+/** Upstream's format: `configmaps: 1/10, secrets: 0/5`. */
 function usageCells(object: JsonObject): [requests: JsonValue, limits: JsonValue] {
   const { hard, used } = objectIn(object, "status");
   const usedOf = isJsonObject(used) ? used : {};

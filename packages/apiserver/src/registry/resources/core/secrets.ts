@@ -3,7 +3,7 @@ import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from "@kcp-ts/machinery/json";
 import { secret } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ResourceDefinition } from "../../resource-definition.ts";
 import type { Draft } from "../../strategy.ts";
 import {
   ageCell,
@@ -76,7 +76,7 @@ export const secrets: ResourceDefinition = {
   },
 };
 
-/** stringData is write-only: it is merged into data and forgotten. */
+/** stringData is write-only: it is merged into data and dropped. */
 function prepareSecret(draft: Draft): void {
   if (typeof draft["type"] !== "string" || draft["type"] === "") draft["type"] = "Opaque";
   const { stringData } = draft;
@@ -89,7 +89,7 @@ function prepareSecret(draft: Draft): void {
   draft["data"] = data;
 }
 
-/** Rests now and then where there are many keys. */
+/** Yields to the event loop where there are many keys. */
 function* dataErrors(
   object: JsonObject,
   errors: readonly FieldError[] = [],

@@ -12,7 +12,7 @@ import {
   namespacedNames,
 } from "../standard.ts";
 
-/** Makes tokens; see handlers/token-request.ts. */
+/** Issues tokens; see handlers/token-request.ts. */
 const tokenEndpoint: SubresourceStrategy = {
   verbs: ["create"],
   action: {
@@ -46,7 +46,7 @@ export const serviceAccounts = builtIn({
   },
 });
 
-/** A reference to a secret is its name and nothing else. */
+/** A reference to a secret has its name only. */
 function keepSecretNames(draft: Draft): void {
   if (draft["secrets"] === undefined) return;
   draft["secrets"] = listIn(draft["secrets"]).map((secret) => {

@@ -1,5 +1,5 @@
 /**
- * What makes an event acceptable. The rules are written for the stored form: also those of events.k8s.io, whose errors name the core
+ * Validates Events in the storage version: also those of events.k8s.io, whose errors name the core
  * fields upstream as well.
  */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
@@ -15,10 +15,12 @@ export const eventLengthMax = {
   message: 1024,
 } as const;
 
-/** The name that the request's API has for the reporting controller. */
+/** The field name of the reporting controller in the request's API. */
 export type ReportingField = "reportingComponent" | "reportingController";
 
-/** Rules of both APIs. An event with an eventTime is of the new kind and says more of itself. */
+/**
+ * Rules of both APIs. An Event with an eventTime is of the new kind and has more required fields.
+ */
 export function eventErrors(event: JsonObject, reportingField: ReportingField): FieldError[] {
   const { namespace } = event["metadata"] as { namespace: string };
   const involved = textIn(objectIn(event, "involvedObject"), "namespace");
@@ -45,7 +47,7 @@ export function eventErrors(event: JsonObject, reportingField: ReportingField): 
   return [...errors, ...lengthErrors(event, "message")];
 }
 
-/** What events.k8s.io/v1 asks on top: the new fields are set, the deprecated ones are not. */
+/** Additional rules of events.k8s.io/v1: the new fields are set, the deprecated ones are not. */
 export function strictEventErrors(event: JsonObject): FieldError[] {
   const errors = seriesErrors(event);
   if (event["eventTime"] === undefined) errors.push(fieldError.required("eventTime"));
@@ -82,7 +84,7 @@ const immutable = [
   "reportingInstance",
 ] as const;
 
-/** Through events.k8s.io/v1, only the series changes. */
+/** Through events.k8s.io/v1, only the series may change. */
 export function strictEventUpdateErrors(updated: JsonObject, old: JsonObject): FieldError[] {
   const errors = isSame(updated["series"], old["series"]) ? [] : seriesErrors(updated);
   for (const field of immutable) {
@@ -110,7 +112,7 @@ function lengthErrors(event: JsonObject, field: keyof typeof eventLengthMax): Fi
     : [];
 }
 
-/** Go's zero values and absence are the same. */
+/** Go's zero values equal absence. */
 function isSame(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
   const isZero = (value: JsonValue | undefined) =>
     value === undefined ||

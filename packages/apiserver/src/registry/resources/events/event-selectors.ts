@@ -1,4 +1,4 @@
-/** The fields by which events can be selected, in the names of either API. */
+/** The selectable fields of Events, in the names of either API. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 
 type FieldReader = (object: JsonObject) => string;
@@ -35,7 +35,7 @@ function textReaders(...names: readonly string[]): [string, FieldReader][] {
   return names.map((name) => [name, (object) => textIn(object, name)]);
 }
 
-/** New events have no source but a reporting component; who selects by source finds both. */
+/** New Events have a reporting component instead of a source; a selector by source finds both. */
 function sourceOf(object: JsonObject): string {
   return textIn(object["source"], "component") || textIn(object, "reportingComponent");
 }

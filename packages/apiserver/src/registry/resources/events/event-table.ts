@@ -1,4 +1,4 @@
-/** How events are printed; the cells are read from the stored form. */
+/** The table columns of Events; the cells are read from the storage version. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { age, type TableColumn } from "@kcp-ts/machinery/table";
 import { column, nameCell, objectIn, wideColumn } from "../standard.ts";

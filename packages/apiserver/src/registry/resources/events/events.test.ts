@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type AnyObject, TestServer } from "../../../testing/index.ts";
-import { itRejects } from "../refusals.ts";
+import { itRejects } from "../rejection-cases.ts";
 
 const core = "/clusters/a/api/v1/namespaces/default/events";
 const view = "/clusters/a/apis/events.k8s.io/v1/namespaces/default/events";
@@ -25,8 +25,8 @@ const strict = {
   type: "Normal",
 };
 
-describe("both event APIs", () => {
-  it("what one writes, the other shows under its own names", async () => {
+describe("both Event APIs", () => {
+  it("serve each other's writes under their own field names", async () => {
     const old = {
       involvedObject,
       message: "said",
@@ -37,7 +37,7 @@ describe("both event APIs", () => {
       type: "Warning",
       reason: "Why",
     };
-    await server.must("POST", core, { body: { metadata: { name: "old" }, ...old } });
+    await server.requestOk("POST", core, { body: { metadata: { name: "old" }, ...old } });
     const shown = (await server.get(`${view}/old`)).object;
     const { kind, apiVersion, metadata, ...members } = shown;
     assert.deepEqual([kind, apiVersion, metadata.name], ["Event", "events.k8s.io/v1", "old"]);
@@ -51,7 +51,7 @@ describe("both event APIs", () => {
       type: "Warning",
       reason: "Why",
     });
-    await server.must("POST", view, { body: { metadata: { name: "new" }, ...strict } });
+    await server.requestOk("POST", view, { body: { metadata: { name: "new" }, ...strict } });
     const { object } = await server.get(`${core}/new`);
     assert.equal(object.apiVersion, "v1");
     assert.deepEqual(
@@ -63,8 +63,8 @@ describe("both event APIs", () => {
 
   it("list, select, and delete the same objects", async () => {
     const named = (name: string) => ({ metadata: { name, labels: { set: "s" } }, ...strict });
-    await server.must("POST", view, { body: { ...named("s1"), reason: "Rare" } });
-    await server.must("POST", view, { body: named("s2") });
+    await server.requestOk("POST", view, { body: { ...named("s1"), reason: "Rare" } });
+    await server.requestOk("POST", view, { body: named("s2") });
     const selected = async (path: string, query: string) =>
       (await server.get(`${path}?labelSelector=set%3Ds&${query}`)).names;
     assert.deepEqual(await selected(core, ""), ["s1", "s2"]);
@@ -88,13 +88,13 @@ describe("both event APIs", () => {
     assert.deepEqual(await selected(core, ""), []);
   });
 
-  it("watch one another, each in its own form, also as tables", async () => {
+  it("watch each other's writes, each in its own version, also as tables", async () => {
     const coreWatch = await server.watch(`${core}?watch=1&fieldSelector=metadata.name%3Dseen`);
     const viewWatch = await server.watch(`${view}?watch=1&fieldSelector=metadata.name%3Dseen`);
     const tables = await server.watch(`${view}?watch=1&fieldSelector=metadata.name%3Dseen`, {
       headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
     });
-    await server.must("POST", view, { body: { metadata: { name: "seen" }, ...strict } });
+    await server.requestOk("POST", view, { body: { metadata: { name: "seen" }, ...strict } });
     const [fromCore, fromView] = [await coreWatch.next(), await viewWatch.next()] as [
       { object: AnyObject },
       { object: AnyObject },
@@ -110,18 +110,18 @@ describe("both event APIs", () => {
     for (const watch of [coreWatch, viewWatch, tables]) await watch.leave();
   });
 
-  it("a patch through the view reaches the stored event", async () => {
-    await server.must("POST", view, { body: { metadata: { name: "series" }, ...strict } });
+  it("patch the stored Event through the view", async () => {
+    await server.requestOk("POST", view, { body: { metadata: { name: "series" }, ...strict } });
     const series = { count: 2, lastObservedTime: "2026-11-15T10:05:00.000000Z" };
     const patched = await server.patch(`${view}/series`, "strategic", { series });
     assert.equal(patched.status, 200, patched.text);
     assert.deepEqual((await server.get(`${core}/series`)).object["series"], series);
   });
 
-  it("a long list of the view is the long list of the core, converted", async () => {
+  it("have the same long list, converted in the view", async () => {
     const note = "x".repeat(1000);
     for (let i = 0; i < 400; i++) {
-      await server.must("POST", view, {
+      await server.requestOk("POST", view, {
         body: { metadata: { name: `many-${i}` }, ...strict, note },
       });
     }
@@ -132,7 +132,7 @@ describe("both event APIs", () => {
   });
 });
 
-describe("core events", () => {
+describe("core Events", () => {
   itRejects(() => server, "POST", core, { metadata: { name: "x" } }, [
     [
       { involvedObject: { namespace: "other" } },
@@ -148,7 +148,7 @@ describe("core events", () => {
     const body = { metadata: { name: "scoped" }, involvedObject: { kind: "Namespace", name: "x" } };
     assert.equal((await server.request("POST", core, { body })).status, 201);
     const elsewhere = "/clusters/a/api/v1/namespaces/kube-system/events";
-    await server.must("POST", "/clusters/a/api/v1/namespaces", {
+    await server.requestOk("POST", "/clusters/a/api/v1/namespaces", {
       body: { metadata: { name: "kube-system" } },
     });
     assert.equal((await server.request("POST", elsewhere, { body })).status, 422);
@@ -164,7 +164,7 @@ describe("core events", () => {
   });
 });
 
-describe("events.k8s.io events", () => {
+describe("events.k8s.io Events", () => {
   itRejects(() => server, "POST", view, { metadata: { name: "x" }, ...strict }, [
     [{ eventTime: undefined }, "eventTime: Required value"],
     [{ type: "Odd" }, 'type: Invalid value: "": has invalid value: Odd'],
@@ -188,7 +188,7 @@ describe("events.k8s.io events", () => {
     [{ metadata: { name: "Upper" } }, /^metadata\.name: Invalid value: "Upper"/],
   ]);
 
-  it("texts of the greatest length are accepted", async () => {
+  it("accept texts up to the length limit", async () => {
     const body = {
       metadata: { name: "longest" },
       ...strict,
@@ -201,8 +201,8 @@ describe("events.k8s.io events", () => {
     assert.equal(answer.status, 201, answer.text);
   });
 
-  it("do not change but for their series", async () => {
-    await server.must("POST", view, { body: { metadata: { name: "fixed" }, ...strict } });
+  it("are immutable except for their series", async () => {
+    await server.requestOk("POST", view, { body: { metadata: { name: "fixed" }, ...strict } });
     for (const [change, says] of [
       [{ note: "other" }, 'message: Invalid value: "other": field is immutable'],
       [{ reason: "Other" }, 'reason: Invalid value: "Other": field is immutable'],

@@ -1,16 +1,19 @@
-/** events.k8s.io/v1 events: a stricter view on the core group's events, with other names for the same things. */
+/**
+ * events.k8s.io/v1 Events: a stricter view of the core group's Events, with other names for the
+ * same fields.
+ */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { eventsV1Event } from "@kcp-ts/machinery/shape";
 import type { Entry } from "../../../storage/index.ts";
 import { decodeObject, encodeObject } from "../../../stored-object/index.ts";
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ResourceDefinition } from "../../resource-definition.ts";
 import { events } from "../core/events.ts";
 import { eventErrors, strictEventErrors, strictEventUpdateErrors } from "./event-rules.ts";
 import { eventsV1Fields } from "./event-selectors.ts";
 import { eventCells } from "./event-table.ts";
 
-/** What core/v1 calls a member, and what events.k8s.io/v1 calls it. Members that are not listed have one name. */
+/** The names of members in core/v1 and in events.k8s.io/v1. Other members have one name. */
 const names: readonly (readonly [core: string, view: string])[] = [
   ["involvedObject", "regarding"],
   ["message", "note"],
@@ -27,10 +30,10 @@ export const eventsV1: ResourceDefinition = {
   ...events,
   group: "events.k8s.io",
   storedAs: { group: "", resource: "events", identity: "" },
-  form: {
+  codec: {
     name: "events.k8s.io/v1",
-    presentNow,
-    present: (entries) => entries.map(presentNow),
+    toServedSync: presentNow,
+    toServed: (entries) => entries.map(presentNow),
     toStored,
   },
   strategy: {
@@ -68,7 +71,7 @@ function renamed(
   apiVersion: string,
 ): JsonObject {
   const result: { [member: string]: JsonValue } = {};
-  // Both forms are shaped already, so that no member has a dangerous name.
+  // Both objects are shaped already, so that no member has a dangerous name.
   for (const key of Object.keys(object))
     result[newNames.get(key) ?? key] = object[key] as JsonValue;
   result["apiVersion"] = apiVersion;

@@ -1,9 +1,9 @@
-/** What is wrong with a FlowSchema, as upstream words it. */
+/** Validates a FlowSchema, with upstream's messages. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
-import { mandatorySchemaErrors } from "./fixed-objects.ts";
+import { mandatorySchemaErrors } from "./mandatory-objects.ts";
 
 const precedenceMax = 10_000;
 const methods = ["ByNamespace", "ByUser"];
@@ -28,7 +28,7 @@ export function flowSchemaErrors(object: JsonObject): FieldError[] {
   const errors = precedenceErrors(Number(spec["matchingPrecedence"] ?? 0), name);
   if (isJsonObject(method) && !methods.includes(textIn(method, "type")))
     errors.push(
-      // Upstream shows the whole method, as its members are called in Go.
+      // Upstream shows the whole method, with the names of its members in Go.
       fieldError.notSupported(
         "spec.distinguisherMethod.type",
         { Type: textIn(method, "type") },

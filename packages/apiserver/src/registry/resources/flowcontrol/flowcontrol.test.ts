@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { TestServer } from "../../../testing/index.ts";
-import { itRejects } from "../refusals.ts";
+import { itRejects } from "../rejection-cases.ts";
 
 const base = "/clusters/root/apis/flowcontrol.apiserver.k8s.io/v1";
 const schemas = `${base}/flowschemas`;
@@ -23,9 +23,9 @@ const schemaSpec = { priorityLevelConfiguration: { name: "mine" }, rules: [rule]
 const limited = { limitResponse: { type: "Queue", queuing: {} } };
 const table = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
 
-describe("flow schemas", () => {
+describe("FlowSchemas", () => {
   it("have defaults, a generation, columns, and a status that only /status writes", async () => {
-    const made = await server.must("POST", schemas, {
+    const made = await server.requestOk("POST", schemas, {
       body: { metadata: { name: "shown" }, spec: schemaSpec, status: { conditions: [] } },
     });
     assert.equal(made.metadata["generation"], 1);
@@ -44,14 +44,14 @@ describe("flow schemas", () => {
       ["Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"],
     );
     assert.deepEqual(rows[0]?.cells, ["shown", "mine", 1000, "<none>", "0s", "True"]);
-    await server.must("DELETE", `${schemas}/shown`);
+    await server.requestOk("DELETE", `${schemas}/shown`);
   });
 
-  it("take a precedence of zero for none", async () => {
+  it("default a precedence of zero", async () => {
     const body = { metadata: { name: "zero" }, spec: { ...schemaSpec, matchingPrecedence: 0 } };
-    const made = await server.must("POST", schemas, { body });
+    const made = await server.requestOk("POST", schemas, { body });
     assert.equal((made["spec"] as { matchingPrecedence: number }).matchingPrecedence, 1000);
-    await server.must("DELETE", `${schemas}/zero`);
+    await server.requestOk("DELETE", `${schemas}/zero`);
   });
 
   const ofAccount = (serviceAccount: object) => ({
@@ -126,10 +126,10 @@ describe("flow schemas", () => {
   ]);
 });
 
-describe("priority levels", () => {
+describe("PriorityLevelConfigurations", () => {
   it("have defaults and columns", async () => {
     const body = { metadata: { name: "shown" }, spec: { type: "Limited", limited } };
-    const made = await server.must("POST", levels, { body });
+    const made = await server.requestOk("POST", levels, { body });
     assert.deepEqual((made["spec"] as { limited: object }).limited, {
       nominalConcurrencyShares: 30,
       lendablePercent: 0,
@@ -140,20 +140,22 @@ describe("priority levels", () => {
     assert.deepEqual(rows[0]?.cells, ["shown", "Limited", "30", "64", "8", "50", "0s"]);
   });
 
-  it("take zeros of queuing for nothing, and the seats of the exempt as the operator has them", async () => {
+  it("default zeros of queuing, and keep the operator's seats of the exempt level", async () => {
     const queuing = { queues: 0, handSize: 0, queueLengthLimit: 0 };
     const spec = { type: "Limited", limited: { limitResponse: { type: "Queue", queuing } } };
-    const made = await server.must("POST", levels, { body: { metadata: { name: "zeros" }, spec } });
+    const made = await server.requestOk("POST", levels, {
+      body: { metadata: { name: "zeros" }, spec },
+    });
     assert.deepEqual(
       (made["spec"] as { limited: { limitResponse: object } }).limited.limitResponse,
       { type: "Queue", queuing: { queues: 64, handSize: 8, queueLengthLimit: 50 } },
     );
-    await server.must("DELETE", `${levels}/zeros`);
+    await server.requestOk("DELETE", `${levels}/zeros`);
     const exempt = { nominalConcurrencyShares: 10, lendablePercent: 50 };
     const body = { metadata: { name: "exempt" }, spec: { type: "Exempt", exempt } };
-    const kept = await server.must("POST", levels, { body });
+    const kept = await server.requestOk("POST", levels, { body });
     assert.deepEqual((kept["spec"] as { exempt: object }).exempt, exempt);
-    await server.must("DELETE", `${levels}/exempt`);
+    await server.requestOk("DELETE", `${levels}/exempt`);
   });
 
   const good = { metadata: { name: "x" }, spec: { type: "Limited", limited } };
@@ -208,31 +210,33 @@ describe("priority levels", () => {
   ]);
 });
 
-describe("what fairness goes by", () => {
+describe("the configuration of API Priority and Fairness", () => {
   const path = (cluster: string) => `/clusters/${cluster}/api/v1/namespaces/default/configmaps/x`;
   const uidFor = async (cluster: string) =>
     (await server.get(path(cluster), { user: "a" })).headers["x-kubernetes-pf-flowschema-uid"];
   const spec = { ...schemaSpec, matchingPrecedence: 10 };
 
-  it("is what the operator has in root, as soon as it is known, and no more when it is gone", async () => {
+  it("follows the objects in root, when they are created and when they are deleted", async () => {
     const bootstrap = await uidFor("a");
-    await server.must("POST", levels, {
+    await server.requestOk("POST", levels, {
       body: { metadata: { name: "mine" }, spec: { type: "Limited", limited } },
     });
-    const made = await server.must("POST", schemas, { body: { metadata: { name: "mine" }, spec } });
+    const made = await server.requestOk("POST", schemas, {
+      body: { metadata: { name: "mine" }, spec },
+    });
     await eventually(async () => assert.equal(await uidFor("a"), made.metadata.uid));
-    await server.must("DELETE", `${schemas}/mine`);
+    await server.requestOk("DELETE", `${schemas}/mine`);
     await eventually(async () => assert.equal(await uidFor("a"), bootstrap));
   });
 
-  it("is not what a tenant has in its own cluster", async () => {
+  it("ignores the objects in a tenant's own cluster", async () => {
     const before = await uidFor("a");
     const own = (text: string) => text.replace("/root/", "/a/");
-    await server.must("POST", own(levels), {
+    await server.requestOk("POST", own(levels), {
       user: "a",
       body: { metadata: { name: "mine" }, spec: { type: "Limited", limited } },
     });
-    await server.must("POST", own(schemas), {
+    await server.requestOk("POST", own(schemas), {
       user: "a",
       body: { metadata: { name: "greedy" }, spec },
     });
@@ -241,7 +245,7 @@ describe("what fairness goes by", () => {
   });
 });
 
-/** The hub tells of changes in later turns. */
+/** The hub delivers events in later turns. */
 async function eventually(check: () => Promise<void>): Promise<void> {
   for (let left = 200; ; left--) {
     try {

@@ -1,4 +1,7 @@
-/** FlowSchemas and PriorityLevelConfigurations. Those in the logical cluster root are what fairness goes by; others are only kept. */
+/**
+ * FlowSchemas and PriorityLevelConfigurations. Those in the logical cluster root configure API
+ * Priority and Fairness; others are only stored.
+ */
 import { resetFieldsOf } from "@kcp-ts/machinery/apply";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { flowSchema, priorityLevelConfiguration } from "@kcp-ts/machinery/shape";
@@ -109,7 +112,7 @@ function fillSchema(draft: Draft): void {
   draft["spec"] = withDefaults({ matchingPrecedence: precedenceDefault }, objectIn(draft, "spec"));
 }
 
-/** Zero is as good as nothing, where it could not be meant. */
+/** Zero counts as unset, where zero is invalid. */
 function withDefaults(defaults: JsonObject, given: JsonObject): JsonObject {
   const meant = Object.entries(given).filter(
     ([member, value]) => value !== 0 || !Object.hasOwn(defaults, member),

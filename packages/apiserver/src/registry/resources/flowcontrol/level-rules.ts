@@ -1,13 +1,13 @@
-/** What is wrong with a PriorityLevelConfiguration, as upstream words it. */
+/** Validates a PriorityLevelConfiguration, with upstream's messages. */
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { objectIn, textIn } from "../standard.ts";
-import { mandatoryLevelErrors } from "./fixed-objects.ts";
+import { mandatoryLevelErrors } from "./mandatory-objects.ts";
 
 const types = ["Exempt", "Limited"];
 const responses = ["Queue", "Reject"];
 const queuesMax = 10_000_000;
-/** Upstream deals hands from a 64-bit hash, of which it uses this much. */
+/** Upstream deals hands from a 64-bit hash, of which it uses this many bits. */
 const entropyBitsMax = 60;
 
 export function levelErrors(object: JsonObject): FieldError[] {
@@ -116,7 +116,7 @@ function queuingErrors(queuing: JsonObject, at: string): FieldError[] {
   return errors;
 }
 
-/** Bits that upstream counts for dealing a hand. */
+/** The bits that upstream counts for dealing a hand. */
 function entropyBits(queues: number, hand: number): number {
   return Math.ceil(Math.log2(queues) * hand);
 }

@@ -1,8 +1,8 @@
-/** What Pods and nodes use at the moment, as `kubectl top` asks for it. Who knows is handed in. */
+/** The current usage of Pods and nodes, for `kubectl top`. The caller supplies the source. */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { nodeMetrics, podMetrics } from "@kcp-ts/machinery/shape";
-import type { ComputedResource } from "../../computed.ts";
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ComputedResource } from "../../computed-resource.ts";
+import type { ResourceDefinition } from "../../resource-definition.ts";
 import {
   baseStrategy,
   builtIn,
@@ -62,5 +62,5 @@ export function nodeMetricsKind(computed: ComputedResource): ResourceDefinition 
   });
 }
 
-/** Nobody writes them. */
+/** Clients cannot write metrics. */
 const readOnly = { ...baseStrategy, ...namespacedNames };

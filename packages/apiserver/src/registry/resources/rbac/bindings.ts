@@ -1,4 +1,4 @@
-/** RoleBindings and ClusterRoleBindings: who gets which role. */
+/** RoleBindings and ClusterRoleBindings: the subjects of a role. */
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors, pathSegmentErrors } from "@kcp-ts/machinery/names";
 import { clusterRoleBinding, roleBinding } from "@kcp-ts/machinery/shape";
@@ -46,7 +46,7 @@ export const roleBindings = builtIn({
   singular: "rolebinding",
   kind: "RoleBinding",
   isNamespaced: true,
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: { ...shared, shape: roleBinding, ...rulesOf("namespace", ["Role", "ClusterRole"]) },
 });
 
@@ -56,7 +56,7 @@ export const clusterRoleBindings = builtIn({
   singular: "clusterrolebinding",
   kind: "ClusterRoleBinding",
   isNamespaced: false,
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: { ...shared, shape: clusterRoleBinding, ...rulesOf("cluster", ["ClusterRole"]) },
 });
 
@@ -77,7 +77,7 @@ function rulesOf(scope: "namespace" | "cluster", roleKinds: readonly string[]) {
   return { validate, validateUpdate };
 }
 
-/** Users and groups, and the role itself, are of our own API group when nothing else is said. */
+/** Users and groups, and the role itself, default to the RBAC API group. */
 function fillGroups(draft: Draft): void {
   const roleRef = objectIn(draft, "roleRef");
   draft["roleRef"] = { ...roleRef, apiGroup: textIn(roleRef, "apiGroup") || group };

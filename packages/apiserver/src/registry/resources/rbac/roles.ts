@@ -21,7 +21,7 @@ const shared = {
   ...unrestrictedNames,
   allowsUnconditionalUpdate: true,
   allowsCreateOnUpdate: true,
-  isOwnedAsSent: true,
+  ownsOnlySentFields: true,
   canonicalize: nullEmptyRules,
   columns: [nameColumn, createdAtColumn],
   cells: (object: JsonObject) => [nameCell(object), createdAtCell(object)],
@@ -33,7 +33,7 @@ export const roles = builtIn({
   singular: "role",
   kind: "Role",
   isNamespaced: true,
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: { ...shared, shape: role, validate: roleErrors, validateUpdate: roleErrors },
 });
 
@@ -43,7 +43,7 @@ export const clusterRoles = builtIn({
   singular: "clusterrole",
   kind: "ClusterRole",
   isNamespaced: false,
-  isSeenOnAnswer: true,
+  waitsForOwnWrite: true,
   strategy: {
     ...shared,
     shape: clusterRole,
@@ -52,7 +52,7 @@ export const clusterRoles = builtIn({
   },
 });
 
-/** Clients are told of a role's rules also when there are none, and nobody owns those. */
+/** Served roles always have rules, also without any; such empty rules have no manager. */
 function nullEmptyRules(draft: Draft): void {
   if (listIn(draft["rules"]).length === 0) draft["rules"] = null;
 }
@@ -100,7 +100,7 @@ function verbErrors(rule: JsonObject, field: string): FieldError[] {
     : [fieldError.required(`${field}.verbs`, "verbs must contain at least one value")];
 }
 
-/** A rule is about resources or about other paths. */
+/** A rule applies to resources or to non-resource URLs. */
 function targetErrors(rule: JsonObject, field: string): FieldError[] {
   const has = (member: string) => listIn(rule[member]).length > 0;
   if (has("nonResourceURLs")) {

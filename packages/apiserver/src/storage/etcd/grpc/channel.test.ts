@@ -1,4 +1,4 @@
-/** Which endpoint is used, and when waiting is given up. */
+/** The selection of an endpoint, and the end of waiting. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
@@ -10,7 +10,7 @@ import { GrpcError, grpcCode } from "./grpc-error.ts";
 import { type Peer, respondWith, startPeer } from "./hostile-peer.ts";
 
 describe("a channel", () => {
-  it("stays with the endpoint that works", async () => {
+  it("stays with a working endpoint", async () => {
     await withPeers(3, async (peers) => {
       const channel = open(peers.map((peer) => peer.endpoint));
       const first = await acquire(channel);
@@ -19,7 +19,7 @@ describe("a channel", () => {
     });
   });
 
-  it("goes past endpoints that refuse connections", async () => {
+  it("skips endpoints that refuse connections", async () => {
     await withPeers(1, async ([peer]) => {
       const dead = (await freePorts(2)).map((port) => parseEndpoint(`127.0.0.1:${port}`));
       const channel = open([...dead, (peer as Peer).endpoint]);
@@ -28,7 +28,7 @@ describe("a channel", () => {
     });
   });
 
-  it("goes past endpoints that are not admitted", async () => {
+  it("skips endpoints that are not admitted", async () => {
     await withPeers(2, async ([bad, good]) => {
       const channel = open(
         [bad, good].map((peer) => (peer as Peer).endpoint),
@@ -43,7 +43,7 @@ describe("a channel", () => {
     });
   });
 
-  it("moves on when the peer hangs up", async () => {
+  it("uses another endpoint when the peer closes the connection", async () => {
     await withPeers(2, async (peers) => {
       const channel = open(peers.map((peer) => peer.endpoint));
       const first = await acquire(channel);
@@ -56,17 +56,17 @@ describe("a channel", () => {
     });
   });
 
-  it("moves on when an endpoint is blamed, and does not if it is the only one", async () => {
+  it("uses another endpoint after a reported failure, unless it is the only one", async () => {
     await withPeers(2, async (peers) => {
       const channel = open(peers.map((peer) => peer.endpoint));
       const first = await acquire(channel);
-      channel.blame(first, noLeader);
+      channel.reportFailure(first, noLeader);
       assert.notEqual((await acquire(channel)).endpoint, first.endpoint);
       channel.close(new Error("done"));
 
       const single = open([(peers[0] as Peer).endpoint]);
       const only = await acquire(single);
-      single.blame(only, noLeader);
+      single.reportFailure(only, noLeader);
       assert.equal(await acquire(single), only);
       single.close(new Error("done"));
     });
@@ -92,7 +92,7 @@ describe("a channel", () => {
     await assert.rejects(acquire(channel), /the store was closed/);
   });
 
-  it("a caller that gives up gets its own reason", async () => {
+  it("rejects a cancelled call with the caller's reason", async () => {
     const [port] = await freePorts(1);
     const channel = open([parseEndpoint(`127.0.0.1:${port}`)]);
     const controller = new AbortController();

@@ -1,10 +1,11 @@
 /**
- * The way to a group of equal endpoints: one connection at a time, sticky while it works, replaced when it fails.
+ * A channel to a group of equal endpoints: one connection at a time, sticky while it works,
+ * replaced when it fails.
  *
- *   connected --(connection ends, or is blamed)--> dialing --(an endpoint answers)--> connected
- *   dialing --(every endpoint has failed for outageGraceMs)--> calls fail at once, dialing goes on
+ *   connected --(connection ends, or is reported)--> dialing --(an endpoint responds)--> connected
+ *   dialing --(every endpoint has failed for outageGraceMs)--> calls fail at once, dialing continues
  *
- * A short outage makes calls wait, a long one makes them fail fast. Retrying calls is not its business.
+ * A short outage makes calls wait, a long one makes them fail fast. The callers retry calls.
  */
 import { assert, type Clock, type Random, sleep } from "@kcp-ts/machinery/base";
 import { Connection, type ConnectionOptions } from "./connection.ts";
@@ -17,9 +18,9 @@ export interface ChannelOptions extends Omit<ConnectionOptions, "tls"> {
   readonly random: Random;
   /** Read at each new connection, so that renewed certificates are picked up. */
   readonly tls?: (() => TlsOptions) | undefined;
-  /** Says whether a new connection may be used; a rejection counts like a failure to connect. */
+  /** Checks whether a new connection may be used; a rejection counts like a failure to connect. */
   readonly admit?: ((connection: Connection) => Promise<void>) | undefined;
-  /** How long calls wait for a connection after the last endpoint failed. */
+  /** The time that calls wait for a connection after the last endpoint failed. */
   readonly outageGraceMs: number;
 }
 
@@ -78,8 +79,8 @@ export class Channel {
     });
   }
 
-  /** The connection answered: its endpoint is in good standing. */
-  praise(connection: Connection): void {
+  /** The connection responded: clears the failures of its endpoint. */
+  reportSuccess(connection: Connection): void {
     const target = this.#targetOf(connection);
     target.failures = 0;
     target.notBeforeMs = 0;
@@ -87,10 +88,10 @@ export class Channel {
   }
 
   /**
-   * The endpoint behind the connection cannot serve, although it may be connected: new calls go elsewhere. Calls that
-   * are open on it, watches above all, stay unless the peer turns out to be gone.
+   * The endpoint of the connection cannot serve, although it may be connected: new calls use
+   * another one. Open calls, watches above all, stay unless the peer turns out to be gone.
    */
-  blame(connection: Connection, error: GrpcError): void {
+  reportFailure(connection: Connection, error: GrpcError): void {
     if (error.delivery === "unknown") connection.verify();
     if (connection !== this.#current) return;
     this.#penalize(this.#targetOf(connection), error.message);
@@ -100,7 +101,7 @@ export class Channel {
     connection.retire();
   }
 
-  /** Why there is no connection; undefined while there is one. */
+  /** The reason why there is no connection; undefined while there is one. */
   problem(): string | undefined {
     if (this.#current?.usable) return undefined;
     const known = this.#targets.filter((target) => target.problem !== undefined);
@@ -174,7 +175,7 @@ export class Channel {
     for (const waiter of [...this.#waiters]) waiter.resolve(connection);
   }
 
-  /** The endpoint that may be tried first; of equals, the one after the last that was tried. */
+  /** The endpoint that may be dialed first; of equals, the one after the last dialed. */
   #nextTarget(): Target {
     const now = this.#clock.monotonic();
     const due = (target: Target) => Math.max(target.notBeforeMs, now);
@@ -244,7 +245,7 @@ interface Waiter {
 const backoffBaseMs = 50;
 const backoffMaxMs = 2000;
 
-/** Many servers with the same list of endpoints spread over all of them. */
+/** Shuffles, so that many servers with the same list of endpoints spread over all of them. */
 function shuffled<T>(values: readonly T[], random: Random): T[] {
   const result = [...values];
   for (let i = result.length - 1; i > 0; i--) {

@@ -1,4 +1,4 @@
-/** Calls on one connection, against peers that break the rules one by one. */
+/** Calls on one connection, against peers that violate the protocol in one way each. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants, type ServerHttp2Stream } from "node:http2";
@@ -16,7 +16,7 @@ import { callUnary } from "./unary.ts";
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("a gRPC call", () => {
-  it("sends one message and returns the answer", async () => {
+  it("sends one message and returns the response", async () => {
     const received: Buffer[] = [];
     await check({
       answer: (stream) => {
@@ -30,7 +30,7 @@ describe("a gRPC call", () => {
     });
   });
 
-  it("fails with the peer's status, also when that comes without a body", async () => {
+  it("fails with the peer's status, also when the status comes without a body", async () => {
     await check({
       answer: (stream) =>
         stream.respond(
@@ -122,7 +122,7 @@ describe("a gRPC call", () => {
     });
   }
 
-  it("a refused stream counts as not sent, and the connection takes no more calls", async () => {
+  it("a refused stream counts as not sent, and the connection accepts no more calls", async () => {
     let streams = 0;
     await check({
       answer: (stream) => {
@@ -137,7 +137,7 @@ describe("a gRPC call", () => {
     });
   });
 
-  it("ends at its deadline and tells the peer", async () => {
+  it("ends at its deadline and resets the stream", async () => {
     let closed: Promise<unknown> | undefined;
     await check({
       answer: (stream) => {
@@ -150,7 +150,7 @@ describe("a gRPC call", () => {
     });
   });
 
-  it("ends with the reason of its signal and tells the peer", async () => {
+  it("ends with the reason of its signal and resets the stream", async () => {
     const controller = new AbortController();
     let closed: Promise<unknown> | undefined;
     await check({
@@ -167,7 +167,7 @@ describe("a gRPC call", () => {
 });
 
 describe("a gRPC connection", () => {
-  it("takes no calls after GOAWAY and lets open ones finish", async () => {
+  it("accepts no calls after GOAWAY and lets open ones finish", async () => {
     const peer = await startPeer((stream) => {
       stream.session?.goaway(constants.NGHTTP2_NO_ERROR, stream.id ?? 0);
       stream.once("aborted", () => undefined);
@@ -193,24 +193,24 @@ describe("a gRPC connection", () => {
     await peer.dispose();
   });
 
-  it("fails to open when the peer takes the connection and says nothing", async () => {
+  it("fails to open when the peer accepts the connection and sends nothing", async () => {
     const peer = await startTcpPeer(() => undefined);
     await opening(peer.endpoint, /no HTTP\/2 answer within 300 ms/, { connectTimeoutMs: 300 });
     await peer.dispose();
   });
 
-  it("fails to open when the peer hangs up at once", async () => {
+  it("fails to open when the peer closes the connection at once", async () => {
     const peer = await startTcpPeer((socket) => socket.destroy());
     await opening(peer.endpoint, { code: 14, delivery: "not-sent" });
     await peer.dispose();
   });
 
-  it("fails to open when nobody listens", async () => {
+  it("fails to open when no server listens", async () => {
     const [port] = await freePorts(1);
     await opening(parseEndpoint(`127.0.0.1:${port}`), /ECONNREFUSED/);
   });
 
-  it("notices a half-open connection although the peer's socket is up", async () => {
+  it("detects a half-open connection although the peer's socket is up", async () => {
     const peer = await startPeer(() => undefined);
     const { hostname, port } = peer.endpoint.url;
     const proxy = await FaultProxy.start({ host: hostname, port: Number(port) });
@@ -218,14 +218,14 @@ describe("a gRPC connection", () => {
       parseEndpoint(`127.0.0.1:${proxy.port}`),
       options({ keepaliveIntervalMs: 100, keepaliveTimeoutMs: 100 }),
     );
-    proxy.setFaults({ swallow: true });
+    proxy.setFaults({ blackhole: true });
     await assert.rejects(unary(connection, { timeoutMs: 30_000 }), /silent for \d+ ms/);
     assert.equal(connection.usable, false);
     await proxy.dispose();
     await peer.dispose();
   });
 
-  it("stays up while a silent peer answers pings", async () => {
+  it("stays up while an otherwise silent peer acknowledges pings", async () => {
     const peer = await startPeer(() => undefined);
     const connection = await Connection.open(
       peer.endpoint,
@@ -237,7 +237,7 @@ describe("a gRPC connection", () => {
     await peer.dispose();
   });
 
-  it("holds up a peer that sends faster than the reader reads", async () => {
+  it("applies backpressure to a peer that sends faster than the reader reads", async () => {
     const message = encodeFrame(new Uint8Array(64 << 10));
     let sent = 0;
     const peer = await startPeer((stream) => {
@@ -256,7 +256,8 @@ describe("a gRPC connection", () => {
       before = sent;
       await new Promise((resolve) => systemClock.schedule(200, () => resolve(undefined)));
     }
-    // What fits into our queue, the stream's window and the buffers of both sockets, not what a peer can send in that time.
+    // The capacity of the queue, the stream's window and the buffers of both sockets, not the bytes
+    // that a peer can send in that time.
     assert.ok(sent * (64 << 10) < 64 << 20, `${sent} messages were sent`);
     for (let i = 0; i < 100; i++) assert.equal((await stream.next())?.length, 64 << 10);
     stream.cancel();

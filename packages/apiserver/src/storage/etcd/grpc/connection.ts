@@ -1,7 +1,7 @@
 /**
- * One HTTP/2 connection to one endpoint: calls, keepalive, and the moment from which it takes no more calls.
+ * One HTTP/2 connection to one endpoint: calls, keepalive, and retirement.
  *
- * It never reconnects. `Channel` decides which connection is used.
+ * A connection never reconnects. `Channel` decides which connection is used.
  */
 import {
   type ClientHttp2Session,
@@ -21,9 +21,9 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly tls?: TlsOptions | undefined;
   readonly connectTimeoutMs: number;
-  /** Silence for this long while calls are open makes the connection ask whether the peer is there. */
+  /** After this time without data while calls are open the connection pings the peer. */
   readonly keepaliveIntervalMs: number;
-  /** How long the peer may take to answer that. */
+  /** The timeout of the ping. */
   readonly keepaliveTimeoutMs: number;
   readonly responseBytesMax: number;
 }
@@ -56,7 +56,10 @@ export class Connection {
     session.on("goaway", () => this.#becomeUnusable());
   }
 
-  /** Connects, and waits for the peer's HTTP/2 settings: a peer that only takes TCP connections is not there. */
+  /**
+   * Connects, and waits for the peer's HTTP/2 settings: a peer that only accepts TCP connections
+   * counts as down.
+   */
   static open(endpoint: Endpoint, options: ConnectionOptions): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = dial(endpoint, options.tls);
@@ -71,7 +74,8 @@ export class Connection {
       const timer = options.clock.schedule(options.connectTimeoutMs, () =>
         fail(`no HTTP/2 answer within ${options.connectTimeoutMs} ms`),
       );
-      // These stay for good: without a listener an error would end the process. In some cases Node tells only the socket.
+      // These listeners stay for good: without a listener an error would end the process. In some
+      // cases Node reports only on the socket.
       session.on("error", (error) => fail(connectProblem(error), error));
       socket.on("error", (error) => {
         session.destroy(error);
@@ -89,7 +93,7 @@ export class Connection {
     });
   }
 
-  /** Whether new calls may be made on it. */
+  /** Whether new calls may be made on the connection. */
   get usable(): boolean {
     return this.#usable;
   }
@@ -100,13 +104,13 @@ export class Connection {
     else listener();
   }
 
-  /** Calls `listener` once the socket is gone, also when that has already happened. */
+  /** Calls `listener` once the socket is closed, also when that has already happened. */
   onClosed(listener: () => void): void {
     if (this.#ended) listener();
     else this.#onClosed.add(listener);
   }
 
-  /** Begins a call. Throws `not-sent` when the connection takes none. */
+  /** Begins a call. Throws `not-sent` when the connection accepts none. */
   start(path: string, metadata: Metadata, handlers: GrpcStreamHandlers): GrpcStream {
     let stream: ClientHttp2Stream;
     try {
@@ -132,19 +136,20 @@ export class Connection {
       onEnd: (error) => {
         this.#streams--;
         if (this.#streams === 0) this.#keepalive.stop();
-        // The peer takes no more streams, or this connection has used up its stream numbers (2^30).
+        // The peer accepts no more streams, or this connection has used up its stream numbers
+        // (2^30).
         if (error?.delivery === "not-sent") this.retire();
         handlers.onEnd(error);
       },
     });
   }
 
-  /** Asks the peer for a sign of life now; without one the connection ends. */
+  /** Pings the peer now; without a response the connection ends. */
   verify(): void {
     if (!this.#session.destroyed) this.#keepalive.verify();
   }
 
-  /** Takes no more calls and ends once the open ones have ended. */
+  /** Accepts no more calls and ends once the open ones have ended. */
   retire(): void {
     this.#becomeUnusable();
     if (!this.#session.destroyed) this.#session.close();
@@ -184,13 +189,14 @@ export class Connection {
   }
 }
 
-/** What a peer may send ahead of our reading, per connection and per call. */
+/** The flow-control windows of a peer, per connection and per call. */
 const connectionWindowBytes = 16 << 20;
 const streamWindowBytes = 4 << 20;
 
 const sessionOptions: ClientSessionOptions = {
   settings: { enablePush: false, initialWindowSize: streamWindowBytes },
-  // Megabytes. Node's default of 10 refuses new streams as soon as a few big messages are under way.
+  // Megabytes. Node's default of 10 refuses new streams as soon as a few big messages are in
+  // flight.
   maxSessionMemory: 1024,
 };
 

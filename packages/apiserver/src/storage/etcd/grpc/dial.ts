@@ -1,8 +1,8 @@
 /**
  * The socket below a connection.
  *
- * Node's HTTP/2 client makes its own if it is let, but then errors that come after the handshake (a server that refuses our
- * certificate in TLS 1.3, for one) are lost and the session hangs.
+ * Node's HTTP/2 client can create its own socket, but then errors after the handshake (a server
+ * that rejects the client certificate in TLS 1.3, for one) are lost and the session hangs.
  */
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";

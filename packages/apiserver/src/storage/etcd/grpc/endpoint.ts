@@ -1,7 +1,10 @@
-/** An etcd endpoint as the user writes it: `https://host:2379`, `http://host:2379`, or `host:2379` for plaintext. */
+/**
+ * An etcd endpoint in the user's notation: `https://host:2379`, `http://host:2379`, or `host:2379`
+ * for plaintext.
+ */
 export interface Endpoint {
   readonly url: URL;
-  /** How it is named in messages. */
+  /** The name in messages. */
   readonly name: string;
   readonly secure: boolean;
 }

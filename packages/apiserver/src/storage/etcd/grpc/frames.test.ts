@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { encodeFrame, FrameReader } from "./frames.ts";
 
 describe("gRPC frames", () => {
-  it("messages survive any cutting of the byte stream", () => {
+  it("are read from any split of the byte stream", () => {
     fc.assert(
       fc.property(
         fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 }),
@@ -28,7 +28,7 @@ describe("gRPC frames", () => {
     );
   });
 
-  it("a message at the limit is read, one byte more is refused before its bytes arrive", () => {
+  it("are read up to the limit, and rejected one byte beyond it before the bytes arrive", () => {
     const limit = 1000;
     const [message] = new FrameReader(limit).push(encodeFrame(new Uint8Array(limit)));
     assert.equal(message?.length, limit);
@@ -36,13 +36,13 @@ describe("gRPC frames", () => {
     assert.throws(() => new FrameReader(limit).push(header), { name: "GrpcError", code: 8 });
   });
 
-  it("a compressed message is refused", () => {
+  it("are rejected when they are compressed", () => {
     const frame = encodeFrame(new Uint8Array([1, 2, 3]));
     frame[0] = 1;
     assert.throws(() => new FrameReader(100).push(frame), { name: "GrpcError", code: 13 });
   });
 
-  it("a half-read message is not a boundary", () => {
+  it("have no boundary within a partly read message", () => {
     const reader = new FrameReader(100);
     reader.push(encodeFrame(new Uint8Array(10)).subarray(0, 8));
     assert.equal(reader.atBoundary, false);

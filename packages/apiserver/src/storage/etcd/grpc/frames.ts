@@ -1,7 +1,7 @@
 /**
  * gRPC's length-prefixed messages: one flag byte, four bytes of length, the message.
  *
- * Compression is never offered, so a compressed message is a fault of the peer.
+ * Compression is never offered, so a compressed message is a protocol error.
  */
 import { GrpcError, grpcCode } from "./grpc-error.ts";
 
@@ -16,7 +16,8 @@ export function encodeFrame(message: Uint8Array): Buffer {
 }
 
 /**
- * Cuts a byte stream into messages. Memory follows what has arrived, never what a length prefix announces.
+ * Splits a byte stream into messages. Memory grows with received bytes, never with an announced
+ * length.
  */
 export class FrameReader {
   readonly #messageBytesMax: number;
@@ -29,12 +30,12 @@ export class FrameReader {
     this.#messageBytesMax = messageBytesMax;
   }
 
-  /** Whether the stream stands between two messages. */
+  /** Whether the stream is between two messages. */
   get atBoundary(): boolean {
     return this.#buffered === 0 && this.#expected === undefined;
   }
 
-  /** The messages that the new bytes complete. Each has memory that nothing else writes to. */
+  /** The messages that the new bytes complete. Each has memory of its own. */
   push(bytes: Buffer): Uint8Array[] {
     this.#chunks.push(bytes);
     this.#buffered += bytes.length;

@@ -1,5 +1,5 @@
 /**
- * How a gRPC call fails: the status code, and whether the server can have acted on the request.
+ * The error of a gRPC call: the status code, and whether the server can have acted on the request.
  */
 
 /** The codes of the gRPC specification. */
@@ -22,9 +22,9 @@ export const grpcCode = {
 } as const;
 
 /**
- * - `not-sent`: the server has provably not acted on the request; any call may be tried again.
- * - `unknown`: the request was on its way when the call failed.
- * - `answered`: the status is the server's own answer.
+ * - `not-sent`: the server has provably not acted on the request; any call may be retried.
+ * - `unknown`: the request was in flight when the call failed.
+ * - `answered`: the status is the server's own response.
  */
 export type Delivery = "not-sent" | "unknown" | "answered";
 
@@ -40,14 +40,14 @@ export class GrpcError extends Error {
   }
 }
 
-/** No endpoint can be reached, and the channel has waited for as long as that is worth it. */
+/** No endpoint can be reached, and the channel has waited for its grace period. */
 export class OutageError extends GrpcError {
   constructor(message: string) {
     super(grpcCode.unavailable, message, "not-sent");
   }
 }
 
-/** Undoes the percent-encoding of `grpc-message`; a malformed one is shown as it came. */
+/** Decodes the percent-encoding of `grpc-message`; a malformed one is returned unchanged. */
 export function decodeGrpcMessage(value: string): string {
   const shown = value.slice(0, messageCharactersMax);
   try {
@@ -57,10 +57,10 @@ export function decodeGrpcMessage(value: string): string {
   }
 }
 
-/** What a peer's error text is cut to before it goes into our own messages. */
+/** A peer's error text is truncated to this length in messages. */
 export const messageCharactersMax = 1024;
 
-/** The code that stands for an HTTP status of a peer that did not speak gRPC. */
+/** The code for an HTTP status of a peer that does not speak gRPC. */
 export function codeOfHttpStatus(status: number): number {
   switch (status) {
     case 401:

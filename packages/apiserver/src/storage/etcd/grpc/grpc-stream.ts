@@ -1,8 +1,9 @@
 /**
  * One gRPC call on one HTTP/2 stream: messages out, messages in, and exactly one end.
  *
- * The end is `undefined` for status OK and a `GrpcError` for everything else: an error status, a peer that does not speak
- * gRPC, a reset, a lost connection. Deadlines and retries belong to the callers.
+ * The end is `undefined` for status OK and a `GrpcError` for everything else: an error status, a
+ * peer that does not speak gRPC, a reset, a lost connection. Deadlines and retries belong to the
+ * callers.
  */
 import {
   type ClientHttp2Stream,
@@ -16,7 +17,7 @@ import { codeOfHttpStatus, decodeGrpcMessage, GrpcError, grpcCode } from "./grpc
 export interface GrpcStreamHandlers {
   onMessage(message: Uint8Array): void;
   onEnd(error: GrpcError | undefined): void;
-  /** Anything came in: the peer is alive. */
+  /** Called on any received data: the peer is alive. */
   onActivity(): void;
 }
 
@@ -57,7 +58,7 @@ export class GrpcStream {
     if (!this.#ended && !this.#stream.destroyed) this.#stream.end(encodeFrame(message));
   }
 
-  /** Ends the call now with `error`; the server is told to stop. */
+  /** Ends the call now with `error`, and resets the stream. */
   abort(error: GrpcError): void {
     this.#stream.close(constants.NGHTTP2_CANCEL);
     this.#finish(error);
@@ -94,7 +95,7 @@ export class GrpcStream {
   }
 
   #outcome(): GrpcError | undefined {
-    // A trailers-only answer has its status in the headers.
+    // A trailers-only response has its status in the headers.
     const status = this.#trailers?.["grpc-status"] ?? this.#headers?.["grpc-status"];
     if (status === undefined) return this.#withoutStatus();
     const code = Number(status);
@@ -111,7 +112,8 @@ export class GrpcStream {
   #withoutStatus(): GrpcError {
     const { rstCode } = this.#stream;
     const text = this.#cause instanceof Error ? this.#cause.message : "";
-    // RFC 9113 section 8.7: a refused stream was not processed. Without an id it never left this process.
+    // RFC 9113 section 8.7: a refused stream was not processed. Without an id it never left this
+    // process.
     const untouched = rstCode === constants.NGHTTP2_REFUSED_STREAM || this.#stream.id === undefined;
     const what =
       rstCode === constants.NGHTTP2_NO_ERROR && text === ""

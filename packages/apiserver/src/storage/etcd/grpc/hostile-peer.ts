@@ -1,5 +1,6 @@
 /**
- * Peers for tests: an HTTP/2 server whose every answer is up to the test, and a TCP server that says what it likes.
+ * Peers for tests: an HTTP/2 server with arbitrary responses, and a TCP server with arbitrary
+ * bytes.
  */
 import { once } from "node:events";
 import {
@@ -44,7 +45,7 @@ export async function startPeer(
   };
 }
 
-/** A TCP server that does with each connection what the test wants. */
+/** A TCP server that calls the test for each connection. */
 export async function startTcpPeer(onSocket: (socket: Socket) => void): Promise<Peer> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
@@ -66,12 +67,12 @@ export async function startTcpPeer(onSocket: (socket: Socket) => void): Promise<
   };
 }
 
-/** A well-behaved answer: one message, status OK. */
+/** A valid response: one message, status OK. */
 export function respondWith(stream: ServerHttp2Stream, message: Uint8Array): void {
   respondRaw(stream, encodeFrame(message), { "grpc-status": "0" });
 }
 
-/** Any bytes, and trailers if given. */
+/** Responds with any bytes, and trailers if given. */
 export function respondRaw(
   stream: ServerHttp2Stream,
   bytes: Uint8Array,

@@ -1,8 +1,8 @@
 /**
- * Notices a peer that is gone although the connection looks open.
+ * Detects a peer that is gone although the connection looks open.
  *
- * Asks only while calls are open and nothing has come in for a while: etcd (grpc-go) ends connections that ping more often
- * than every five seconds, or at all without open calls.
+ * Pings only while calls are open and no data has arrived for a while: etcd (grpc-go) ends
+ * connections that ping more often than every five seconds, or at all without open calls.
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 
@@ -18,7 +18,7 @@ export interface KeepaliveOptions {
 export class Keepalive {
   readonly #options: KeepaliveOptions;
   #heardAt: number;
-  /** Calls are open. */
+  /** Whether calls are open. */
   #active = false;
   #check: Timer | undefined;
   #answer: Timer | undefined;
@@ -28,19 +28,21 @@ export class Keepalive {
     this.#heardAt = options.clock.monotonic();
   }
 
-  /** Something came in. */
+  /** Called when data arrived. */
   heard(): void {
     this.#heardAt = this.#options.clock.monotonic();
   }
 
-  /** Calls are open from now on. A connection that was idle for long gets a short time to prove itself. */
+  /**
+   * Calls are open from now on. A connection that was idle for long is pinged with a short timeout.
+   */
   start(): void {
     const { intervalMs } = this.#options;
     this.#active = true;
     this.#scheduleCheck(this.#silentMs() >= intervalMs ? Math.min(intervalMs, wakeMs) : intervalMs);
   }
 
-  /** No calls are open; also forgets a ping under way. */
+  /** No calls are open; also drops a ping in flight. */
   stop(): void {
     this.#active = false;
     this.#check?.cancel();
@@ -49,7 +51,7 @@ export class Keepalive {
     this.#answer = undefined;
   }
 
-  /** Pings now, unless a ping is under way. */
+  /** Pings now, unless a ping is in flight. */
   verify(): void {
     if (this.#answer !== undefined) return;
     this.#check?.cancel();
@@ -63,7 +65,7 @@ export class Keepalive {
     });
     this.#answer = this.#options.clock.schedule(sent ? this.#options.timeoutMs : 0, () => {
       this.#answer = undefined;
-      // Data without an answer to the ping is a sign of life, too.
+      // Data without a response to the ping is a sign of life, too.
       if (this.#heardAt >= sentAt) this.#scheduleCheck(this.#options.intervalMs);
       else this.#options.onDead(this.#silentMs());
     });

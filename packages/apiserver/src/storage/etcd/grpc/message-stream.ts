@@ -1,8 +1,8 @@
 /**
  * A bidirectional gRPC call that is read message by message.
  *
- * What the reader has not taken yet is bounded: beyond `unreadBytesMax` the HTTP/2 stream is paused, so that flow control
- * holds up the server.
+ * Unread messages are bounded: beyond `unreadBytesMax` the HTTP/2 stream is paused, so that flow
+ * control stops the server.
  */
 import type { Connection, Metadata } from "./connection.ts";
 import { GrpcError, grpcCode } from "./grpc-error.ts";
@@ -33,7 +33,10 @@ export class MessageStream {
     this.#stream.send(message);
   }
 
-  /** The next message; undefined when the server ended the call with status OK. Rejects with a `GrpcError`. */
+  /**
+   * The next message; undefined when the server ended the call with status OK. Rejects with a
+   * `GrpcError`.
+   */
   async next(): Promise<Uint8Array | undefined> {
     for (;;) {
       const message = this.#unread.shift();
@@ -54,7 +57,7 @@ export class MessageStream {
     }
   }
 
-  /** Ends the call; a waiting `next` rejects with `cancelled`. */
+  /** Ends the call; a pending `next` rejects with `cancelled`. */
   cancel(): void {
     this.#unread = [];
     this.#unreadBytes = 0;

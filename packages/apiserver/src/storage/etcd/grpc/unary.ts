@@ -1,4 +1,4 @@
-/** A gRPC call with one message each way, a deadline and a way to give up. */
+/** A gRPC call with one message each way, a deadline and cancellation. */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { Connection, Metadata } from "./connection.ts";
 import { GrpcError, grpcCode } from "./grpc-error.ts";
@@ -61,7 +61,8 @@ export function callUnary(
 }
 
 function withTimeout({ metadata, timeoutMs }: UnaryOptions): Metadata {
-  // A little later than our own deadline, so that the outcome is ours to name. The specification allows eight digits.
+  // Slightly later than the local deadline, so that the local one determines the outcome. The
+  // specification allows eight digits.
   const peerTimeoutMs = Math.min(99_999_999, Math.ceil(timeoutMs) + 500);
   return { ...metadata, "grpc-timeout": `${peerTimeoutMs}m` };
 }

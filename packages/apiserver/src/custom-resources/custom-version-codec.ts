@@ -1,0 +1,172 @@
+/**
+ * Converts stored objects of a custom kind to served ones, and back.
+ *
+ * Stored objects have been pruned and defaulted by the schema of the storage version, so bytes that
+ * were written in that version since the last change of the definition are served as they are. All
+ * others are parsed, converted, pruned and defaulted; the result is cached with the entry.
+ */
+import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { ClusterName } from "@kcp-ts/machinery/names";
+import { apiVersionOf, type VersionCodec } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
+import type { Entry, Revision } from "../storage/index.ts";
+import {
+  decodeObject,
+  decodeObjectResumable,
+  encodeObjectResumable,
+  hasTypeMetaPrefix,
+  typeMetaPrefix,
+} from "../stored-object/index.ts";
+import { type Conversion, isTrivial } from "./conversion.ts";
+import type { SharedVersion } from "./shared-version.ts";
+
+export interface CustomVersionCodecOptions {
+  readonly version: SharedVersion;
+  /** Objects written after this revision were written under the current schema. */
+  readonly since: Revision;
+  readonly conversion: Conversion;
+  /** The logical cluster of the definition. */
+  readonly owner: ClusterName;
+}
+
+export class CustomVersionCodec implements VersionCodec {
+  readonly #version: SharedVersion;
+  readonly #since: Revision;
+  readonly #conversion: Conversion;
+  readonly #owner: ClusterName;
+  readonly #apiVersion: string;
+  readonly #head: Buffer;
+  readonly #converted = new WeakMap<Entry, Entry>();
+  readonly toServedSync: ((entry: Entry) => Entry) | undefined;
+
+  constructor({ version, since, conversion, owner }: CustomVersionCodecOptions) {
+    this.#version = version;
+    this.#since = since;
+    this.#conversion = conversion;
+    this.#owner = owner;
+    this.#apiVersion = apiVersionOf(version);
+    this.#head = typeMetaPrefix(version.kind, this.#apiVersion);
+    this.toServedSync = isTrivial(version.definition)
+      ? (entry) => this.#toServedOne(entry)
+      : undefined;
+  }
+
+  get name(): string {
+    return `${this.#version.definition.content}/${this.#version.version}`;
+  }
+
+  toServed(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
+    if (this.toServedSync !== undefined) return runSyncFirst(this.#toServedAll(entries));
+    const isAtHand = (entry: Entry) => this.#isUpToDate(entry) || this.#converted.has(entry);
+    if (entries.every(isAtHand)) return entries.map((entry) => this.#converted.get(entry) ?? entry);
+    return this.#convert(entries);
+  }
+
+  toStored(object: JsonObject): MaybePromise<JsonObject> {
+    const { definition } = this.#version;
+    if (this.#version.version === definition.storageVersion) return object;
+    const stored = definition.version(definition.storageVersion) as SharedVersion;
+    const apiVersion = apiVersionOf(stored);
+    const shape = (converted: JsonObject) =>
+      stored.compiled().schema.restore(converted).value as JsonObject;
+    if (isTrivial(definition)) return shape({ ...object, apiVersion });
+    return this.#conversion
+      .convert(definition, [object], apiVersion, this.#owner)
+      .then(([converted]) => shape(converted as JsonObject));
+  }
+
+  /** Whether the entry was written in this version, under the current schema. */
+  #isUpToDate(entry: Entry): boolean {
+    return entry.modifiedAt > this.#since && hasTypeMetaPrefix(entry, this.#head);
+  }
+
+  #known(entry: Entry): Entry | undefined {
+    return this.#isUpToDate(entry) ? entry : this.#converted.get(entry);
+  }
+
+  #toServedOne(entry: Entry): Entry {
+    const known = this.#known(entry);
+    if (known !== undefined) return known;
+    const object = decodeObject(entry);
+    const converted = { ...object, apiVersion: this.#apiVersion };
+    return runSync(this.#shapeInPieces(entry, object, converted));
+  }
+
+  async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const missing = entries.filter(
+      (entry) => !this.#isUpToDate(entry) && !this.#converted.has(entry),
+    );
+    const shown = new Map<Entry, Entry>();
+    for (const batch of batchesOf(missing)) await this.#convertBatch(batch, shown);
+    return entries.map((entry) => shown.get(entry) ?? this.#converted.get(entry) ?? entry);
+  }
+
+  async #convertBatch(batch: readonly Entry[], shown: Map<Entry, Entry>): Promise<void> {
+    const objects: JsonObject[] = [];
+    for (const entry of batch) objects.push(await runSyncFirst(decodeObjectResumable(entry)));
+    const { definition } = this.#version;
+    const converted = await this.#conversion.convert(
+      definition,
+      objects,
+      this.#apiVersion,
+      this.#owner,
+    );
+    for (const [i, entry] of batch.entries()) {
+      const [from, to] = [objects[i] as JsonObject, converted[i] as JsonObject];
+      shown.set(entry, await runSyncFirst(this.#shapeInPieces(entry, from, to)));
+    }
+  }
+
+  *#toServedAll(entries: readonly Entry[]): Resumable<readonly Entry[]> {
+    const shown: Entry[] = [];
+    for (const entry of entries) {
+      const known = this.#known(entry);
+      if (known === undefined) yield;
+      shown.push(known ?? (yield* this.#presentInPieces(entry)));
+    }
+    return shown;
+  }
+
+  *#presentInPieces(entry: Entry): Resumable<Entry> {
+    const object = yield* decodeObjectResumable(entry);
+    yield;
+    return yield* this.#shapeInPieces(entry, object, { ...object, apiVersion: this.#apiVersion });
+  }
+
+  *#shapeInPieces(entry: Entry, stored: JsonObject, converted: JsonObject): Resumable<Entry> {
+    const shaped = this.#restored(stored, converted);
+    yield;
+    const turned =
+      shaped === undefined ? entry : { ...entry, value: yield* encodeObjectResumable(shaped) };
+    this.#converted.set(entry, turned);
+    return turned;
+  }
+
+  /**
+   * The object pruned and defaulted by the schema; undefined when the stored object is the same.
+   */
+  #restored(stored: JsonObject, converted: JsonObject): JsonObject | undefined {
+    const { value } = this.#version.compiled().schema.restore(converted);
+    const isSame = value === converted && stored["apiVersion"] === this.#apiVersion;
+    return isSame ? undefined : (value as JsonObject);
+  }
+}
+
+/** The bytes of objects in one ConversionReview: the response stays within its size limit. */
+const batchBytes = 1 << 20;
+
+function* batchesOf(entries: readonly Entry[]): Generator<readonly Entry[]> {
+  let batch: Entry[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    bytes += entry.value.length;
+    if (batch.length > 0 && bytes > batchBytes) {
+      yield batch;
+      batch = [];
+      bytes = entry.value.length;
+    }
+    batch.push(entry);
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,160 @@
+/** Finishes every request: encodes its response, and notifies metrics, audit and flow control. */
+import type { Clock } from "@kcp-ts/machinery/base";
+import type { Audit } from "../audit/index.ts";
+import { prettyPrint, statusResponse, toStatusError, wantsPretty } from "../content/index.ts";
+import { type FlowControl, holdSlotWhileOpen, type WatchSlot } from "../flow-control/index.ts";
+import { type ApiResponse, cancelBody, type MaybePromise } from "../request/api-request.ts";
+import { type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
+import { mayEnterAll } from "../request/user.ts";
+import { finishAuditRecord } from "./audit-wiring.ts";
+import type { RequestContext } from "./request-context.ts";
+
+export interface FinishDependencies {
+  readonly clock: Clock;
+  /** Undefined without an audit policy. */
+  readonly audit: Audit | undefined;
+  /** Undefined without API Priority and Fairness. */
+  readonly flowControl: FlowControl | undefined;
+  /** Called for every request when its response is ready. */
+  readonly onResponse: (exchange: RequestContext, response: ApiResponse) => void;
+  /** Called for unexpected errors, which no stage throws on purpose. */
+  readonly onError: (error: unknown, exchange: RequestContext) => void;
+}
+
+/**
+ * Always produces a response, reports the request exactly once, and releases everything that the
+ * request holds.
+ */
+export function finishResponse(
+  context: RequestContext,
+  made: ApiResponse,
+  dependencies: FinishDependencies,
+): MaybePromise<ApiResponse> {
+  const { audit, flowControl } = dependencies;
+  let response = made;
+  try {
+    finishHeaders(context, made);
+    if (wantsPretty(context.request)) response = prettyPrint(made);
+  } catch (error) {
+    response = unmade(error, context, made, dependencies);
+  }
+  if (context.watchSlot !== undefined) {
+    try {
+      response = holdOrReleaseSlot(context, response, context.watchSlot);
+    } catch (error) {
+      response = unmade(error, context, made, dependencies);
+    }
+  }
+  if (context.flowSchema !== undefined && flowControl !== undefined) {
+    try {
+      releaseSeat(context, response, flowControl);
+    } catch (error) {
+      dependencies.onError(error, context);
+    }
+  }
+  return audit === undefined
+    ? counted(context, response, dependencies)
+    : audited(context, response, audit, dependencies);
+}
+
+async function audited(
+  exchange: RequestContext,
+  response: ApiResponse,
+  audit: Audit,
+  rooms: FinishDependencies,
+): Promise<ApiResponse> {
+  let told: ApiResponse;
+  try {
+    told = await finishAuditRecord(exchange, response, audit, rooms.clock);
+  } catch (error) {
+    told = unmade(error, exchange, response, rooms);
+  }
+  return counted(exchange, told, rooms);
+}
+
+function unmade(
+  error: unknown,
+  exchange: RequestContext,
+  { body }: ApiResponse,
+  rooms: FinishDependencies,
+): ApiResponse {
+  rooms.onError(error, exchange);
+  cancelBody(body);
+  return statusResponse(toStatusError(error));
+}
+
+function counted(
+  exchange: RequestContext,
+  response: ApiResponse,
+  rooms: FinishDependencies,
+): ApiResponse {
+  try {
+    rooms.onResponse(exchange, response);
+  } catch (error) {
+    rooms.onError(error, exchange);
+  }
+  return response;
+}
+
+function releaseSeat(context: RequestContext, response: ApiResponse, fairness: FlowControl): void {
+  const { cluster } = context.scope as RequestScope;
+  if (context.tenantKey !== cluster && response.status < 300 && provesClusterExists(context))
+    fairness.markClusterExisting(cluster);
+  fairness.finish(context, response);
+}
+
+/** A watch that is rejected, or whose response has no body, needs no watch slot. */
+function holdOrReleaseSlot(
+  context: RequestContext,
+  response: ApiResponse,
+  place: WatchSlot,
+): ApiResponse {
+  if (response.isWatch === true && context.request.method !== "HEAD")
+    return holdSlotWhileOpen(response, place, context.signal);
+  place.release();
+  return response;
+}
+
+/**
+ * Whether a response without an error proves that the logical cluster exists. Users with access to
+ * all clusters get empty lists for clusters that do not exist.
+ */
+function provesClusterExists({ scope, user }: RequestContext): boolean {
+  return (
+    scope?.kind === "resource" &&
+    scope.cluster !== unresolvedCluster &&
+    (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
+  );
+}
+
+// The headers of every response.
+
+/** The limit of all warnings together; beyond it each is truncated, as in Kubernetes. */
+const warningRunesMax = 4096;
+const warningCutRunes = 256;
+
+export function finishHeaders({ auditId, warnings }: RequestContext, response: ApiResponse): void {
+  const { headers } = response;
+  headers["audit-id"] = auditId;
+  headers["cache-control"] ??= "no-cache, private";
+  if (response.status === 401 || response.status === 403)
+    headers["x-content-type-options"] = "nosniff";
+  if (warnings.length > 0) headers["warning"] = formatWarnings(warnings);
+}
+
+export function formatWarnings(warnings: readonly string[]): string[] {
+  const unique = [...new Set(warnings)].filter((text) => text !== "" && !controls.test(text));
+  const total = unique.reduce((sum, text) => sum + [...text].length, 0);
+  const cut = (text: string) =>
+    total > warningRunesMax ? [...text].slice(0, warningCutRunes).join("") : text;
+  return unique.slice(0, 100).map((text) => `299 - "${quoteHeader(cut(text))}"`);
+}
+
+/** The class of unicode.IsControl: a warning with such a character is omitted. */
+const controls = /\p{Cc}/u;
+
+/** Header values are bytes: UTF-8 is passed through as Latin-1 characters. */
+function quoteHeader(text: string): string {
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
+  return Buffer.from(escaped, "utf8").toString("latin1");
+}

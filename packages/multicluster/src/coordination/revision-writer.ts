@@ -1,0 +1,113 @@
+/**
+ * Writes the revision history of a workload where the logical cluster serves its kind, ReplicaSets
+ * or ControllerRevisions. Elsewhere the workload has no history, and nothing else changes: `kubectl
+ * rollout undo` then reports that it finds none.
+ */
+import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
+import type { Client, EventInput, KubernetesObject, ResourceClient } from "@kcp-ts/sdk";
+import { ownedByLabel } from "../api/index.ts";
+import { ownerLabelValue } from "./cluster-copy.ts";
+import { deployments } from "./deployment.ts";
+import {
+  deploymentRevisions,
+  planRevisions,
+  type RevisionKind,
+  type RevisionPlan,
+  revisionAnnotation,
+} from "./revisions.ts";
+import type { Workload } from "./workload.ts";
+
+/** Any kind of revision: the module that reads revisions writes them back. */
+type AnyRevisionKind = RevisionKind<KubernetesObject>;
+
+/**
+ * The revisions of a workload; undefined where their kind is not served. `client` belongs to the
+ * logical cluster.
+ */
+export async function readRevisions(
+  client: Client,
+  { namespace, name }: { readonly namespace?: string | undefined; readonly name: string },
+  form: AnyRevisionKind,
+  signal: AbortSignal,
+): Promise<readonly KubernetesObject[] | undefined> {
+  const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
+  const resource = client.resource(form.resource);
+  try {
+    const at = namespace === undefined ? {} : { namespace };
+    return (await resource.list({ ...at, labelSelector, signal })).items;
+  } catch (error) {
+    if (isStatusError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+export interface RevisionUpdate {
+  /** The workload with its newest resourceVersion. */
+  readonly parent: Workload;
+  readonly events: readonly EventInput[];
+}
+
+export async function writeRevisionHistory(
+  client: Client,
+  parent: Workload,
+  found: readonly KubernetesObject[] | undefined,
+  form: AnyRevisionKind,
+  signal: AbortSignal,
+): Promise<RevisionUpdate> {
+  const plan = found === undefined ? undefined : planRevisions(parent, found, form);
+  if (plan === undefined) return { parent, events: [] };
+  try {
+    await writeRevisions(client.resource(form.resource), parent, plan, signal);
+  } catch (error) {
+    const reason = refusals.find((one) => isStatusError(error, one));
+    if (reason === undefined) throw error;
+    // A missing history does not stop the workload itself.
+    const message = `revision ${plan.number} is not recorded, and cannot be undone to: ${(error as Error).message}`;
+    return { parent, events: [{ type: "Warning", reason: "RevisionNotRecorded", message }] };
+  }
+  if (form !== deploymentRevisions) return { parent, events: [] };
+  return { parent: await numbered(client, parent, plan.number, signal), events: [] };
+}
+
+/** Errors that a retry does not change. */
+const refusals: readonly StatusReason[] = [
+  "Invalid",
+  "Forbidden",
+  "BadRequest",
+  "AlreadyExists",
+  "RequestEntityTooLarge",
+];
+
+/** Writes the newest revision first: a concurrent reader finds too many revisions, not too few. */
+async function writeRevisions(
+  resource: ResourceClient<KubernetesObject>,
+  { metadata: { namespace } }: Workload,
+  { creation, update, removals }: RevisionPlan<KubernetesObject>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (creation !== undefined) await resource.create(creation, { signal });
+  if (update !== undefined) await resource.update(update, { signal });
+  for (const { metadata } of removals) {
+    const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
+    try {
+      await resource.delete({ namespace, name: metadata.name }, { preconditions, signal });
+    } catch (error) {
+      if (!isStatusError(error, "NotFound")) throw error;
+    }
+  }
+}
+
+/** Deployments carry the revision number in an annotation; sets have no field for it. */
+async function numbered(
+  client: Client,
+  parent: Workload,
+  number: number,
+  signal: AbortSignal,
+): Promise<Workload> {
+  const { namespace, name, resourceVersion = "", annotations } = parent.metadata;
+  const text = String(number);
+  if (annotations?.[revisionAnnotation] === text) return parent;
+  const metadata = { annotations: { [revisionAnnotation]: text }, resourceVersion };
+  const patch = { type: "merge" as const, patch: { metadata } };
+  return await client.resource(deployments).patch({ namespace, name }, patch, { signal });
+}

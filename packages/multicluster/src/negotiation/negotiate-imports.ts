@@ -1,0 +1,123 @@
+/**
+ * Negotiates one API from the imports of several clusters: the API that all of them accept. Pure,
+ * and independent of the order of the clusters.
+ *
+ * A published API is a promise to the owners of stored objects: it may always become wider, and
+ * become narrower only for an import whose strategy permits it (UpdatePublished). A cluster that
+ * would require a narrower API is incompatible, and its import names the missing fields.
+ */
+import type { Finding } from "@kcp-ts/machinery/compat";
+import type { ApiResourceSpec, SchemaUpdateStrategy } from "../api/index.ts";
+import { compareApis } from "./compare-apis.ts";
+
+export interface ImportMember {
+  /** The name of the import. */
+  readonly name: string;
+  readonly location: string;
+  readonly strategy: SchemaUpdateStrategy;
+  readonly api: ApiResourceSpec;
+}
+
+export interface NegotiationResult {
+  /** The API that all compatible clusters accept. */
+  readonly api: ApiResourceSpec;
+  /** The compatibility by the name of the import. */
+  readonly compatibility: ReadonlyMap<string, ImportCompatibility>;
+}
+
+export type ImportCompatibility =
+  | {
+      readonly isCompatible: true;
+      /** The fields that this import narrowed. */
+      readonly narrowed: readonly Finding[];
+    }
+  | {
+      readonly isCompatible: false;
+      /** The incompatible fields. */
+      readonly findings: readonly Finding[];
+      /** Another strategy would make the import compatible. */
+      readonly isNarrowable: boolean;
+    };
+
+/**
+ * Negotiates an unpublished API if `published` is omitted. Undefined without imports and without a
+ * published API.
+ */
+export function negotiateImports(
+  members: readonly ImportMember[],
+  published?: ApiResourceSpec,
+): NegotiationResult | undefined {
+  const sorted = members.toSorted(byLocation);
+  if (published === undefined) return foldAll(sorted);
+  const verdicts = new Map<string, ImportCompatibility>();
+  const taking: ImportMember[] = [];
+  for (const member of sorted) {
+    const { compatibility, findings } = compareApis(published, member.api);
+    if (compatibility === "compatible" || member.strategy === "UpdatePublished")
+      taking.push(member);
+    else verdicts.set(member.name, refused(compatibility, findings));
+  }
+  const folded = foldAll(taking);
+  if (folded === undefined) return { api: published, compatibility: verdicts };
+  const mayNarrow = taking.some(({ strategy }) => strategy === "UpdatePublished");
+  const isKept = mayNarrow || compareApis(published, folded.api).compatibility === "compatible";
+  if (isKept) return { ...folded, compatibility: new Map([...folded.compatibility, ...verdicts]) };
+  // All imports accept the published API, but their common API could not be expressed without loss.
+  for (const { name } of taking) verdicts.set(name, { isCompatible: true, narrowed: [] });
+  return { api: published, compatibility: verdicts };
+}
+
+/**
+ * Compares all imports with one API: imports that are only compared come last, and change nothing.
+ */
+export function compareImports(
+  members: readonly ImportMember[],
+  fixed: ApiResourceSpec,
+): NegotiationResult {
+  const verdicts = new Map<string, ImportCompatibility>();
+  for (const { name, api } of members) {
+    const { compatibility, findings } = compareApis(fixed, api);
+    const isCompatible = compatibility === "compatible";
+    verdicts.set(
+      name,
+      isCompatible
+        ? { isCompatible, narrowed: [] }
+        : { isCompatible, findings, isNarrowable: false },
+    );
+  }
+  return { api: fixed, compatibility: verdicts };
+}
+
+function foldAll(sorted: readonly ImportMember[]): NegotiationResult | undefined {
+  const isPassive = ({ strategy }: ImportMember) => strategy === "UpdateNever";
+  const order = [...sorted.filter((one) => !isPassive(one)), ...sorted.filter(isPassive)];
+  let api: ApiResourceSpec | undefined;
+  const verdicts = new Map<string, ImportCompatibility>();
+  for (const member of order) {
+    if (api === undefined) {
+      api = member.api;
+      verdicts.set(member.name, { isCompatible: true, narrowed: [] });
+      continue;
+    }
+    const { compatibility, common, findings } = compareApis(api, member.api);
+    if (compatibility === "incompatible" || (compatibility === "narrowable" && isPassive(member))) {
+      verdicts.set(member.name, refused(compatibility, findings));
+      continue;
+    }
+    const narrowed = compatibility === "narrowable" ? findings : [];
+    verdicts.set(member.name, { isCompatible: true, narrowed });
+    api = common ?? api;
+  }
+  return api === undefined ? undefined : { api, compatibility: verdicts };
+}
+
+function refused(
+  verdict: "compatible" | "narrowable" | "incompatible",
+  findings: readonly Finding[],
+): ImportCompatibility {
+  return { isCompatible: false, findings, isNarrowable: verdict === "narrowable" };
+}
+
+function byLocation(one: ImportMember, other: ImportMember): number {
+  return one.location < other.location ? -1 : one.location > other.location ? 1 : 0;
+}

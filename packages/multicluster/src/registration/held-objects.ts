@@ -1,0 +1,140 @@
+/**
+ * The objects that a SyncTarget holds by its finalizer, in its own logical cluster and in all
+ * logical clusters that use it: copies of them are, or may be, in its cluster.
+ */
+import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
+import {
+  type Client,
+  clusterAnnotation,
+  defineResource,
+  type KubernetesObject,
+  type Resource,
+  stringMember,
+} from "@kcp-ts/sdk";
+import { agentViewPath } from "../agent/index.ts";
+import {
+  apiResourceImports,
+  isSyncedNative,
+  registrationFieldManager,
+  type SyncTarget,
+  syncedNative,
+  syncerFinalizer,
+  targetNameIn,
+} from "../api/index.ts";
+import { releasePatch, type TargetIdentity } from "../syncer/index.ts";
+
+export interface HeldObject {
+  readonly object: KubernetesObject;
+  /** Removes the finalizer: the copy in the cluster stays there, and is no longer managed. */
+  release(): Promise<void>;
+}
+
+export interface HeldObjectsOptions {
+  /** A client of the SyncTarget's logical cluster that may do everything. */
+  readonly client: Client;
+  readonly target: TargetIdentity;
+  /** The synced native resources of the control plane. */
+  readonly natives: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** The objects of all APIs that the cluster exports, one at a time, because there may be many. */
+export async function* heldObjects(options: HeldObjectsOptions): AsyncGenerator<HeldObject> {
+  const { client, target, natives, signal } = options;
+  for (const name of natives) yield* heldOf(syncedNative(name), options);
+  for await (const page of client.resource(apiResourceImports).pages({ signal })) {
+    for (const { spec } of page.items) {
+      if (spec.location !== target.name) continue;
+      const { groupVersion, plural, kind, scope } = spec;
+      const { group = "", version } = groupVersion;
+      const resource = defineResource<KubernetesObject>({
+        group: group === "core" ? "" : group,
+        version,
+        resource: plural,
+        kind,
+        namespaced: scope === "Namespaced",
+      });
+      yield* heldOf(resource, options);
+    }
+  }
+}
+
+async function* heldOf(
+  resource: Resource,
+  { client, target, signal }: HeldObjectsOptions,
+): AsyncGenerator<HeldObject> {
+  const own: HeldObjectLookup = { listed: client, inCluster: () => client, absences: ["NotFound"] };
+  yield* heldIn(own, resource, target, signal);
+  const view = client.withBasePath(agentViewPath(target));
+  const shared: HeldObjectLookup = {
+    listed: view.inCluster("*"),
+    inCluster: (cluster) => view.inCluster(cluster),
+    // Where no other logical cluster may use the SyncTarget, the view of other logical clusters
+    // does not exist.
+    absences: ["NotFound", "Forbidden"],
+  };
+  yield* heldIn(shared, resource, target, signal);
+}
+
+interface HeldObjectLookup {
+  readonly listed: Client;
+  readonly inCluster: (cluster: string) => Client;
+  /** The errors that mean that there are no objects: an API that is not served has none. */
+  readonly absences: readonly StatusReason[];
+}
+
+async function* heldIn(
+  { listed, inCluster, absences }: HeldObjectLookup,
+  resource: Resource,
+  target: TargetIdentity,
+  signal: AbortSignal,
+): AsyncGenerator<HeldObject> {
+  try {
+    for await (const { items } of listed.resource<KubernetesObject>(resource as never).pages({
+      signal,
+    })) {
+      for (const object of items) {
+        const { metadata } = object;
+        const cluster = stringMember(metadata.annotations, clusterAnnotation) ?? target.cluster;
+        const targetName = targetNameIn(cluster, target);
+        if (metadata.finalizers?.includes(syncerFinalizer(targetName)) !== true) continue;
+        const patch = releasePatch(metadata, targetName);
+        const release = async () => {
+          if (patch === undefined) return;
+          const { name, namespace } = metadata;
+          const at = namespace === undefined ? { name } : { name, namespace };
+          const owner = inCluster(cluster).resource<KubernetesObject>(resource as never);
+          try {
+            const options = { fieldManager: registrationFieldManager, signal };
+            await owner.patch(at, { type: "merge", patch }, options);
+          } catch (error) {
+            if (!isStatusError(error, "NotFound")) throw error;
+          }
+        };
+        yield { object, release };
+      }
+    }
+  } catch (error) {
+    if (!absences.some((reason) => isStatusError(error, reason))) throw error;
+  }
+}
+
+/** The resources whose upstream objects a SyncTarget may hold. */
+export function heldObjectResources(
+  client: Client,
+  { metadata: { name, uid = "" }, spec }: SyncTarget,
+  cluster: string,
+  { resources, signal }: { readonly resources: readonly string[]; readonly signal: AbortSignal },
+): HeldObjectsOptions {
+  const natives = (spec?.resources ?? resources).filter(isSyncedNative);
+  return { client, target: { cluster, name, uid }, natives, signal };
+}
+
+/** A description of one held object, for a message. */
+export async function describeHeldObject(options: HeldObjectsOptions): Promise<string | undefined> {
+  for await (const { object } of heldObjects(options)) {
+    const { namespace = "", name } = object.metadata;
+    return `${object.kind ?? "the object"} ${namespace}/${name}`;
+  }
+  return undefined;
+}

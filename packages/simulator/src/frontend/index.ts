@@ -1,0 +1,8 @@
+export { ClusterFaults, ConnectionCut, type Handle } from "./faults.ts";
+export { formatKubeconfig, Port, type PortOptions } from "./port.ts";
+export {
+  asSingleCluster,
+  type GenerationName,
+  gitVersionOf,
+  withHeaders,
+} from "./single-cluster-api.ts";

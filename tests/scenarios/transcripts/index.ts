@@ -1,2 +1,0 @@
-export { Terminal } from "./terminal.ts";
-export { parseScenarios } from "./transcript.ts";

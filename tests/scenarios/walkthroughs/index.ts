@@ -1,0 +1,2 @@
+export { parseScenarios } from "./scenario.ts";
+export { Terminal } from "./terminal.ts";

@@ -1,0 +1,136 @@
+/** Rules about words: what other people read is written in the words of the field, see words.ts. */
+import { lineOf, type SourceFile } from "./source-file.ts";
+import type { SourceTree } from "./source-tree.ts";
+import { helpWordsAllowed, schemaWordsAllowed, titleWordsAllowed } from "./word-ratchets.ts";
+import { forbiddenFields, forbiddenInNames, forbiddenReasons, forbiddenWords } from "./words.ts";
+
+type Ratchet = Readonly<Record<string, number>>;
+
+interface Finding {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Something that is read: where it begins, and what it says. */
+interface Passage {
+  readonly index: number;
+  readonly text: string;
+}
+
+const nameWords = { ...forbiddenWords, ...forbiddenInNames };
+const exportedDeclaration =
+  /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|let|enum) (\w+)/gm;
+const exportList = /^export (?:type )?\{[^}]*\}/gm;
+const title = /\b(?:it|test|describe|describeRule)(?:\.\w+)?\(\s*(["`])/g;
+const schemaNotation = /\bobjectType\(/;
+const field = /(?<![\w.?])(\w+): /g;
+const help = /\.(?:option|requiredOption|description|summary|optionsGroup|argument)\(|new Option\(/;
+
+export function wordsInExportedNames(tree: SourceTree): string[] {
+  return described(
+    findings(tree, (file) =>
+      exportedNames(file).flatMap(({ index, text: name }) =>
+        forbiddenIn(name, nameWords).map((text) => ({ index, text })),
+      ),
+    ),
+  );
+}
+
+/** Fields where a schema is declared; reasons, types of conditions and states wherever users run the code. */
+export function wordsInSchemas(tree: SourceTree, allowed = schemaWordsAllowed): string[] {
+  const found = findings(tree, (file) => {
+    if (!tree.production().has(file.path)) return [];
+    const fields = schemaNotation.test(file.code) ? [...file.code.matchAll(field)] : [];
+    return [
+      ...fields.flatMap(({ 1: name = "", index }) => exactly(name, forbiddenFields, index)),
+      ...literals(file).flatMap(({ index, text }) => exactly(text, forbiddenReasons, index)),
+    ];
+  });
+  return overRatchet(found, allowed);
+}
+
+export function wordsInHelp(tree: SourceTree, allowed = helpWordsAllowed): string[] {
+  const found = findings(tree, (file) => {
+    const isCommand = file.path.startsWith("packages/cli/src/") && help.test(file.code);
+    return isCommand && tree.production().has(file.path) ? inProse(literals(file)) : [];
+  });
+  return overRatchet(found, allowed);
+}
+
+export function wordsInTitles(tree: SourceTree, allowed = titleWordsAllowed): string[] {
+  const found = findings(tree, (file) =>
+    inProse([...file.code.matchAll(title)].map((match) => titleAt(file, match))),
+  );
+  return overRatchet(found, allowed);
+}
+
+/** The words of a name or a sentence, in lower case: `PodDoor` has two, and so has "a door". */
+export function wordsOf(text: string): string[] {
+  return [...text.matchAll(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g)].map(([word]) => word.toLowerCase());
+}
+
+function forbiddenIn(text: string, words: Readonly<Record<string, string>>): string[] {
+  const said = ` ${wordsOf(text).join(" ")} `;
+  return Object.entries(words)
+    .filter(([word]) => said.includes(` ${word} `))
+    .map(([word, instead]) => `${JSON.stringify(text)} says "${word}", write ${instead}`);
+}
+
+function inProse(passages: readonly Passage[]): Passage[] {
+  return passages.flatMap(({ index, text }) =>
+    forbiddenIn(text, forbiddenWords).map((finding) => ({ index, text: finding })),
+  );
+}
+
+function exactly(text: string, words: Readonly<Record<string, string>>, index: number): Passage[] {
+  const instead = Object.hasOwn(words, text) ? words[text] : undefined;
+  return instead === undefined ? [] : [{ index, text: `"${text}", write ${instead}` }];
+}
+
+/** Names that are declared here, or get another name on their way out. */
+function exportedNames({ code }: SourceFile): Passage[] {
+  const declared = [...code.matchAll(exportedDeclaration)];
+  const renamed = [...code.matchAll(exportList)].flatMap(({ 0: list, index }) =>
+    [...list.matchAll(/\bas (\w+)/g)].map(({ 1: text = "", index: at }) => ({
+      index: index + at,
+      text,
+    })),
+  );
+  return [...declared.map(({ 1: text = "", index }) => ({ index, text })), ...renamed];
+}
+
+/** Strings in double quotes, which is how the formatter writes them. */
+function literals({ code, uncommented }: SourceFile): Passage[] {
+  return [...code.matchAll(/"[^"\n]*"/g)].map(({ 0: quoted, index }) => ({
+    index,
+    text: uncommented.slice(index + 1, index + quoted.length - 1),
+  }));
+}
+
+function titleAt({ code, uncommented }: SourceFile, match: RegExpExecArray): Passage {
+  const start = match.index + match[0].length;
+  const end = code.indexOf(match[1] as string, start);
+  return { index: match.index, text: uncommented.slice(start, end) };
+}
+
+function findings(tree: SourceTree, find: (file: SourceFile) => Passage[]): Finding[] {
+  return [...tree.files.values()].flatMap((file) =>
+    find(file).map(({ index, text }) => ({
+      path: file.path,
+      line: lineOf(file.code, index),
+      text,
+    })),
+  );
+}
+
+function described(found: readonly Finding[]): string[] {
+  return found.map(({ path, line, text }) => `${path}:${line}: ${text}`);
+}
+
+/** A listed file has as many findings as its line allows; every other file has none. */
+function overRatchet(found: readonly Finding[], allowed: Ratchet): string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of found) counts.set(path, (counts.get(path) ?? 0) + 1);
+  return described(found.filter(({ path }) => (counts.get(path) ?? 0) > (allowed[path] ?? 0)));
+}
