@@ -144,6 +144,8 @@ export class Syncers {
   /** By logical cluster, as long as one of its syncers runs. */
   readonly #informers = new Map<string, UpstreamInformers>();
   readonly #ending = new Set<Promise<void>>();
+  /** SyncTargets whose condition is being written: a second write could commit before the first. */
+  readonly #reporting = new Set<string>();
   readonly #unsubscribe: readonly (() => void)[];
   #timer: Timer;
   #isLookSoon = false;
@@ -347,17 +349,21 @@ export class Syncers {
     if (this.#isClosed) return;
     this.#isLookSoon = false;
     this.#timer = this.#options.clock.schedule(lookMs, this.#look);
-    for (const running of this.#running.values()) {
+    for (const [key, running] of this.#running) {
+      if (this.#reporting.has(key)) continue;
       const condition = syncerCondition(running.syncer.health, running.isReady);
       running.isReady = condition.status === "True";
       const synced = running.resources.current.map(({ resource }) => formatGroupResource(resource));
       const saying = [condition.reason, condition.message, ...synced.sort()].join();
       if (running.said === saying) continue;
       running.said = saying;
-      this.#say(running.connection, condition, synced).catch((error: unknown) => {
-        running.said = undefined;
-        this.#options.onError(error);
-      });
+      this.#reporting.add(key);
+      this.#say(running.connection, condition, synced)
+        .catch((error: unknown) => {
+          running.said = undefined;
+          this.#options.onError(error);
+        })
+        .finally(() => this.#reporting.delete(key));
     }
   };
 

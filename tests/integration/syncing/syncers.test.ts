@@ -1,6 +1,7 @@
 /** Goal: many physical clusters in one process do not cost one another anything and do not see one another, and logical clusters may define a kind each in its own way. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, findCondition, type ObjectInput } from "@kcp-ts/sdk";
@@ -60,6 +61,37 @@ describe("syncers of one logical cluster", () => {
         .get({ name: "east" });
       assert.equal(findCondition(found.status?.conditions, "SyncerReady")?.status, "True");
       assert.deepEqual(found.status?.syncedResources, ["configmaps", "widgets.example.com"]);
+    });
+  });
+
+  it("report the last state, though an earlier report is still being written", async (t) => {
+    const fleet = await startFleet(t);
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const isReport = (target: string) =>
+      /\/synctargets\/east\/status\?.*fieldManager=kcp-syncers/.test(target);
+    let [sent, answered] = [0, 0];
+    fleet.up.beforeWrite = async (_method, target) => {
+      if (isReport(target) && ++sent === 1) await isReleased;
+    };
+    fleet.up.onAnswer = ({ target }) => {
+      if (isReport(target)) answered++;
+    };
+    await fleet.join("root", "east", [{ resource: widgets, hasStatus: true }]);
+    await eventually(() => assert.equal(sent, 1));
+    await fleet.importKind("root", "east", { resource: configMaps, hasStatus: false });
+    // Long enough for a second report, if the first does not hold it back.
+    await sleep(systemClock, 1500);
+    release();
+    await eventually(() => assert.equal(answered, sent));
+    await eventually(async () => {
+      const { status } = await fleet.up.client
+        .inCluster("root")
+        .resource(syncTargets)
+        .get({ name: "east" });
+      assert.deepEqual(status?.syncedResources, ["configmaps", "widgets.example.com"]);
     });
   });
 

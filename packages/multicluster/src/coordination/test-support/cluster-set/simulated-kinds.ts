@@ -127,7 +127,7 @@ function databases(strategy: "Divide" | "Duplicate" | "Single"): Strategy {
       ...(strategy === "Divide" ? { replicasPath: "spec.size" } : {}),
       available: "self.status.readyReplicas",
       observed: "self.status.observedGeneration == self.metadata.generation",
-      status: { readyReplicas: "parts.map(p, p.status.readyReplicas).sum()" },
+      status: { readyReplicas: "copies.map(c, c.status.readyReplicas).sum()" },
     },
   });
   assert.ok(typeof made !== "string", String(made));
