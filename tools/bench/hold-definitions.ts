@@ -105,13 +105,25 @@ export const definitionCases: readonly HoldCase[] = [
     fields(5_000, () => ({ ...text, description: "d".repeat(550) })),
   ),
   creating(
-    "1.5 MiB of descriptions",
-    fields(2_600, () => ({ ...text, description: "d".repeat(550) })),
+    "1 MiB of descriptions",
+    fields(1_750, () => ({ ...text, description: "d".repeat(550) })),
   ),
   creating(
-    "1.5 MiB of descriptions and 11,900 fields",
-    fields(11_900, (i) => ({ ...text, maxLength: i, description: "d".repeat(60) })),
+    "1 MiB of descriptions and 11,900 fields",
+    fields(11_900, (i) => ({ ...text, maxLength: i, description: "d".repeat(24) })),
   ),
+  creating("two versions of 11,900 fields", object({ a: text }), {
+    spec: {
+      versions: ["v1", "v2"].map((name, version) => ({
+        name,
+        served: true,
+        storage: version === 0,
+        schema: {
+          openAPIV3Schema: fields(11_900, (i) => ({ ...text, maxLength: 2 * i + version })),
+        },
+      })),
+    },
+  }),
   creating(
     "a default of 2 MB",
     object({

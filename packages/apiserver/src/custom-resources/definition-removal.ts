@@ -58,7 +58,6 @@ export class DefinitionRemoval {
   async advance(cluster: ClusterName, entry: Entry): Promise<void> {
     const { name } = parseObjectKey(entry.key);
     if (isEstablished(entry)) {
-      await this.#setCondition(cluster, name, deletionInProgress);
       if (!(await this.#deleteInstances(cluster, name, entry))) return;
       await this.#setCondition(cluster, name, deletionCompleted);
     } else {
@@ -85,6 +84,7 @@ export class DefinitionRemoval {
       const page = await storage.list(prefix, { signal, entriesMax: pageEntries, continueAfter });
       // Where nothing is left, nothing of the definition is needed but its names.
       if (page.entries.length > 0) {
+        await this.#setCondition(cluster, name, deletionInProgress);
         definition ??= await this.#stored(cluster, entry);
         const deleted = definition;
         await forEachAtOnce(page.entries, (one) => this.#deleteInstance(cluster, deleted, one));

@@ -1,4 +1,4 @@
-/** How large a definition may be: as large as etcd takes in Kubernetes, with the answer for what is larger. */
+/** How large the spec of a definition may be, and the error for larger ones. */
 import { type Resumable, YieldCounter } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import type { JsonValue } from "@kcp-ts/machinery/json";

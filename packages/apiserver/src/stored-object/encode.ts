@@ -71,16 +71,14 @@ function storedAnnotations(annotations: JsonObject): JsonObject | undefined {
  * Writes each part at its position, as a JSON object; where a part continues an open object, its
  * brace becomes a comma. No member can leave its part, whatever its name is.
  */
-function assemble(dependencies: Parts, metadataText: string, restText: string): Buffer {
-  const head = headText(dependencies.kind, dependencies.apiVersion);
+function assemble(parts: Parts, metadataText: string, restText: string): Buffer {
+  const head = headText(parts.kind, parts.apiVersion);
   const labels =
-    dependencies.labels === undefined
+    parts.labels === undefined
       ? metadataOpening
-      : `${metadataOpening}${labelsOpening}${stringifyJson(dependencies.labels)},`;
+      : `${metadataOpening}${labelsOpening}${stringifyJson(parts.labels)},`;
   const annotations =
-    dependencies.annotations === undefined
-      ? "}"
-      : continued(stringifyJson(dependencies.annotations));
+    parts.annotations === undefined ? "}" : continued(stringifyJson(parts.annotations));
   const metadata = continued(metadataText);
   const text = head + labels + annotations + metadata + continued(restText);
   const length = Buffer.byteLength(text);
@@ -92,7 +90,7 @@ function assemble(dependencies: Parts, metadataText: string, restText: string): 
   const metadataEnd = gap + lengthOf(annotations) + lengthOf(metadata);
   const bytes = Buffer.allocUnsafe(textStart + length);
   bytes.write(text, textStart, length === text.length ? "latin1" : "utf8");
-  return writeEnvelope(bytes, flagsOf(dependencies), { metadata: headEnd, gap, metadataEnd });
+  return writeEnvelope(bytes, flagsOf(parts), { metadata: headEnd, gap, metadataEnd });
 }
 
 function charactersOf(text: string): number {

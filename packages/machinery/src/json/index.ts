@@ -10,6 +10,7 @@ export {
   cloneResumable,
   exceededLimit,
   isJsonObject,
+  isSmall,
   type JsonArray,
   type JsonObject,
   type JsonScalar,

@@ -7,7 +7,7 @@
  */
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { stringifyJson } from "./stringify.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "./value.ts";
+import { isJsonObject, isPlain, isSmall, type JsonObject, type JsonValue } from "./value.ts";
 
 /** Values that are written per step. */
 const valuesPerPiece = 250;
@@ -102,31 +102,4 @@ class Open<Part> {
     if (this.#before !== ",") this.#texts.push(this.#before);
     this.#texts.push(closing);
   }
-}
-
-/** The most members of an object that is written together with its neighbours. */
-const smallMembersMax = 4;
-
-/**
- * A scalar, or an object of a few scalars, as most schemas and items are: a generator for it would
- * take more memory than its text.
- */
-function isSmall(value: JsonValue): boolean {
-  if (isPlain(value)) return true;
-  if (!isJsonObject(value)) return false;
-  let members = 0;
-  for (const name in value) {
-    if (++members > smallMembersMax || !isPlain(value[name] as JsonValue)) return false;
-  }
-  return true;
-}
-
-/**
- * A scalar, or an empty container. Strings are never cut: a megabyte of text takes a millisecond.
- */
-function isPlain(value: JsonValue): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  if (Array.isArray(value)) return value.length === 0;
-  for (const _ in value) return false;
-  return true;
 }

@@ -129,3 +129,30 @@ export function exceededLimit(
   }
   return undefined;
 }
+
+/** The most members of a small object. */
+const smallMembersMax = 4;
+
+/**
+ * A scalar, or an object of a few scalars, as most schemas and items are: resumable work processes
+ * it at once, because a generator for it would take more memory than its text.
+ */
+export function isSmall(value: JsonValue): boolean {
+  if (isPlain(value)) return true;
+  if (!isJsonObject(value)) return false;
+  let members = 0;
+  for (const name in value) {
+    if (++members > smallMembersMax || !isPlain(value[name] as JsonValue)) return false;
+  }
+  return true;
+}
+
+/**
+ * A scalar, or an empty container. Strings are never cut: a megabyte of text takes a millisecond.
+ */
+export function isPlain(value: JsonValue): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _ in value) return false;
+  return true;
+}

@@ -152,7 +152,12 @@ class SpecValidation {
   readonly #errors: FieldError[] = [];
   readonly #shared = new Map<SharedPart, boolean>();
   #nodes = 0;
-  /** Parsed once; undefined where there is none or it cannot be parsed. */
+  /**
+   * Schemas that were accepted once stay accepted: a change of metadata does not pay for them, and
+   * they may be large.
+   */
+  readonly #isUnchanged: boolean;
+  /** Parsed once; undefined where there is none, it is unchanged, or it cannot be parsed. */
   readonly #schemas: (SchemaProps | undefined)[] = [];
 
   constructor(
@@ -164,6 +169,7 @@ class SpecValidation {
     this.#old = old?.spec;
     this.#wasEstablished = old?.status.established === true;
     this.#options = options;
+    this.#isUnchanged = jsonEqual(spec as unknown as JsonValue, old?.spec as unknown as JsonValue);
   }
 
   *validate(): Resumable<FieldError[]> {
@@ -208,7 +214,7 @@ class SpecValidation {
   }
 
   #read({ name, schema }: CrdVersion, index: number): SchemaProps | undefined {
-    if (schema === undefined) return undefined;
+    if (schema === undefined || this.#isUnchanged) return undefined;
     const path = `spec.versions[${index}].schema.openAPIV3Schema`;
     let read = readSchema(schema, { path });
     // A schema that was stored under larger limits may stay unchanged.

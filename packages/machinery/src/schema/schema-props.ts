@@ -88,3 +88,14 @@ export function itemSchema(schema: SchemaProps): SchemaProps | undefined {
 export function additionalSchema(schema: SchemaProps): SchemaProps | undefined {
   return isSchema(schema.additionalProperties) ? schema.additionalProperties : undefined;
 }
+
+/** Whether the schema has no sub-schemas, as most have. */
+export function isLeaf(schema: SchemaProps): boolean {
+  return (
+    schema.properties === undefined &&
+    schema.additionalProperties === undefined &&
+    schema.items === undefined &&
+    schema.not === undefined &&
+    schema.allOf.length + schema.anyOf.length + schema.oneOf.length === 0
+  );
+}

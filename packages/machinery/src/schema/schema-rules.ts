@@ -15,7 +15,7 @@ import {
   type RuleChecker,
   validateRuleTexts,
 } from "./rule-checks.ts";
-import { isSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
+import { isLeaf, isSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
 
 /** Requirements on new schemas that are tolerated where the stored schema already violates them. */
 export interface SchemaRuleOptions {
@@ -96,6 +96,19 @@ class SchemaRuleWalk {
     if (this.#pace.isTime()) yield;
     const found: Found = { schemaErrors: this.#keywords(schema, path, position), ruleErrors: [] };
     yield* this.#children(schema, path, position, found);
+    this.#own(schema, path, position, found);
+    return found;
+  }
+
+  /** A schema without sub-schemas, as most are: a generator for each would take megabytes. */
+  #leaf(schema: SchemaProps, path: string, position: Position, parent: Found): void {
+    const found: Found = { schemaErrors: this.#keywords(schema, path, position), ruleErrors: [] };
+    this.#own(schema, path, position, found);
+    addErrors(parent, found);
+  }
+
+  /** What is validated after the sub-schemas. */
+  #own(schema: SchemaProps, path: string, position: Position, found: Found): void {
     const errors = found.schemaErrors;
     if (schema.preserveUnknownFields === false) {
       const at = `${path}.x-kubernetes-preserve-unknown-fields`;
@@ -119,7 +132,6 @@ class SchemaRuleWalk {
         }),
       );
     }
-    return found;
   }
 
   #keywords(schema: SchemaProps, path: string, position: Position): FieldError[] {
@@ -178,15 +190,21 @@ class SchemaRuleWalk {
     const mapCorrelates =
       schema.mapType === undefined || schema.mapType === "granular" || schema.mapType === "atomic";
     const isResource = position.isRoot || schema.embeddedResource;
+    const ofProperties: Position = {
+      ...position,
+      isRoot: false,
+      cardinality,
+      uncorrelatable: mapCorrelates ? position.uncorrelatable : (position.uncorrelatable ?? path),
+    };
     for (const [name, property] of schema.properties ?? []) {
-      const isMeta = isResource && metaFields.has(name);
-      yield* visit(property, `${path}.properties[${name}]`, {
-        cardinality,
-        uncorrelatable: mapCorrelates ? position.uncorrelatable : (position.uncorrelatable ?? path),
-        insideMeta: position.insideMeta || isMeta,
-        defaultsForbidden:
-          isMeta && position.isRoot ? `in top-level ${name}` : position.defaultsForbidden,
-      });
+      if (this.#pace.isTime()) yield;
+      const at = `${path}.properties[${name}]`;
+      const of =
+        isResource && metaFields.has(name)
+          ? inMetadata(ofProperties, position, name)
+          : ofProperties;
+      if (isLeaf(property)) this.#leaf(property, at, of, found);
+      else yield* this.#child(property, at, of, found);
     }
     if (hasJunctor(schema)) yield* this.#junctors(schema, path, visit);
     // Items of a set correlate only by equality, which is useless for a transition rule.
@@ -201,9 +219,7 @@ class SchemaRuleWalk {
   }
 
   *#child(child: SchemaProps, at: string, position: Position, found: Found): Resumable<void> {
-    const below = yield* this.node(child, at, position);
-    for (const error of below.schemaErrors) found.schemaErrors.push(error);
-    for (const error of below.ruleErrors) found.ruleErrors.push(error);
+    addErrors(found, yield* this.node(child, at, position));
   }
 
   *#junctors(schema: SchemaProps, path: string, visit: Visit): Resumable<void> {
@@ -214,6 +230,20 @@ class SchemaRuleWalk {
         yield* visit(branch, `${path}.${keyword}[${i}]`, { isNested });
     }
   }
+}
+
+function inMetadata(position: Position, parent: Position, name: string): Position {
+  const { defaultsForbidden } = position;
+  return {
+    ...position,
+    insideMeta: true,
+    defaultsForbidden: parent.isRoot ? `in top-level ${name}` : defaultsForbidden,
+  };
+}
+
+function addErrors(found: Found, below: Found): void {
+  for (const error of below.schemaErrors) found.schemaErrors.push(error);
+  for (const error of below.ruleErrors) found.ruleErrors.push(error);
 }
 
 function hasJunctor({ not, allOf, oneOf, anyOf }: SchemaProps): boolean {

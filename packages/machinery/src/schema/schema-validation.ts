@@ -129,13 +129,23 @@ function* judgeStructure(
   if (problem !== undefined) return { errors: [], problem };
   const errors = yield* validateStructuralResumable(schema, path);
   if (errors.length > 0) return { errors, problem };
-  if (options.evaluator !== undefined) yield* prepareRules(schema, options.evaluator);
+  if (options.evaluator !== undefined && anySchema(schema, hasRules))
+    yield* prepareRules(schema, options.evaluator);
+  if (!anySchema(schema, hasDefault)) return { errors, problem };
   const defaults = yield* validateDefaults(schema, path, {
     compiler: new NodeCompiler(),
     requirePruned: options.requirePrunedDefaults,
     evaluator: options.evaluator,
   });
   return { errors: defaults, problem };
+}
+
+function hasRules({ validations }: SchemaProps): boolean {
+  return validations.length > 0;
+}
+
+function hasDefault({ default: value }: SchemaProps): boolean {
+  return value !== undefined;
 }
 
 /** Compiles in advance what the validation of defaults and rules needs. */

@@ -4,7 +4,7 @@
  */
 import { type Resumable, runSync } from "../base/index.ts";
 import { type FieldError, fieldError, formatFieldError } from "../status/index.ts";
-import { additionalSchema, itemSchema, type SchemaProps } from "./schema-props.ts";
+import { additionalSchema, isLeaf, itemSchema, type SchemaProps } from "./schema-props.ts";
 import { validateCompleteness } from "./structural-completeness.ts";
 import { validateValueKeywords } from "./structural-nested.ts";
 
@@ -53,18 +53,20 @@ export function unsupportedKeyword(schema: SchemaProps): string | undefined {
 }
 
 /** All direct sub-schemas, junctors included. */
-export function* childSchemas(schema: SchemaProps): Generator<SchemaProps> {
-  if (schema.properties !== undefined) yield* schema.properties.values();
+export function childSchemas(schema: SchemaProps): readonly SchemaProps[] {
+  if (isLeaf(schema)) return noSchemas;
+  const children: SchemaProps[] = [...(schema.properties?.values() ?? [])];
   const additional = additionalSchema(schema);
-  if (additional !== undefined) yield additional;
+  if (additional !== undefined) children.push(additional);
   const items = itemSchema(schema);
-  if (items !== undefined) yield items;
-  else if (Array.isArray(schema.items)) yield* schema.items;
-  yield* schema.allOf;
-  yield* schema.anyOf;
-  yield* schema.oneOf;
-  if (schema.not !== undefined) yield schema.not;
+  if (items !== undefined) children.push(items);
+  else if (Array.isArray(schema.items)) children.push(...schema.items);
+  children.push(...schema.allOf, ...schema.anyOf, ...schema.oneOf);
+  if (schema.not !== undefined) children.push(schema.not);
+  return children;
 }
+
+const noSchemas: readonly SchemaProps[] = [];
 
 type Level = "root" | "item" | "field";
 

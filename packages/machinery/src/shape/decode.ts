@@ -6,7 +6,13 @@
  * the caller could change.
  */
 import { type Resumable, YieldCounter } from "../base/index.ts";
-import { isJsonObject, type JsonObject, type JsonValue, setMember } from "../json/index.ts";
+import {
+  isJsonObject,
+  isSmall,
+  type JsonObject,
+  type JsonValue,
+  setMember,
+} from "../json/index.ts";
 import { isPlainTime, parseGoTime } from "./go-time.ts";
 import { isOmittedWhenEmpty } from "./omit-empty.ts";
 import { parseQuantity } from "./quantity.ts";
@@ -105,10 +111,9 @@ class ShapeDecoder {
         // listed once.
         const keys =
           field.shape.kind === "map" && isJsonObject(item) ? Object.keys(item) : undefined;
-        // A generator for each scalar would take more memory than all of them.
         const read =
-          field.shape.kind === "scalar"
-            ? this.#scalar(field.shape.scalar, item)
+          field.shape.kind === "scalar" || isSmall(item)
+            ? this.#value(field.shape, item, itemPath)
             : yield* this.#valueResumable(field.shape, item, itemPath, keys);
         const { length } = keys ?? (Array.isArray(read) ? read : []);
         if (length > 0 || !isOmittedWhenEmpty(shape, field, read)) result[key] = read;
@@ -131,8 +136,11 @@ class ShapeDecoder {
       const result: JsonValue[] = [];
       for (let i = 0; i < value.length; i++) {
         if (this.#pace.isTime()) yield;
+        const item = value[i] as JsonValue;
         result.push(
-          yield* this.#entryResumable(shape.items, value[i] as JsonValue, `${path}[${i}]`),
+          isSmall(item)
+            ? this.#entry(shape.items, item, `${path}[${i}]`)
+            : yield* this.#valueResumable(shape.items, item, `${path}[${i}]`),
         );
       }
       return result;
@@ -143,11 +151,9 @@ class ShapeDecoder {
       for (const key of keys ?? Object.keys(value)) {
         if (this.#pace.isTime()) yield;
         const item = value[key] as JsonValue;
-        // Nearly always texts, for which a generator would cost more than their decoding.
-        const isSimple = values.kind === "scalar" && item !== null;
-        const read = isSimple
-          ? this.#scalar(values.scalar, item)
-          : yield* this.#entryResumable(values, item, `${path}.${key}`);
+        const read = isSmall(item)
+          ? this.#entry(values, item, `${path}.${key}`)
+          : yield* this.#valueResumable(values, item, `${path}.${key}`);
         setMember(result, key, read);
       }
       return result;
@@ -156,8 +162,8 @@ class ShapeDecoder {
   }
 
   /** Null is the zero value in Go. */
-  *#entryResumable(shape: Shape, value: JsonValue, path: string): Resumable<JsonValue> {
-    return value === null ? zeroOf(shape) : yield* this.#valueResumable(shape, value, path);
+  #entry(shape: Shape, value: JsonValue, path: string): JsonValue {
+    return value === null ? zeroOf(shape) : this.#value(shape, value, path);
   }
 
   #value(shape: Shape, value: JsonValue, path: string): JsonValue {
