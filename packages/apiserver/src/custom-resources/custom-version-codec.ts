@@ -18,6 +18,7 @@ import {
   hasTypeMetaPrefix,
   typeMetaPrefix,
 } from "../stored-object/index.ts";
+import type { CompiledVersion } from "./compiled-version.ts";
 import { type Conversion, isTrivial } from "./conversion.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
@@ -57,9 +58,9 @@ export class CustomVersionCodec implements VersionCodec {
   }
 
   toServed(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
-    if (this.toServedSync !== undefined) return runSyncFirst(this.#toServedAll(entries));
     const isAtHand = (entry: Entry) => this.#isUpToDate(entry) || this.#converted.has(entry);
     if (entries.every(isAtHand)) return entries.map((entry) => this.#converted.get(entry) ?? entry);
+    if (this.toServedSync !== undefined) return runSyncFirst(this.#toServedAll(entries));
     return this.#convert(entries);
   }
 
@@ -68,8 +69,7 @@ export class CustomVersionCodec implements VersionCodec {
     if (this.#version.version === definition.storageVersion) return object;
     const stored = definition.version(definition.storageVersion) as SharedVersion;
     const apiVersion = apiVersionOf(stored);
-    const shape = (converted: JsonObject) =>
-      stored.compiled().schema.restore(converted).value as JsonObject;
+    const shape = (converted: JsonObject) => runSyncFirst(restored(stored, converted));
     if (isTrivial(definition)) return shape({ ...object, apiVersion });
     return this.#conversion
       .convert(definition, [object], apiVersion, this.#owner)
@@ -90,7 +90,7 @@ export class CustomVersionCodec implements VersionCodec {
     if (known !== undefined) return known;
     const object = decodeObject(entry);
     const converted = { ...object, apiVersion: this.#apiVersion };
-    return runSync(this.#shapeInPieces(entry, object, converted));
+    return runSync(this.#shapedResumable(entry, object, converted));
   }
 
   async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
@@ -114,7 +114,7 @@ export class CustomVersionCodec implements VersionCodec {
     );
     for (const [i, entry] of batch.entries()) {
       const [from, to] = [objects[i] as JsonObject, converted[i] as JsonObject];
-      shown.set(entry, await runSyncFirst(this.#shapeInPieces(entry, from, to)));
+      shown.set(entry, await runSyncFirst(this.#shapedResumable(entry, from, to)));
     }
   }
 
@@ -123,19 +123,20 @@ export class CustomVersionCodec implements VersionCodec {
     for (const entry of entries) {
       const known = this.#known(entry);
       if (known === undefined) yield;
-      shown.push(known ?? (yield* this.#presentInPieces(entry)));
+      shown.push(known ?? (yield* this.#servedResumable(entry)));
     }
     return shown;
   }
 
-  *#presentInPieces(entry: Entry): Resumable<Entry> {
+  *#servedResumable(entry: Entry): Resumable<Entry> {
     const object = yield* decodeObjectResumable(entry);
     yield;
-    return yield* this.#shapeInPieces(entry, object, { ...object, apiVersion: this.#apiVersion });
+    return yield* this.#shapedResumable(entry, object, { ...object, apiVersion: this.#apiVersion });
   }
 
-  *#shapeInPieces(entry: Entry, stored: JsonObject, converted: JsonObject): Resumable<Entry> {
-    const shaped = this.#restored(stored, converted);
+  *#shapedResumable(entry: Entry, stored: JsonObject, converted: JsonObject): Resumable<Entry> {
+    const { schema } = yield* this.#version.compiledResumable();
+    const shaped = this.#restored(schema, stored, converted);
     yield;
     const turned =
       shaped === undefined ? entry : { ...entry, value: yield* encodeObjectResumable(shaped) };
@@ -146,11 +147,20 @@ export class CustomVersionCodec implements VersionCodec {
   /**
    * The object pruned and defaulted by the schema; undefined when the stored object is the same.
    */
-  #restored(stored: JsonObject, converted: JsonObject): JsonObject | undefined {
-    const { value } = this.#version.compiled().schema.restore(converted);
+  #restored(
+    schema: CompiledVersion["schema"],
+    stored: JsonObject,
+    converted: JsonObject,
+  ): JsonObject | undefined {
+    const { value } = schema.restore(converted);
     const isSame = value === converted && stored["apiVersion"] === this.#apiVersion;
     return isSame ? undefined : (value as JsonObject);
   }
+}
+
+function* restored(version: SharedVersion, object: JsonObject): Resumable<JsonObject> {
+  const { schema } = yield* version.compiledResumable();
+  return schema.restore(object).value as JsonObject;
 }
 
 /** The bytes of objects in one ConversionReview: the response stays within its size limit. */

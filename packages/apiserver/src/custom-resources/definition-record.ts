@@ -8,7 +8,6 @@ import {
   type CustomResourceDefinition,
   readCustomResourceDefinition,
 } from "@kcp-ts/machinery/schema";
-import type { ResourceDefinition } from "../registry/index.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import { decodeObjectResumable } from "../stored-object/index.ts";
 import { findCondition, isConditionTrue } from "./conditions.ts";
@@ -133,7 +132,7 @@ export class DefinitionRecord {
   }
 
   /** The storage version, served or not, through which objects are deleted. */
-  stored(conversion: Conversion, owner: ClusterName): ResourceDefinition | undefined {
+  stored(conversion: Conversion, owner: ClusterName): CustomDefinition | undefined {
     const version = this.shared.version(this.shared.storageVersion);
     return version === undefined
       ? undefined

@@ -142,11 +142,13 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
 
   /** The compiled schema; owned by a cache, so callers must not keep it. */
   compiled(): CompiledVersion {
-    if (this.#compiled !== undefined) {
-      compiledSchemaBudget.use(this.#compiled);
-      return this.#compiled;
-    }
-    return runSync(this.#compile(this.decompressSchema()));
+    return runSync(this.compiledResumable());
+  }
+
+  *compiledResumable(): Resumable<CompiledVersion> {
+    if (this.#compiled === undefined) return yield* this.#compile(yield* this.#schema.decompress());
+    compiledSchemaBudget.use(this.#compiled);
+    return this.#compiled;
   }
 
   *#compile(json: JsonObject | undefined): Resumable<CompiledVersion> {

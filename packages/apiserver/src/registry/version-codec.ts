@@ -31,14 +31,9 @@ export interface VersionCodec {
   toStored(object: JsonObject): MaybePromise<JsonObject>;
 }
 
-/** The conversion of a longer entry yields to the event loop. */
-const shortBytes = 64 << 10;
-
 /** One entry as a client of the definition gets it. */
 export function toServed({ codec }: ResourceDefinition, entry: Entry): MaybePromise<Entry> {
   if (codec === undefined) return entry;
-  const isShort = entry.value.length <= shortBytes;
-  if (isShort && codec.toServedSync !== undefined) return codec.toServedSync(entry);
   const entries = codec.toServed([entry]);
   return entries instanceof Promise
     ? entries.then(([only]) => only as Entry)
