@@ -113,13 +113,13 @@ export function handleRequest(
   request: ApiRequest,
   dependencies: PipelineDependencies,
 ): MaybePromise<ApiResponse> {
-  const exchange = new RequestContext(request, dependencies.clock);
+  const context = new RequestContext(request, dependencies.clock);
   try {
-    const response = run(exchange, dependencies, 0);
-    if (!(response instanceof Promise)) return finishResponse(exchange, response, dependencies);
-    return withTimeout(exchange, response, dependencies);
+    const response = run(context, dependencies, 0);
+    if (!(response instanceof Promise)) return finishResponse(context, response, dependencies);
+    return withTimeout(context, response, dependencies);
   } catch (error) {
-    return finishResponse(exchange, failed(error, exchange, dependencies), dependencies);
+    return finishResponse(context, failed(error, context, dependencies), dependencies);
   }
 }
 
@@ -249,8 +249,8 @@ function throwUnauthorized(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
-function beginAudit(exchange: RequestContext, { audit, clock }: PipelineDependencies): undefined {
-  if (audit !== undefined) startAuditRecord(exchange, audit, clock);
+function beginAudit(context: RequestContext, { audit, clock }: PipelineDependencies): undefined {
+  if (audit !== undefined) startAuditRecord(context, audit, clock);
   return undefined;
 }
 
@@ -264,15 +264,15 @@ function isOperator({ groups }: UserInfo): boolean {
 
 /** Reads wait for a seat in this stage; writes wait for a seat when their body has arrived. */
 function flowControl(
-  exchange: RequestContext,
+  context: RequestContext,
   { flowControl: controller, objectCount, watches }: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const scope = exchange.scope as RequestScope;
-  if (watches !== undefined && scope.verb === "watch" && !isOperator(exchange.user))
-    exchange.watchSlot = watches.acquire(scope.cluster, exchange.user.username);
-  controller?.classify(exchange);
-  if (exchange.isWrite) return undefined;
-  return controller?.admit(exchange, estimateRead(scope, objectCount)) as Promise<undefined>;
+  const scope = context.scope as RequestScope;
+  if (watches !== undefined && scope.verb === "watch" && !isOperator(context.user))
+    context.watchSlot = watches.acquire(scope.cluster, context.user.username);
+  controller?.classify(context);
+  if (context.isWrite) return undefined;
+  return controller?.admit(context, estimateRead(scope, objectCount)) as Promise<undefined>;
 }
 
 function impersonateStage(
@@ -305,37 +305,37 @@ function authorize(
 }
 
 function authorizeEntered(
-  exchange: RequestContext,
+  context: RequestContext,
   attributes: Attributes,
   { authorizer, directory, services }: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const scope = exchange.scope as RequestScope;
+  const scope = context.scope as RequestScope;
   if (scope.service !== undefined)
-    return authorizeService(exchange, scope.service, attributes, { authorizer, services });
-  const detour = directory.unresolvedTargetOf(scope);
-  if (detour !== undefined) {
-    exchange.unresolvedTarget = detour;
-    return authorizeDetour(exchange, detour, attributes);
+    return authorizeService(context, scope.service, attributes, { authorizer, services });
+  const unresolvedTarget = directory.unresolvedTargetOf(scope);
+  if (unresolvedTarget !== undefined) {
+    context.unresolvedTarget = unresolvedTarget;
+    return authorizeDetour(context, unresolvedTarget, attributes);
   }
   const decision = authorizer.authorize(attributes);
   if (decision instanceof Promise)
-    return decision.then((decided) => enforce(exchange, decided, attributes));
-  return enforce(exchange, decision, attributes);
+    return decision.then((decided) => enforce(context, decided, attributes));
+  return enforce(context, decision, attributes);
 }
 
 async function authorizeDetour(
-  exchange: RequestContext,
-  detour: UnresolvedTarget,
+  context: RequestContext,
+  unresolvedTarget: UnresolvedTarget,
   attributes: Attributes,
 ): Promise<undefined> {
-  await detour.authorize(detourRequest(exchange, attributes));
+  await unresolvedTarget.authorize(detourRequest(context, attributes));
 }
 
-function detourRequest(exchange: RequestContext, attributes: Attributes): UnresolvedTargetRequest {
-  const { request, user, signal } = exchange;
+function detourRequest(context: RequestContext, attributes: Attributes): UnresolvedTargetRequest {
+  const { request, user, signal } = context;
   return {
-    ...{ request, user, signal, attributes, scope: exchange.scope as RequestScope },
-    note: (decision) => auditDecision(exchange, decision),
+    ...{ request, user, signal, attributes, scope: context.scope as RequestScope },
+    note: (decision) => auditDecision(context, decision),
   };
 }
 
@@ -370,11 +370,11 @@ function authorizeCreateIn(
 }
 
 function enforce(
-  exchange: RequestContext,
+  context: RequestContext,
   decision: Decision | ServiceDecision,
   attributes: Attributes,
 ): undefined {
-  auditDecision(exchange, decision);
+  auditDecision(context, decision);
   if (decision.allowed) return undefined;
   throw forbidden(attributes, decision.reason);
 }
@@ -435,21 +435,21 @@ const noResource = {
  * unresolved target of the cluster directory.
  */
 function resolve(
-  exchange: RequestContext,
+  context: RequestContext,
   dependencies: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const { unresolvedTarget: detour } = exchange;
+  const { unresolvedTarget: detour } = context;
   if (detour !== undefined) {
-    exchange.serve = () => detour.serve(detourRequest(exchange, attributesOf(exchange)));
+    context.serve = () => detour.serve(detourRequest(context, attributesOf(context)));
     return undefined;
   }
-  const asked = exchange.scope as RequestScope;
+  const asked = context.scope as RequestScope;
   const scope = asked.service === undefined ? asked : dependencies.services.scopeOf(asked);
   const view = scope.service === undefined ? undefined : dependencies.services.catalogOf(scope);
   const catalog = view ?? dependencies.catalog;
   if (scope.kind === "path") {
     const served = view === undefined ? dependencies : { ...dependencies, catalog };
-    exchange.serve = () => servePath(exchange.request, scope, exchange.user, served);
+    context.serve = () => servePath(context.request, scope, context.user, served);
     return undefined;
   }
   const { cluster, group, version, resource } = scope;
@@ -458,10 +458,10 @@ function resolve(
     const served =
       view === undefined
         ? dependencies
-        : { ...dependencies, authorizeCreate: authorizeCreateIn(exchange, dependencies) };
-    const handled = exchange.toHandlerRequest(scope, definition);
+        : { ...dependencies, authorizeCreate: authorizeCreateIn(context, dependencies) };
+    const handled = context.toHandlerRequest(scope, definition);
     const handle = handlerOf(handled, served);
-    exchange.serve = () => handle(handled, served);
+    context.serve = () => handle(handled, served);
     return undefined;
   };
   const found = catalog.find(cluster, group, version, resource);

@@ -67,17 +67,17 @@ function flowControlOf(
   options: Exclude<RequestLimitOptions["flowControl"], "off" | undefined>,
   { clock, deadlines, watchCache, metrics: { registry } }: RequestLimitDependencies,
 ): FlowControl {
-  const metrics = new FlowControlMetrics(registry, () => fairness);
-  const fairness = new FlowControl({
+  const metrics = new FlowControlMetrics(registry, () => flowControl);
+  const flowControl = new FlowControl({
     ...options,
     clock,
     timers: deadlines,
     onRejected: (schema, reason) => metrics.onRejected(schema, reason),
     onQueued: (schema, seconds, isExecuted) => metrics.onWaited(schema, seconds, isExecuted),
   });
-  metrics.initializeSeries(fairness.flowSchemas);
-  watchCache.hub.clusterDeletions.onDeleted((cluster) => fairness.forgetCluster(cluster));
-  return fairness;
+  metrics.initializeSeries(flowControl.flowSchemas);
+  watchCache.hub.clusterDeletions.onDeleted((cluster) => flowControl.forgetCluster(cluster));
+  return flowControl;
 }
 
 /**

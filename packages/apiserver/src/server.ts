@@ -213,14 +213,14 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       health: this.#healthChecks(),
       metrics,
       snapshots: options.snapshots,
-      onResponse: (exchange, response) => {
-        observeRequest(exchange, response, observers);
-        this.#inFlight[kindOf(exchange.request)]--;
+      onResponse: (context, response) => {
+        observeRequest(context, response, observers);
+        this.#inFlight[kindOf(context.request)]--;
         if (this.#isDraining) this.#noteIdle();
       },
       onStoreUnavailable: storageFaultLogger(options),
-      onError: (error, exchange) =>
-        log.error({ err: error, path: pathOf(exchange) }, "a request failed unexpectedly"),
+      onError: (error, context) =>
+        log.error({ err: error, path: pathOf(context) }, "a request failed unexpectedly"),
     };
   }
 
@@ -314,11 +314,14 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     });
   }
 
-  #webhookClient(rooms: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {
+  #webhookClient(dependencies: Omit<ServiceObjectsOptions, "catalog">): WebhookClient {
     return new WebhookClient({
       ...this.#options.webhooks,
       clock: this.#options.clock,
-      serviceObjects: serviceObjects({ ...rooms, catalog: () => this.#dependencies.catalog }),
+      serviceObjects: serviceObjects({
+        ...dependencies,
+        catalog: () => this.#dependencies.catalog,
+      }),
     });
   }
 

@@ -78,8 +78,11 @@ describe("kcp compat", () => {
 
   it("speaks JSON to programs", async () => {
     const { stdout } = await compat(string, integer, "-o", "json");
-    const { verdict, findings } = JSON.parse(stdout) as { verdict: string; findings: unknown[] };
-    assert.deepEqual([verdict, findings.length], ["incompatible", 1]);
+    const { verdict: result, findings } = JSON.parse(stdout) as {
+      verdict: string;
+      findings: unknown[];
+    };
+    assert.deepEqual([result, findings.length], ["incompatible", 1]);
   });
 
   it("another scope or a subresource that went is another API", async () => {

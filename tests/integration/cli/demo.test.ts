@@ -33,18 +33,18 @@ describe("kcp demo", () => {
 });
 
 async function useKubectl(kubectl: Kubectl): Promise<void> {
-  const whole = "deployment/my-deployment";
-  const rolledOut = () => kubectl.run("rollout", "status", whole, "--timeout=150s");
+  const workload = "deployment/my-deployment";
+  const rolledOut = () => kubectl.run("rollout", "status", workload, "--timeout=150s");
   assert.match(await rolledOut(), /successfully rolled out/);
-  await kubectl.run("scale", whole, "--replicas=4");
+  await kubectl.run("scale", workload, "--replicas=4");
   await rolledOut();
   await kubectl.run("wait", "deployments", "--all", "--for=condition=Available", "--timeout=150s");
-  await kubectl.run("rollout", "restart", whole);
+  await kubectl.run("rollout", "restart", workload);
   assert.match(await rolledOut(), /successfully rolled out/);
   const rows = await kubectl.run("get", "deployments");
   assert.match(rows, /my-deployment +4\/4 +4 +4/);
   assert.match(rows, /my-deployment--us-east1 +2\/2/);
   assert.match(rows, /my-deployment--us-west1 +2\/2/);
   assert.match(await kubectl.run("get", "clusters"), /us-east1 +True/);
-  assert.match(await kubectl.run("describe", whole), /Normal +ScaledCluster/);
+  assert.match(await kubectl.run("describe", workload), /Normal +ScaledCluster/);
 }

@@ -21,10 +21,11 @@ const damages: Record<string, Damage> = {
   "some text": () => Buffer.from("not an object"),
   "JSON without an envelope": () =>
     Buffer.from('{"0":{"metadata":{}},"kind":"Widget","metadata":{"name":"damaged"}}'),
-  "the first half": (whole) => whole.slice(0, whole.length >> 1),
-  "a changed byte of the text": (whole) =>
-    whole.map((byte, at) => (at === whole.length - 10 ? byte ^ 4 : byte)),
-  "an envelope that leads astray": (whole) => whole.map((byte, at) => (at === 13 ? 0xff : byte)),
+  "the first half": (workload) => workload.slice(0, workload.length >> 1),
+  "a changed byte of the text": (workload) =>
+    workload.map((byte, at) => (at === workload.length - 10 ? byte ^ 4 : byte)),
+  "an envelope that leads astray": (workload) =>
+    workload.map((byte, at) => (at === 13 ? 0xff : byte)),
 };
 
 /** One value of every resource that is stored, damaged in every way. */

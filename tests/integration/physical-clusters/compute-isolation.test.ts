@@ -278,8 +278,8 @@ async function giveNothing(t: TestContext, { plane, physical }: World): Promise<
     for (const [index, name] of ours.entries()) {
       const { metadata, ...rest } = labelled(`hostile-${index}`, { [clusterLabel]: name });
       const finalizers = [syncerFinalizer(name)];
-      const whole = { ...rest, metadata: { ...metadata, finalizers } };
-      await client.resource(deployments).create(whole);
+      const workload = { ...rest, metadata: { ...metadata, finalizers } };
+      await client.resource(deployments).create(workload);
       const state = labelled(`hostile-state-${index}`, { [stateLabel(name)]: "Sync" });
       await client.resource(deployments).create(state);
       const at = { namespace: "default", name: `hostile-${index}` };

@@ -41,8 +41,8 @@ describe("an agent of a compute workspace", () => {
       const client = plane.clientFor(name);
       await bind(client, "compute");
       const { spec, ...rest } = deployment("web");
-      const whole = { ...rest, spec: { ...spec, replicas: index + 1 } };
-      await client.resource(deployments).create(whole);
+      const workload = { ...rest, spec: { ...spec, replicas: index + 1 } };
+      await client.resource(deployments).create(workload);
     }
     for (const [index, name] of ["one", "two"].entries())
       await untilReplicas(plane.clientFor(name), "web", index + 1);

@@ -56,8 +56,8 @@ class Stage {
 
   async apply(replicas: number, annotations: Record<string, string> = {}): Promise<void> {
     const { metadata, spec } = deployment("web");
-    const whole = { metadata: { ...metadata, annotations }, spec: { ...spec, replicas } };
-    await eventually(() => this.deployments.create(whole as never));
+    const workload = { metadata: { ...metadata, annotations }, spec: { ...spec, replicas } };
+    await eventually(() => this.deployments.create(workload as never));
   }
 
   async whole(): Promise<Deployment> {

@@ -45,8 +45,8 @@ class Stage {
 
   async deploy(name: string): Promise<void> {
     const { metadata, spec } = deployment(name);
-    const whole = { metadata, spec: { ...spec, replicas: 4 } };
-    await eventually(() => this.client.resource(deployments).create(whole as never));
+    const workload = { metadata, spec: { ...spec, replicas: 4 } };
+    await eventually(() => this.client.resource(deployments).create(workload as never));
   }
 
   /** `web--east 2` for each part, sorted. */

@@ -94,8 +94,8 @@ describe("the bounds of a Location", () => {
     const stage = await PlacementFixture.start(t, { clusters });
     await allow(stage.client, "default", { pods: 2 });
     for (const name of Object.keys(clusters)) {
-      const whole = asking(`in-${name}`, 2, `workload.kcp.io/cluster=${name}`);
-      await eventually(() => stage.client.resource(deployments).create(whole));
+      const workload = asking(`in-${name}`, 2, `workload.kcp.io/cluster=${name}`);
+      await eventually(() => stage.client.resource(deployments).create(workload));
     }
     await eventually(async () => {
       const { items } = await stage.client.resource(deployments).list({ namespace: "default" });

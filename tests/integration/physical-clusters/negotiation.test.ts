@@ -44,7 +44,7 @@ describe("negotiation among clusters of two generations", () => {
     const older = await startPhysicalCluster(t, { name: "us-west1", generation: "1.28" });
     await register(client, "us-east1", { kubeconfig: newer.kubeconfig });
     await untilImport(client, east, yes);
-    const whole = await podFields(client);
+    const workload = await podFields(client);
     await register(client, "us-west1", { kubeconfig: older.kubeconfig });
     const left = await untilImport(client, west, { compatible: "False", available: "True" });
     const message = left.status?.conditions?.find(({ type }) => type === "Compatible")?.message;
@@ -52,19 +52,19 @@ describe("negotiation among clusters of two generations", () => {
       message ?? "",
       /us-west1 does not accept .*\.spec\.template\.spec.*UpdatePublished/,
     );
-    assert.deepEqual(await podFields(client), whole);
+    assert.deepEqual(await podFields(client), workload);
 
     const patch = { spec: { schemaUpdateStrategy: "UpdatePublished" } };
     await client.resource(apiResourceImports).patch({ name: west }, { type: "merge", patch });
     await untilImport(client, west, yes);
     await untilImport(client, east, yes);
     const narrowed = await podFields(client);
-    assert.ok(narrowed.length < whole.length, `${newField} and others are gone`);
-    assert.ok(narrowed.every((name) => whole.includes(name)));
+    assert.ok(narrowed.length < workload.length, `${newField} and others are gone`);
+    assert.ok(narrowed.every((name) => workload.includes(name)));
     await untilNegotiated(client, "deployments.v1.apps", (_, is) => is("Narrowed") === "True");
 
     await client.resource(syncTargets).delete({ name: "us-west1" });
-    await eventually(async () => assert.deepEqual(await podFields(client), whole));
+    await eventually(async () => assert.deepEqual(await podFields(client), workload));
     assert.equal(await client.resource(apiResourceImports).find({ name: west }), undefined);
   });
 

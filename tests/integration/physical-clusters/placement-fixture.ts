@@ -97,11 +97,11 @@ export class PlacementFixture {
     const { namespace = "default", labels = {} } = more;
     const container = { name: "web", image: "nginx:1.27", ...more.pod };
     const template = { metadata: spec?.template?.metadata, spec: { containers: [container] } };
-    const whole = {
+    const workload = {
       metadata: { ...metadata, namespace, labels: { ...metadata.labels, ...labels } },
       spec: { ...spec, replicas, template },
     };
-    await eventually(() => this.client.resource(deployments).create(whole as never));
+    await eventually(() => this.client.resource(deployments).create(workload as never));
   }
 
   async shares(name: string, namespace = "default"): Promise<Record<string, number | undefined>> {

@@ -128,8 +128,8 @@ describe("placement reviews where clusters are used from other workspaces", () =
     const seeing = (await ask(as("tenant", cid), drain)).plan;
     assert.deepEqual([seeing?.moves, seeing?.hiddenMoves], [[], 1]);
     // An edit of what he sees himself may be planned by anybody; he is not told of others.
-    const whole = await tenant.resource(deployments).get({ namespace: "default", name: "web" });
-    const edited = { ...whole, spec: { ...whole.spec, replicas: 5 } };
+    const workload = await tenant.resource(deployments).get({ namespace: "default", name: "web" });
+    const edited = { ...workload, spec: { ...workload.spec, replicas: 5 } };
     const objects = [{ ...edited, apiVersion: "apps/v1", kind: "Deployment" }];
     const byBob = (await ask(as("tenant", bob), { plan: { objects } })).plan;
     assert.deepEqual([byBob?.moves, byBob?.hiddenMoves], [[], 1]);

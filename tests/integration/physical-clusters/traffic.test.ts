@@ -199,9 +199,9 @@ describe("a Service over two clusters", () => {
     const stage = await stageWith(t, ...both);
     const { client } = stage.plane;
     await stage.deploy(4);
-    const whole = { "us-east1": 2, "us-west1": 2 };
+    const workload = { "us-east1": 2, "us-west1": 2 };
     const east = stage.physical("us-east1").client;
-    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
+    await eventually(async () => assert.deepEqual(await readyBySource(east), workload));
     await stage.physical("us-west1").faults.cut();
     const less = { "us-east1": 2, "us-west1": 0 };
     await eventually(async () => {
@@ -211,8 +211,8 @@ describe("a Service over two clusters", () => {
     });
     await stage.physical("us-west1").faults.heal();
     await eventually(async () => {
-      assert.deepEqual(await readyBySource(east), whole);
-      assert.deepEqual(await readyBySource(stage.physical("us-west1").client), whole);
+      assert.deepEqual(await readyBySource(east), workload);
+      assert.deepEqual(await readyBySource(stage.physical("us-west1").client), workload);
     });
   });
 
@@ -230,8 +230,8 @@ describe("a Service over two clusters", () => {
     await untilCondition(client, "us-west1", { status: "True" });
     await stage.deploy(4);
     const east = stage.physical("us-east1").client;
-    const whole = { "us-east1": 2, "us-west1": 2 };
-    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
+    const workload = { "us-east1": 2, "us-west1": 2 };
+    await eventually(async () => assert.deepEqual(await readyBySource(east), workload));
     // Half-open: nothing is closed, and no byte gets through.
     const beganAtMs = performance.now();
     proxy.setFaults({ blackhole: true });
@@ -243,7 +243,7 @@ describe("a Service over two clusters", () => {
     assert.equal(findCondition(target.status?.conditions, "Ready")?.status, "False");
     proxy.setFaults({});
     proxy.dropConnections();
-    await eventually(async () => assert.deepEqual(await readyBySource(east), whole));
+    await eventually(async () => assert.deepEqual(await readyBySource(east), workload));
   });
 
   it("keeps the endpoints of lost clusters when there are no others", async (t) => {

@@ -52,8 +52,8 @@ describe("a Deployment over two clusters", () => {
     await register(plane.client, "us-east1", { kubeconfig: east.kubeconfig });
     await untilCondition(plane.client, "us-east1", { status: "True" });
     const { metadata, spec } = deployment("web");
-    const whole = { metadata, spec: { ...spec, replicas: 15 } };
-    await eventually(() => deployments.create(whole as never), slowly);
+    const workload = { metadata, spec: { ...spec, replicas: 15 } };
+    await eventually(() => deployments.create(workload as never), slowly);
     await untilTable({ web: "15/15", "web--us-east1": "15/15" });
 
     // From now on somebody watches.

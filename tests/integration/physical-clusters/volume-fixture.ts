@@ -151,8 +151,8 @@ export class VolumeFixture {
   async applyClaim(claim: Pick<StoredObject, "metadata" | "spec">): Promise<void> {
     await eventually(() => this.client.resource(claims).create(claim));
     const used = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
-    const whole = deployment("web", { volumes: used });
-    await eventually(() => this.client.resource(deployments).create(whole));
+    const workload = deployment("web", { volumes: used });
+    await eventually(() => this.client.resource(deployments).create(workload));
   }
 
   async ready(): Promise<Record<string, string>> {
@@ -172,9 +172,9 @@ export class VolumeFixture {
   /** The cluster that all of the workload is in, and the other one. */
   async untilBound(): Promise<readonly [home: string, other: string]> {
     return eventually(async () => {
-      const { web: whole, ...parts } = await this.ready();
+      const { web: workload, ...parts } = await this.ready();
       const [[name, ready] = ["", ""], ...more] = Object.entries(parts);
-      assert.deepEqual([whole, ready, more], ["2/2", "2/2", []], await this.#told());
+      assert.deepEqual([workload, ready, more], ["2/2", "2/2", []], await this.#told());
       return name === "web--east" ? ["east", "west"] : ["west", "east"];
     });
   }

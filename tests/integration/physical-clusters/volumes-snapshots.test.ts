@@ -75,9 +75,9 @@ describe("volumes that are snapshotted", () => {
     const [home, other] = await stage.untilBound();
     const [handle = ""] = (await stage.handles())[home] ?? [];
     const plan = async () => {
-      const fleet = await readSnapshot({ client: stage.client });
+      const clusterSet = await readSnapshot({ client: stage.client });
       const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
-      const { moves } = planChange(fleet, withDrainedTarget(home), {
+      const { moves } = planChange(clusterSet, withDrainedTarget(home), {
         gracePeriods,
         nowMs: systemClock.now(),
       });

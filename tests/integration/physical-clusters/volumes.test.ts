@@ -28,9 +28,9 @@ describe("volumes", () => {
 
     // A plan says so before anybody asks.
     const plan = async () => {
-      const fleet = await readSnapshot({ client: stage.client });
+      const clusterSet = await readSnapshot({ client: stage.client });
       const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
-      return planChange(fleet, withDrainedTarget(home), {
+      return planChange(clusterSet, withDrainedTarget(home), {
         gracePeriods,
         nowMs: systemClock.now(),
       });

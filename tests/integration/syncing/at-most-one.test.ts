@@ -14,7 +14,7 @@ import { deployments, FaultyServer, namespaces } from "./faulty-server.ts";
 type Mode = "Push" | "Pull";
 const names = ["east", "west"] as const;
 type Name = (typeof names)[number];
-const whole = { namespace: "shop", name: "once" };
+const workload = { namespace: "shop", name: "once" };
 const replicas = 2;
 
 class Stage {
@@ -51,7 +51,7 @@ class Stage {
     await stage.home.resource(namespaces).create({ metadata: { name: "shop" } });
     for (const name of names) await stage.#join(name);
     const metadata = {
-      ...whole,
+      ...workload,
       annotations: { "workload.kcp.io/failover-strategy": "StopBeforeStart" },
     };
     const spec = { replicas, template: { image: "db:0" } };

@@ -331,16 +331,16 @@ export class CoordinatorHistory {
     const found: string[] = [];
     for (const tenant of this.#tenants) {
       const { items } = await this.#stage.up.client.inCluster(tenant).resource(deployments).list();
-      const whole = items.find(({ metadata }) => metadata.name === web.name);
+      const workload = items.find(({ metadata }) => metadata.name === web.name);
       const parts = items.filter(({ metadata }) => metadata.name !== web.name);
-      assert.ok(whole !== undefined, `${tenant} has lost its Deployment`);
-      const asked = (whole["spec"] as { replicas: number }).replicas;
+      assert.ok(workload !== undefined, `${tenant} has lost its Deployment`);
+      const asked = (workload["spec"] as { replicas: number }).replicas;
       const given = sum(parts.map(({ spec }) => (spec as { replicas: number }).replicas));
       if (given !== asked) found.push(`${tenant}: ${given} of ${asked} are given to clusters`);
       const countsOf = (one: DynamicObject) => (one["status"] ?? {}) as Counts;
       for (const field of counted) {
         const parted = sum(parts.map((part) => countsOf(part)[field] ?? 0));
-        const told = countsOf(whole)[field] ?? 0;
+        const told = countsOf(workload)[field] ?? 0;
         if (told !== parted || told !== asked)
           found.push(`${tenant}: ${field} ${told}, the parts have ${parted}, asked ${asked}`);
       }

@@ -10,7 +10,7 @@ import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
 import { advanceUntil } from "./advance-until.ts";
 import { deployments, FaultyServer, namespaces } from "./faulty-server.ts";
 
-const wholes = 100;
+const workloads = 100;
 const replicas = 20;
 const namespace = "shop";
 const toleration = { "workload.kcp.io/toleration-seconds": "90" };
@@ -29,10 +29,10 @@ class Failover {
     const up = await FaultyServer.start(clock, new SeededRandom(1));
     const one = new Failover(up, clock);
     const stop = new AbortController();
-    const patience = { unreachableAfterMs: 60_000, recoveryMs: 10_000 };
+    const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 10_000 };
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
-    const splitter = deploymentCoordinator({ client: up.client, clock, ...patience, onError });
+    const splitter = deploymentCoordinator({ client: up.client, clock, ...gracePeriods, onError });
     await one.client.resource(namespaces).create({ metadata: { name: namespace } });
     for (const name of ["east", "west"]) {
       await one.client.resource(syncTargets).create({ metadata: { name }, spec: {} });
@@ -61,7 +61,7 @@ class Failover {
   }
 
   async create(annotations: (index: number) => Record<string, string>): Promise<void> {
-    for (let index = 0; index < wholes; index++) {
+    for (let index = 0; index < workloads; index++) {
       const metadata = { name: `w${index}`, namespace, annotations: annotations(index) };
       const spec = { replicas, template: { image: "web:0" } };
       await this.client.resource(deployments).create({ metadata, spec });
@@ -118,9 +118,9 @@ describe("failover", () => {
   it("of 1,000 replicas begins within a second of the toleration, each whole's own", async (t) => {
     const stage = await Failover.open(t);
     // Half of them wait longer.
-    await stage.create((index) => (index < wholes / 2 ? {} : toleration));
-    await stage.untilAsked("east", (wholes * replicas) / 2);
-    await stage.untilAsked("west", (wholes * replicas) / 2);
+    await stage.create((index) => (index < workloads / 2 ? {} : toleration));
+    await stage.untilAsked("east", (workloads * replicas) / 2);
+    await stage.untilAsked("west", (workloads * replicas) / 2);
     await stage.report();
     await stage.pass(20_000);
     await stage.sayReady("east", false);
@@ -132,7 +132,7 @@ describe("failover", () => {
     await stage.pass(28_000);
     assert.equal(sum(await stage.asked("west")), before + before / 2, "the others wait 90 s");
     await stage.pass(2000);
-    assert.equal(sum(await stage.asked("west")), wholes * replicas);
+    assert.equal(sum(await stage.asked("west")), workloads * replicas);
     // What is lost is left as it is.
     assert.equal(sum(await stage.asked("east")), before);
     assert.equal(before, 1000);
@@ -141,7 +141,7 @@ describe("failover", () => {
     await stage.report("west");
     await stage.sayReady("east", true);
     await stage.pass(9000);
-    assert.equal(sum(await stage.asked("west")), wholes * replicas);
+    assert.equal(sum(await stage.asked("west")), workloads * replicas);
     await stage.pass(2000);
     await stage.report();
     await stage.untilAsked("west", 1000);

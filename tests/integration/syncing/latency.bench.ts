@@ -7,12 +7,13 @@ const targets = Number(process.env["TARGETS"] ?? 2);
 const perSecond = Number(process.env["CHANGES_PER_SECOND"] ?? 50);
 const seconds = Number(process.env["SECONDS"] ?? 1);
 
-const fleet = await SyncedClusterSet.start();
-const { up } = fleet;
+const clusterSet = await SyncedClusterSet.start();
+const { up } = clusterSet;
 const sides: FaultyServer[] = [];
-for (let index = 0; index < targets; index++) sides.push(await fleet.join("root", `t${index}`));
+for (let index = 0; index < targets; index++)
+  sides.push(await clusterSet.join("root", `t${index}`));
 const client = up.client.inCluster("root");
-await fleet.namespace("root");
+await clusterSet.namespace("root");
 
 const startedAt = new Map<string, number>();
 const down: number[] = [];
@@ -64,4 +65,4 @@ process.stdout.write(
 );
 stop.abort();
 await Promise.all([...followers, returns]);
-await fleet.close();
+await clusterSet.close();

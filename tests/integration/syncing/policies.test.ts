@@ -25,10 +25,10 @@ const kinds = [
 async function startFleet(
   t: TestContext,
 ): Promise<{ fleet: SyncedClusterSet; east: FaultyServer }> {
-  const fleet = await SyncedClusterSet.start();
-  t.after(() => fleet.close());
-  await fleet.namespace("root");
-  return { fleet, east: await fleet.join("root", "east", kinds) };
+  const clusterSet = await SyncedClusterSet.start();
+  t.after(() => clusterSet.close());
+  await clusterSet.namespace("root");
+  return { fleet: clusterSet, east: await clusterSet.join("root", "east", kinds) };
 }
 
 function policyMap(name: string, target: string, data: Record<string, string>) {
@@ -55,8 +55,8 @@ const placeOf = ({ metadata }: DynamicObject) => {
 
 describe("an autoscaler in the cluster", () => {
   it("keeps the replicas it has set, and a policy lifts them", async (t) => {
-    const { fleet, east } = await startFleet(t);
-    const client = fleet.up.client.inCluster("root");
+    const { fleet: clusterSet, east } = await startFleet(t);
+    const client = clusterSet.up.client.inCluster("root");
     const originals = client.resource(deployments);
     const spec = { replicas: 2, template: { image: "web:1" } };
     await originals.create({ metadata: { ...at, labels: assigned }, spec });
@@ -96,8 +96,8 @@ describe("an autoscaler in the cluster", () => {
 
 describe("policies in ConfigMaps", () => {
   it("are obeyed as they come, change and go, those for one SyncTarget first", async (t) => {
-    const { fleet, east } = await startFleet(t);
-    const client = fleet.up.client.inCluster("root");
+    const { fleet: clusterSet, east } = await startFleet(t);
+    const client = clusterSet.up.client.inCluster("root");
     const maps = client.resource(configMaps);
     const propagate = '{"onDownstreamDeletion": "propagate"}';
     const recreate = '{"onDownstreamDeletion": "recreate"}';
@@ -135,8 +135,8 @@ describe("policies in ConfigMaps", () => {
   });
 
   it("that cannot be read count for nothing, and an Event says where", async (t) => {
-    const { fleet, east } = await startFleet(t);
-    const client = fleet.up.client.inCluster("root");
+    const { fleet: clusterSet, east } = await startFleet(t);
+    const client = clusterSet.up.client.inCluster("root");
     const data = { "widgets.example.com": '{"direction": "sideways"}' };
     await client.resource(configMaps).create(policyMap("bad", "", data));
     await eventually(async () => {
@@ -153,12 +153,12 @@ describe("policies in ConfigMaps", () => {
   });
 
   it("of one logical cluster mean nothing in another", async (t) => {
-    const { fleet, east } = await startFleet(t);
-    await fleet.namespace("other");
-    const other = fleet.up.client.inCluster("other").resource(configMaps);
+    const { fleet: clusterSet, east } = await startFleet(t);
+    await clusterSet.namespace("other");
+    const other = clusterSet.up.client.inCluster("other").resource(configMaps);
     const data = { "widgets.example.com": '{"omitted": ["spec.color"]}' };
     await other.create(policyMap("theirs", "", data));
-    const client = fleet.up.client.inCluster("root");
+    const client = clusterSet.up.client.inCluster("root");
     const spec = { color: "red", size: "small" };
     await client.resource(widgets).create({ metadata: { ...at, labels: assigned }, spec });
     assert.deepEqual((await copyOf(east, widgets))["spec"], spec);
@@ -192,8 +192,8 @@ describe("policies in ConfigMaps", () => {
 
 describe("an object without a namespace", () => {
   it("is synced, follows changes, is put right, and goes with its original", async (t) => {
-    const { fleet, east } = await startFleet(t);
-    const originals = fleet.up.client.inCluster("root").resource(clusterRoles);
+    const { fleet: clusterSet, east } = await startFleet(t);
+    const originals = clusterSet.up.client.inCluster("root").resource(clusterRoles);
     const rule = (verb: string) => ({ apiGroups: [""], resources: ["pods"], verbs: [verb] });
     const metadata = { name: "reader", labels: assigned };
     await originals.create({ metadata, rules: [rule("get")] });

@@ -35,9 +35,9 @@ export class SyncedClusterSet {
   }
 
   static async start(): Promise<SyncedClusterSet> {
-    const fleet = new SyncedClusterSet(await FaultyServer.start(systemClock));
-    fleet.startSyncers();
-    return fleet;
+    const clusterSet = new SyncedClusterSet(await FaultyServer.start(systemClock));
+    clusterSet.startSyncers();
+    return clusterSet;
   }
 
   startSyncers(): void {

@@ -10,9 +10,9 @@ import { configMaps, type FaultyServer, widgets } from "./faulty-server.ts";
 import { SyncedClusterSet } from "./synced-cluster-set.ts";
 
 async function startFleet(t: TestContext): Promise<SyncedClusterSet> {
-  const fleet = await SyncedClusterSet.start();
-  t.after(() => fleet.close());
-  return fleet;
+  const clusterSet = await SyncedClusterSet.start();
+  t.after(() => clusterSet.close());
+  return clusterSet;
 }
 
 async function namesIn(faultyServer: FaultyServer, resource = widgets): Promise<string[]> {
@@ -27,16 +27,19 @@ function widget(name: string, target: string) {
 
 describe("syncers of one logical cluster", () => {
   it("share one upstream watch per kind, and end alone", async (t) => {
-    const fleet = await startFleet(t);
+    const clusterSet = await startFleet(t);
     const watches: string[] = [];
-    fleet.up.injectFault(({ target }) => {
+    clusterSet.up.injectFault(({ target }) => {
       const text = decodeURIComponent(target);
       if (/widgets.*watch=/.test(text)) watches.push(text);
       return undefined;
     });
-    await fleet.namespace("root");
-    const [east, west] = [await fleet.join("root", "east"), await fleet.join("root", "west")];
-    const resource = fleet.up.client.inCluster("root").resource(widgets);
+    await clusterSet.namespace("root");
+    const [east, west] = [
+      await clusterSet.join("root", "east"),
+      await clusterSet.join("root", "west"),
+    ];
+    const resource = clusterSet.up.client.inCluster("root").resource(widgets);
     await resource.create(widget("a", "east"));
     await resource.create(widget("b", "west"));
     await eventually(async () => {
@@ -44,7 +47,7 @@ describe("syncers of one logical cluster", () => {
       assert.deepEqual(await namesIn(west), ["b"]);
     });
     assert.equal(watches.length, 1, watches.join("\n"));
-    fleet.disconnect("root", "east");
+    clusterSet.disconnect("root", "east");
     await resource.create(widget("c", "east"));
     await resource.create(widget("d", "west"));
     await eventually(async () => assert.deepEqual(await namesIn(west), ["b", "d"]));
@@ -52,10 +55,10 @@ describe("syncers of one logical cluster", () => {
   });
 
   it("say on their SyncTarget what they sync, and that they see it", async (t) => {
-    const fleet = await startFleet(t);
-    await fleet.join("root", "east");
+    const clusterSet = await startFleet(t);
+    await clusterSet.join("root", "east");
     await eventually(async () => {
-      const found = await fleet.up.client
+      const found = await clusterSet.up.client
         .inCluster("root")
         .resource(syncTargets)
         .get({ name: "east" });
@@ -65,7 +68,7 @@ describe("syncers of one logical cluster", () => {
   });
 
   it("report the last state, though an earlier report is still being written", async (t) => {
-    const fleet = await startFleet(t);
+    const clusterSet = await startFleet(t);
     let release = () => {};
     const isReleased = new Promise<void>((resolve) => {
       release = resolve;
@@ -73,21 +76,21 @@ describe("syncers of one logical cluster", () => {
     const isReport = (target: string) =>
       /\/synctargets\/east\/status\?.*fieldManager=kcp-syncers/.test(target);
     let [sent, answered] = [0, 0];
-    fleet.up.beforeWrite = async (_method, target) => {
+    clusterSet.up.beforeWrite = async (_method, target) => {
       if (isReport(target) && ++sent === 1) await isReleased;
     };
-    fleet.up.onAnswer = ({ target }) => {
+    clusterSet.up.onAnswer = ({ target }) => {
       if (isReport(target)) answered++;
     };
-    await fleet.join("root", "east", [{ resource: widgets, hasStatus: true }]);
+    await clusterSet.join("root", "east", [{ resource: widgets, hasStatus: true }]);
     await eventually(() => assert.equal(sent, 1));
-    await fleet.importKind("root", "east", { resource: configMaps, hasStatus: false });
+    await clusterSet.importKind("root", "east", { resource: configMaps, hasStatus: false });
     // Long enough for a second report, if the first does not hold it back.
     await sleep(systemClock, 1500);
     release();
     await eventually(() => assert.equal(answered, sent));
     await eventually(async () => {
-      const { status } = await fleet.up.client
+      const { status } = await clusterSet.up.client
         .inCluster("root")
         .resource(syncTargets)
         .get({ name: "east" });
@@ -96,10 +99,10 @@ describe("syncers of one logical cluster", () => {
   });
 
   it("name the verb that is missing, or the kind, in the condition of the SyncTarget", async (t) => {
-    const fleet = await startFleet(t);
-    const east = await fleet.join("root", "east");
+    const clusterSet = await startFleet(t);
+    const east = await clusterSet.join("root", "east");
     const condition = async () => {
-      const found = await fleet.up.client
+      const found = await clusterSet.up.client
         .inCluster("root")
         .resource(syncTargets)
         .get({ name: "east" });
@@ -160,21 +163,21 @@ function gadgetDefinition(properties: JsonObject): ObjectInput<DynamicObject> {
 
 describe("logical clusters that define a kind in different ways", () => {
   it("have their objects synced whole, each to its own cluster", async (t) => {
-    const fleet = await startFleet(t);
+    const clusterSet = await startFleet(t);
     const anything = { size: { "x-kubernetes-preserve-unknown-fields": true } };
     const schemas = { red: { size: { type: "integer" } }, blue: { size: { type: "string" } } };
     const sides: Record<string, FaultyServer> = {};
     for (const [home, properties] of Object.entries(schemas)) {
-      await fleet.namespace(home);
-      const client = fleet.up.client.inCluster(home);
+      await clusterSet.namespace(home);
+      const client = clusterSet.up.client.inCluster(home);
       await client.resource(definitions).create(gadgetDefinition(properties));
-      const side = await fleet.join(home, "east", []);
+      const side = await clusterSet.join(home, "east", []);
       sides[home] = side;
       await side.client.resource(definitions).create(gadgetDefinition(anything));
     }
     const create = (home: string, size: JsonValue) =>
       eventually(() =>
-        fleet.up.client
+        clusterSet.up.client
           .inCluster(home)
           .resource(gadgets)
           .create({
@@ -189,7 +192,7 @@ describe("logical clusters that define a kind in different ways", () => {
     await create("red", 3);
     await create("blue", "three");
     for (const home of ["red", "blue"]) {
-      await fleet.importKind(home, "east", { resource: gadgets, hasStatus: false });
+      await clusterSet.importKind(home, "east", { resource: gadgets, hasStatus: false });
     }
     await eventually(async () => {
       const sizes = await Promise.all(

@@ -141,10 +141,10 @@ const whileCreating: Crash = async (storage, clock, write) => {
 
 const whileDeleting: Crash = async (storage, clock, write) => {
   const before = await keys(storage);
-  const whole = await start(new Failing(storage).storage, clock);
+  const workload = await start(new Failing(storage).storage, clock);
   const mine = { name: "w" };
-  await whole.clientFor("root", alice).resource(kinds.workspaces).create({ metadata: mine });
-  await whole.close();
+  await workload.clientFor("root", alice).resource(kinds.workspaces).create({ metadata: mine });
+  await workload.close();
   const faults = new Failing(storage);
   const broken = await start(faults.storage, clock);
   faults.failFrom(write);

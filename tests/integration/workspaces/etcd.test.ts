@@ -29,7 +29,7 @@ const cowboys = defineResource<DynamicObject>({
   },
 });
 const { signal } = new AbortController();
-const patience = { timeoutMs: 120_000 };
+const gracePeriods = { timeoutMs: 120_000 };
 
 describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?? false }, () => {
   let etcd: EtcdCluster;
@@ -67,11 +67,11 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
   it("are made by one, used by the other, and deleted with all that is below them", async () => {
     const parent = await made(first, "root", "parent");
     assert.equal(phaseOf(parent), "Ready");
-    await eventually(() => made(second, "root:parent", "child"), patience);
+    await eventually(() => made(second, "root:parent", "child"), gracePeriods);
     const configMap = { metadata: { name: "deep", namespace: "default" } };
     await eventually(
       () => first.clientFor("root:parent:child").resource(kinds.configMaps).create(configMap),
-      patience,
+      gracePeriods,
     );
     const child = await first
       .clientFor("root:parent")
@@ -82,11 +82,11 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
       await eventually(async () => {
         const found = plane.clientFor("root").resource(kinds.workspaces).find({ name: "parent" });
         assert.equal(await found, undefined);
-      }, patience);
+      }, gracePeriods);
     for (const object of [parent, child])
       await eventually(
         async () => assert.deepEqual(await keysOf(String(specOf(object)["cluster"])), []),
-        patience,
+        gracePeriods,
       );
   });
 
@@ -101,7 +101,7 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
           extend: { with: [{ name: "universal", path: "root" }] },
         },
       } as never);
-    const waiting = await eventually(() => made(second, "root", "slow", "slow"), patience);
+    const waiting = await eventually(() => made(second, "root", "slow", "slow"), gracePeriods);
     assert.equal(phaseOf(waiting), "Initializing");
     const cluster = String(specOf(waiting)["cluster"]);
     const remove = (plane: TestControlPlane, list: string) =>
@@ -111,20 +111,20 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
         const { [list]: removed, ...status } = found["status"] as Record<string, unknown>;
         assert.notEqual(removed, undefined);
         await logical.updateStatus({ ...found, status } as never);
-      }, patience);
+      }, gracePeriods);
     await remove(first, "initializers");
     const workspaces = second.clientFor("root").resource(kinds.workspaces);
     await eventually(
       async () => assert.equal(phaseOf(await workspaces.get({ name: "slow" })), "Ready"),
-      patience,
+      gracePeriods,
     );
     await workspaces.delete({ name: "slow" });
     await remove(first, "terminators");
     await eventually(
       async () => assert.equal(await workspaces.find({ name: "slow" }), undefined),
-      patience,
+      gracePeriods,
     );
-    await eventually(async () => assert.deepEqual(await keysOf(cluster), []), patience);
+    await eventually(async () => assert.deepEqual(await keysOf(cluster), []), gracePeriods);
   });
 
   it("bind on one to what was offered on the other, and are kept by their type on both", async () => {
@@ -152,7 +152,7 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
         consumer(second)
           .resource(bindings)
           .create({ metadata: { name: "cowboys" }, spec: { reference } } as never),
-      patience,
+      gracePeriods,
     );
     for (const [plane, name] of [
       [first, "john"],
@@ -163,12 +163,12 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
           consumer(plane)
             .resource(cowboys)
             .create({ metadata: { name, namespace: "default" } }),
-        patience,
+        gracePeriods,
       );
     const types = second.clientFor("root").resource(kinds.types);
     const spec = { defaultAPIBindingLifecycle: "Maintain" };
     await types.create({ metadata: { name: "western" }, spec } as never);
-    await eventually(() => made(first, "root", "kept", "western"), patience);
+    await eventually(() => made(first, "root", "kept", "western"), gracePeriods);
     const western = await types.get({ name: "western" });
     const defaultAPIBindings = [{ path: "root:provider", export: "cowboys" }];
     await types.update({ ...western, spec: { ...specOf(western), defaultAPIBindings } } as never);
@@ -176,6 +176,6 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
       await eventually(async () => {
         const { items } = await plane.clientFor("root:kept").resource(bindings).list({});
         assert.deepEqual(items.map(phaseOf), ["Bound"]);
-      }, patience);
+      }, gracePeriods);
   });
 });

@@ -28,7 +28,7 @@ const definitions = defineResource<KubernetesObject>({
 });
 const ownNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 /** A machine may be slow: how long something takes decides no test. */
-const patience = { timeoutMs: 180_000, intervalMs: 100 };
+const gracePeriods = { timeoutMs: 180_000, intervalMs: 100 };
 
 export class RealClusters implements TestEnvironment {
   readonly kind = "real";
@@ -77,5 +77,5 @@ async function removeAll(
       left.map(({ metadata }) => metadata.name),
       [],
     );
-  }, patience);
+  }, gracePeriods);
 }

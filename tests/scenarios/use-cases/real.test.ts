@@ -12,9 +12,9 @@ import { appTeamUseCases } from "./app-team.ts";
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("use cases on real clusters", { skip: missing ?? false }, () => {
-  const ground = new RealClusters();
-  after(() => ground.close());
-  appTeamUseCases(ground);
-  adminUseCases(ground);
-  affinityUseCases(ground);
+  const environment = new RealClusters();
+  after(() => environment.close());
+  appTeamUseCases(environment);
+  adminUseCases(environment);
+  affinityUseCases(environment);
 });

@@ -7,7 +7,7 @@ import { testDebuggingGuide } from "./debugging.ts";
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("debugging on real clusters", { skip: missing ?? false }, () => {
-  const ground = new RealClusters();
-  after(() => ground.close());
-  testDebuggingGuide(ground);
+  const environment = new RealClusters();
+  after(() => environment.close());
+  testDebuggingGuide(environment);
 });

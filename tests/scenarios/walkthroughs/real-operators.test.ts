@@ -7,7 +7,7 @@ import { testOperatorsGuide } from "./operators.ts";
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("operators on real clusters", { skip: missing ?? false }, () => {
-  const ground = new RealClusters();
-  after(() => ground.close());
-  testOperatorsGuide(ground);
+  const environment = new RealClusters();
+  after(() => environment.close());
+  testOperatorsGuide(environment);
 });

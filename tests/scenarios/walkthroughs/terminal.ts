@@ -11,7 +11,7 @@ import { eventually, findKubectl } from "@kcp-ts/testkit";
 import { isPrinted, type Scenario, type Step } from "./scenario.ts";
 
 /** A machine may be slow: how long something takes decides no test. */
-const patience = { timeoutMs: 120_000, intervalMs: 100 };
+const gracePeriods = { timeoutMs: 120_000, intervalMs: 100 };
 const commandMs = 120_000;
 
 interface Printed {
@@ -67,7 +67,7 @@ export class Terminal {
       const printed = `${stdout}${stderr}(it ends with ${code})`;
       throw new Error(`${step.text}\n--- is to print\n${wanted}\n--- prints\n${printed}`);
     };
-    await (step.isRepeated ? eventually(check, patience) : check());
+    await (step.isRepeated ? eventually(check, gracePeriods) : check());
   }
 
   async #run(command: string): Promise<Printed> {

@@ -52,8 +52,8 @@ async function* manyEntries(): AsyncGenerator<Entry> {
 
 describe("GET /backup", () => {
   it("streams a complete backup and releases the snapshot", async () => {
-    const { request, closed, rooms } = setup();
-    const { status, body } = await serveBackup(request, master, rooms);
+    const { request, closed, rooms: dependencies } = setup();
+    const { status, body } = await serveBackup(request, master, dependencies);
     assert.equal(status, 200);
     const summary = await checkBackup(body as AsyncIterable<Uint8Array>);
     assert.deepEqual([summary.entries, summary.revision], [5000, 9]);
@@ -62,8 +62,8 @@ describe("GET /backup", () => {
 
   it("releases the snapshot when the client disconnects before, at and after the first byte", async () => {
     for (const chunks of [0, 1, 2]) {
-      const { request, closed, leave, rooms } = setup();
-      const { body } = await serveBackup(request, master, rooms);
+      const { request, closed, leave, rooms: dependencies } = setup();
+      const { body } = await serveBackup(request, master, dependencies);
       const iterator = (body as AsyncGenerator<Uint8Array>)[Symbol.asyncIterator]();
       for (let read = 0; read < chunks; read++) await iterator.next();
       leave();
@@ -79,8 +79,8 @@ describe("GET /backup", () => {
     [],
   ]) {
     it(`is forbidden to [${groups}], whatever the authorizer said`, async () => {
-      const { request, rooms } = setup();
-      await assert.rejects(serveBackup(request, { username: "u", groups }, rooms), {
+      const { request, rooms: dependencies } = setup();
+      await assert.rejects(serveBackup(request, { username: "u", groups }, dependencies), {
         code: 403,
         message: /^forbidden: User "u" cannot get path "\/backup": only members of system:masters/,
       });
@@ -89,7 +89,7 @@ describe("GET /backup", () => {
 
   it("responds with an error when the store has no snapshots", async () => {
     const { request } = setup();
-    const rooms = { snapshots: undefined, clock: systemClock };
-    await assert.rejects(serveBackup(request, master, rooms), { code: 501 });
+    const dependencies = { snapshots: undefined, clock: systemClock };
+    await assert.rejects(serveBackup(request, master, dependencies), { code: 501 });
   });
 });

@@ -70,7 +70,7 @@ export const customResourceDefinitions: ResourceDefinition = {
     returnsDeletedObject: false,
     prepareForCreate,
     prevalidate,
-    validate: (object) => verdicts.get(object["spec"] as object) ?? validated(object, undefined),
+    validate: (object) => results.get(object["spec"] as object) ?? validated(object, undefined),
     prepareForUpdate,
     validateUpdate,
     warnings: formatWarnings,
@@ -146,11 +146,11 @@ function prepareForUpdate(draft: Draft, old: JsonObject): void {
 function validateUpdate(updated: JsonObject, old: JsonObject): FieldError[] {
   // The finalizer of a deleted definition can be removed, even if the spec violates current rules.
   if (isDeleted(old) && jsonEqual(updated["spec"] ?? null, old["spec"] ?? null)) return [];
-  return verdicts.get(updated["spec"] as object) ?? validated(updated, old);
+  return results.get(updated["spec"] as object) ?? validated(updated, old);
 }
 
 /** The results of prevalidated specs. */
-const verdicts = new WeakMap<object, FieldError[]>();
+const results = new WeakMap<object, FieldError[]>();
 
 /**
  * The number of values from which on a definition is validated with yields to the event loop; a
@@ -166,7 +166,7 @@ function prevalidate(draft: Draft, old: JsonObject | undefined): Promise<void> |
   if (old === undefined) prepareForCreate(copy);
   else prepareForUpdate(copy, old);
   return runYielding(validateResumable(copy, old)).then((errors) => {
-    verdicts.set(draft["spec"] as object, errors);
+    results.set(draft["spec"] as object, errors);
   });
 }
 
@@ -203,8 +203,8 @@ function* validateResumable(
 
 /** The result of the prevalidation also applies to the prepared spec. */
 function replaceSpec(draft: Draft, spec: JsonObject): void {
-  const verdict = verdicts.get(draft["spec"] as object);
-  if (verdict !== undefined) verdicts.set(spec, verdict);
+  const result = results.get(draft["spec"] as object);
+  if (result !== undefined) results.set(spec, result);
   draft["spec"] = spec;
 }
 

@@ -15,7 +15,7 @@ export class FlowControlMetrics {
   readonly #rejected: Counter;
   readonly #waited: Histogram;
 
-  constructor(registry: MetricRegistry, fairness: () => FlowControl) {
+  constructor(registry: MetricRegistry, flowControl: () => FlowControl) {
     this.#rejected = registry.add(
       new Counter({
         name: `${prefix}_rejected_requests_total`,
@@ -37,14 +37,15 @@ export class FlowControlMetrics {
       registry.add(
         new Gauge(
           { name: `${prefix}_${name}`, help, labels: bySchema },
-          () => fairness().flowSchemas.map((schema) => [labelsOf(schema), read(schema)] as const),
+          () =>
+            flowControl().flowSchemas.map((schema) => [labelsOf(schema), read(schema)] as const),
           name.endsWith("_total") ? "counter" : "gauge",
         ),
       );
     const ofLevels = (name: string, help: string, read: (level: PriorityLevel) => number) =>
       registry.add(
         new Gauge({ name: `${prefix}_${name}`, help, labels: ["priority_level"] }, () =>
-          fairness().priorityLevels.map((level) => [[level.config.name], read(level)] as const),
+          flowControl().priorityLevels.map((level) => [[level.config.name], read(level)] as const),
         ),
       );
     ofSchemas("dispatched_requests_total", "Requests that began.", (each) => each.dispatched);

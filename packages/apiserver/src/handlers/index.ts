@@ -45,7 +45,7 @@ const handlers: Readonly<Record<Verb, Handler>> = {
 export const servedVerbs = Object.keys(handlers) as readonly Verb[];
 
 /** Returns the handler of a request, or throws when there is none, before the body is received. */
-export function handlerOf(handled: HandlerRequest, rooms: HandlerDependencies): Handler {
+export function handlerOf(handled: HandlerRequest, dependencies: HandlerDependencies): Handler {
   const { scope, definition } = handled;
   if (!definition.isNamespaced && scope.namespace !== "" && !isNamespaceItself(handled)) {
     throw statusError.pathNotFound();
@@ -53,7 +53,7 @@ export function handlerOf(handled: HandlerRequest, rooms: HandlerDependencies): 
   if (scope.subresource !== "") {
     const subresource =
       definition.subresources.get(scope.subresource) ??
-      rooms.additionalSubresource?.(definition, scope);
+      dependencies.additionalSubresource?.(definition, scope);
     if (subresource === undefined) {
       throw definition.itemsCarryKind
         ? statusError.notFound(definition, scope.name)

@@ -24,21 +24,21 @@ export function writeSettings(pairs: readonly (readonly [id: number, value: numb
 /** The settings that a server applies, in order; throws when any setting is invalid. */
 export function readSettings(
   payload: Buffer,
-  heed: { headerTableSize(bytes: number): void; initialWindowSize(bytes: number): void },
+  enforce: { headerTableSize(bytes: number): void; initialWindowSize(bytes: number): void },
 ): void {
   if (payload.length % pairBytes !== 0)
     throw new ConnectionError(errorCode.frameSizeError, "half a setting");
   for (let at = 0; at < payload.length; at += pairBytes) {
     const id = payload.readUInt16BE(at);
     const value = payload.readUInt32BE(at + 2);
-    if (id === setting.headerTableSize) heed.headerTableSize(value);
+    if (id === setting.headerTableSize) enforce.headerTableSize(value);
     else if (id === setting.enablePush && value > 1) throw protocolError("half a push");
     else if (id === setting.maxFrameSize && (value < framePayloadBytesMax || value > 0xff_ffff))
       throw protocolError(`frames of ${value} bytes`);
     else if (id === setting.initialWindowSize) {
       if (value > windowMax)
         throw new ConnectionError(errorCode.flowControlError, `a window of ${value} bytes`);
-      heed.initialWindowSize(value);
+      enforce.initialWindowSize(value);
     }
   }
 }

@@ -207,7 +207,7 @@ export class Registry {
       if (rests) await yieldToEventLoop();
       const pending = options.validate(object, undefined);
       if (pending !== undefined) await pending;
-      const companions =
+      const prerequisites =
         options.isDryRun || definition.prerequisites === undefined
           ? undefined
           : await definition.prerequisites.create(object, address.cluster, options.user);
@@ -215,10 +215,10 @@ export class Registry {
       const place = { cluster, namespace, name };
       const written = await this.#insert(definition, place, object, options);
       if (written !== undefined) {
-        companions?.commit();
+        prerequisites?.commit();
         return written;
       }
-      if (companions !== undefined) await companions.rollback();
+      if (prerequisites !== undefined) await prerequisites.rollback();
       const isGenerated =
         (draft["metadata"] as Draft)["name"] === undefined ||
         (draft["metadata"] as Draft)["name"] === "";

@@ -63,14 +63,14 @@ const writeTimeoutMaxMs = 34_000;
 /**
  * Watches have no deadline; other requests have a minute, and writes a little more than half of it.
  */
-export function setDeadline(exchange: RequestContext): undefined {
-  const scope = exchange.scope as RequestScope;
+export function setDeadline(context: RequestContext): undefined {
+  const scope = context.scope as RequestScope;
   if (scope.verb === "watch") return undefined;
   const asked = scope.query.get("timeout");
   let timeoutMs = asked === null ? timeoutDefaultMs : parseTimeout(asked);
   const isRead = scope.verb === "get" || scope.verb === "list" || scope.verb === "head";
   if (!isRead) timeoutMs = Math.min(timeoutMs, writeTimeoutMaxMs);
-  exchange.timeoutMs = timeoutMs;
+  context.timeoutMs = timeoutMs;
   return undefined;
 }
 

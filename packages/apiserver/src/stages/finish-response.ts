@@ -58,49 +58,53 @@ export function finishResponse(
 }
 
 async function audited(
-  exchange: RequestContext,
+  context: RequestContext,
   response: ApiResponse,
   audit: Audit,
-  rooms: FinishDependencies,
+  dependencies: FinishDependencies,
 ): Promise<ApiResponse> {
   let told: ApiResponse;
   try {
-    told = await finishAuditRecord(exchange, response, audit, rooms.clock);
+    told = await finishAuditRecord(context, response, audit, dependencies.clock);
   } catch (error) {
-    told = unmade(error, exchange, response, rooms);
+    told = unmade(error, context, response, dependencies);
   }
-  return counted(exchange, told, rooms);
+  return counted(context, told, dependencies);
 }
 
 function unmade(
   error: unknown,
-  exchange: RequestContext,
+  context: RequestContext,
   { body }: ApiResponse,
-  rooms: FinishDependencies,
+  dependencies: FinishDependencies,
 ): ApiResponse {
-  rooms.onError(error, exchange);
+  dependencies.onError(error, context);
   cancelBody(body);
   return statusResponse(toStatusError(error));
 }
 
 function counted(
-  exchange: RequestContext,
+  context: RequestContext,
   response: ApiResponse,
-  rooms: FinishDependencies,
+  dependencies: FinishDependencies,
 ): ApiResponse {
   try {
-    rooms.onResponse(exchange, response);
+    dependencies.onResponse(context, response);
   } catch (error) {
-    rooms.onError(error, exchange);
+    dependencies.onError(error, context);
   }
   return response;
 }
 
-function releaseSeat(context: RequestContext, response: ApiResponse, fairness: FlowControl): void {
+function releaseSeat(
+  context: RequestContext,
+  response: ApiResponse,
+  flowControl: FlowControl,
+): void {
   const { cluster } = context.scope as RequestScope;
   if (context.tenantKey !== cluster && response.status < 300 && provesClusterExists(context))
-    fairness.markClusterExisting(cluster);
-  fairness.finish(context, response);
+    flowControl.markClusterExisting(cluster);
+  flowControl.finish(context, response);
 }
 
 /** A watch that is rejected, or whose response has no body, needs no watch slot. */

@@ -30,17 +30,17 @@ interface BodyDependencies {
 
 /** The stage `receiveBody` of the pipeline. */
 export function receiveBody(
-  exchange: RequestContext,
+  context: RequestContext,
   dependencies: BodyDependencies,
 ): Promise<undefined> | undefined {
-  return bringsBody(exchange) ? receive(exchange, dependencies) : undefined;
+  return bringsBody(context) ? receive(context, dependencies) : undefined;
 }
 
 /**
  * Non-resource paths take no body, and a connection that is to be upgraded has no end of a body.
  */
-function bringsBody(exchange: RequestContext): boolean {
-  const { scope, unresolvedTarget: detour, request } = exchange;
+function bringsBody(context: RequestContext): boolean {
+  const { scope, unresolvedTarget: detour, request } = context;
   return (
     (scope?.kind === "resource" || detour !== undefined) &&
     requestedUpgrade(request.headers) === undefined
@@ -48,25 +48,25 @@ function bringsBody(exchange: RequestContext): boolean {
 }
 
 async function receive(
-  exchange: RequestContext,
+  context: RequestContext,
   { flowControl }: BodyDependencies,
 ): Promise<undefined> {
-  const { request, audit } = exchange;
+  const { request, audit } = context;
   const reserve =
     flowControl === undefined
       ? undefined
       : (bytes: number) => {
-          flowControl.reserveBody(exchange, bytes);
+          flowControl.reserveBody(context, bytes);
         };
   const body = await request.readBody(bodyBytesMax, reserve);
-  exchange.body = body;
+  context.body = body;
   if (audit !== undefined && audit.rule.level !== "Metadata") audit.requestBody = body;
   // The forwarder sends the received body to another server.
-  if (exchange.unresolvedTarget !== undefined) exchange.request = received(request, body);
-  else if (isYaml(exchange, body)) {
-    const translated = await translate(exchange, body);
+  if (context.unresolvedTarget !== undefined) context.request = received(request, body);
+  else if (isYaml(context, body)) {
+    const translated = await translate(context, body);
     if ("json" in translated) reserve?.(translated.json.length);
-    exchange.setYaml(translated);
+    context.setYaml(translated);
   }
   return undefined;
 }
@@ -76,10 +76,10 @@ function isYaml({ request }: RequestContext, body: Uint8Array): boolean {
   return isYamlType(mediaType) && !(mediaType === applyPatchType && isJsonLike(body));
 }
 
-async function translate(exchange: RequestContext, bytes: Uint8Array): Promise<TranslatedYaml> {
+async function translate(context: RequestContext, bytes: Uint8Array): Promise<TranslatedYaml> {
   if (!isUtf8(bytes)) throw statusError.badRequest("the body of the request is not valid UTF-8");
   if (isShortYaml(bytes)) return translateYaml(Buffer.from(bytes).toString("utf8"));
-  const { tenantKey, scope, signal } = exchange;
+  const { tenantKey, scope, signal } = context;
   return sharedYamlWorker.translate(
     tenantKey === "" ? String(scope?.cluster) : tenantKey,
     bytes,
@@ -100,11 +100,11 @@ function received(request: ApiRequest, body: Uint8Array): ApiRequest {
 
 /** The stage `flowControlOfBody` of the pipeline: the cost of a request depends on its body. */
 export function flowControlOfBody(
-  exchange: RequestContext,
+  context: RequestContext,
   { flowControl }: BodyDependencies,
 ): Promise<undefined> | undefined {
-  const { body, yaml } = exchange;
+  const { body, yaml } = context;
   if (flowControl === undefined || body === undefined) return undefined;
   const { length } = yaml !== undefined && "json" in yaml ? yaml.json : body;
-  return flowControl.admit(exchange, estimateWrite(length)) as Promise<undefined> | undefined;
+  return flowControl.admit(context, estimateWrite(length)) as Promise<undefined> | undefined;
 }

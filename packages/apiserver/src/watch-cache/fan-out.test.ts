@@ -56,10 +56,10 @@ class Scene {
   });
 
   crowd(size: number): { crowd: WatcherGroup; members: Member[]; places: WatcherCursor[] } {
-    const crowd = new WatcherGroup();
+    const watcherGroup = new WatcherGroup();
     const members = Array.from({ length: size }, () => new Member());
-    const places = members.map((member) => crowd.add(member));
-    return { crowd, members, places };
+    const places = members.map((member) => watcherGroup.add(member));
+    return { crowd: watcherGroup, members, places };
   }
 
   /** False when no turn was requested. */
@@ -98,8 +98,8 @@ describe("an event", () => {
       [directMax + 1, 0],
     ] as const) {
       const scene = new Scene();
-      const { crowd, members } = scene.crowd(size);
-      scene.fanOut.publish(crowd, eventAt(1));
+      const { crowd: watcherGroup, members } = scene.crowd(size);
+      scene.fanOut.publish(watcherGroup, eventAt(1));
       assert.equal(sum(members), atOnce);
       scene.settle();
       assert.ok(members.every(({ told }) => told.length === 1));
@@ -108,8 +108,8 @@ describe("an event", () => {
 
   it("is sent to no more watches in a turn than is allowed", () => {
     const scene = new Scene();
-    const { crowd, members } = scene.crowd(toldPerTurnMax * 3);
-    scene.fanOut.publish(crowd, eventAt(1));
+    const { crowd: watcherGroup, members } = scene.crowd(toldPerTurnMax * 3);
+    scene.fanOut.publish(watcherGroup, eventAt(1));
     let turns = 0;
     for (let before = 0; scene.turn(); turns++) {
       assert.ok(tellings(members) - before <= toldPerTurnMax);
@@ -121,9 +121,9 @@ describe("an event", () => {
 
   it("counts by its bytes: a long event is sent to fewer watches in a turn", () => {
     const scene = new Scene();
-    const { crowd, members } = scene.crowd(100);
+    const { crowd: watcherGroup, members } = scene.crowd(100);
     for (const member of members) member.bytes = microsPerTurn / fanOutCosts.byte;
-    scene.fanOut.publish(crowd, eventAt(1));
+    scene.fanOut.publish(watcherGroup, eventAt(1));
     for (let heard = 1; heard <= members.length; heard++) {
       assert.ok(scene.turn());
       assert.equal(sum(members), heard);
@@ -146,9 +146,9 @@ describe("an event", () => {
 
   it("counts also when it is sent at once: a burst to few watches is spread over turns", () => {
     const scene = new Scene();
-    const { crowd, members } = scene.crowd(directMax);
+    const { crowd: watcherGroup, members } = scene.crowd(directMax);
     const burst = 100;
-    for (let i = 1; i <= burst; i++) scene.fanOut.publish(crowd, eventAt(i));
+    for (let i = 1; i <= burst; i++) scene.fanOut.publish(watcherGroup, eventAt(i));
     assert.ok(sum(members) <= microsPerTurn / fanOutCosts.direct + directMax);
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(burst));
@@ -158,13 +158,13 @@ describe("an event", () => {
 describe("a watcher group", () => {
   it("that is behind sends many events in one pass", () => {
     const scene = new Scene();
-    const { crowd, members } = scene.crowd(1000);
+    const { crowd: watcherGroup, members } = scene.crowd(1000);
     const burst = segmentLimits.eventsMax;
-    for (let i = 1; i <= burst; i++) scene.fanOut.publish(crowd, eventAt(i));
+    for (let i = 1; i <= burst; i++) scene.fanOut.publish(watcherGroup, eventAt(i));
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(burst));
     assert.equal(tellings(members), members.length);
-    assert.equal(crowd.size, 0);
+    assert.equal(watcherGroup.size, 0);
   });
 
   it("shares the bytes that its watches send", () => {
@@ -176,13 +176,13 @@ describe("a watcher group", () => {
       }
     }
     const scene = new Scene();
-    const crowd = new WatcherGroup();
-    for (let i = 0; i < 500; i++) crowd.add(new Reader());
-    for (let i = 1; i <= 5; i++) scene.fanOut.publish(crowd, eventAt(i));
+    const watcherGroup = new WatcherGroup();
+    for (let i = 0; i < 500; i++) watcherGroup.add(new Reader());
+    for (let i = 1; i <= 5; i++) scene.fanOut.publish(watcherGroup, eventAt(i));
     scene.turn();
     // An event in the middle of a pass is sent at once to the watches that are still to be visited,
     // and in the next pass to the others.
-    scene.fanOut.publish(crowd, eventAt(6));
+    scene.fanOut.publish(watcherGroup, eventAt(6));
     scene.settle();
     assert.equal(seen.size, 3);
   });
@@ -196,12 +196,12 @@ describe("a watcher group", () => {
     ] as const;
     for (const [count, bytes] of cases) {
       const scene = new Scene();
-      const { crowd, members } = scene.crowd(1000);
+      const { crowd: watcherGroup, members } = scene.crowd(1000);
       const event = eventAt(1, bytes);
-      for (let i = 1; i <= count; i++) scene.fanOut.publish(crowd, event);
-      assert.equal(crowd.size, count);
-      scene.fanOut.publish(crowd, event);
-      assert.ok(crowd.size < count);
+      for (let i = 1; i <= count; i++) scene.fanOut.publish(watcherGroup, event);
+      assert.equal(watcherGroup.size, count);
+      scene.fanOut.publish(watcherGroup, event);
+      assert.ok(watcherGroup.size < count);
       const lost = () => members.filter(({ isLeftBehind }) => isLeftBehind).length;
       assert.equal(lost(), 0);
       for (let before = 0; scene.turn(); before = lost())
@@ -213,10 +213,10 @@ describe("a watcher group", () => {
 
   it("skips slow readers, and retries them after some time, without a turn in between", () => {
     const scene = new Scene();
-    const { crowd, members } = scene.crowd(100);
+    const { crowd: watcherGroup, members } = scene.crowd(100);
     const slow = members.slice(0, 3);
     for (const member of slow) member.isBackpressured = true;
-    for (let i = 1; i <= 10; i++) scene.fanOut.publish(crowd, eventAt(i));
+    for (let i = 1; i <= 10; i++) scene.fanOut.publish(watcherGroup, eventAt(i));
     while (scene.turn());
     assert.equal(sum(members), 97 * 10);
     assert.ok(scene.pass());
@@ -225,18 +225,18 @@ describe("a watcher group", () => {
     for (const member of slow) member.isBackpressured = false;
     scene.settle();
     for (const { told } of members) assert.deepEqual(told, upTo(10));
-    assert.equal(crowd.size, 0);
+    assert.equal(watcherGroup.size, 0);
   });
 
   it("sends to a slow reader nevertheless when it is too far behind: the reader's own buffer is bounded", () => {
     const scene = new Scene();
-    const { crowd, members } = scene.crowd(directMax + 1);
+    const { crowd: watcherGroup, members } = scene.crowd(directMax + 1);
     const [slow] = members as [Member];
     slow.isBackpressured = true;
-    for (let i = 1; i <= heldEventsMax; i++) scene.fanOut.publish(crowd, eventAt(i));
+    for (let i = 1; i <= heldEventsMax; i++) scene.fanOut.publish(watcherGroup, eventAt(i));
     while (scene.turn());
     assert.equal(slow.told.length, 0);
-    scene.fanOut.publish(crowd, eventAt(heldEventsMax + 1));
+    scene.fanOut.publish(watcherGroup, eventAt(heldEventsMax + 1));
     while (scene.turn());
     assert.ok(slow.told.length > 0);
   });
@@ -249,14 +249,14 @@ describe("a watcher group", () => {
         fc.array(fc.tuple(step, fc.nat(1000)), { maxLength: 80 }),
         (size, steps) => {
           const scene = new Scene();
-          const { crowd, members, places } = scene.crowd(size);
+          const { crowd: watcherGroup, members, places } = scene.crowd(size);
           const since = new Map(members.map((member) => [member, 0]));
           const gone = new Set<Member>();
           let revision = 0;
           for (const [each, at] of steps) {
             const place = places[at % places.length] as WatcherCursor;
             const member = place.watcher as Member;
-            if (each === "event") scene.fanOut.publish(crowd, eventAt(++revision, at));
+            if (each === "event") scene.fanOut.publish(watcherGroup, eventAt(++revision, at));
             else if (each === "turn") scene.turn();
             else if (each === "pass") scene.pass();
             else if (each === "hold") member.isBackpressured = true;
@@ -264,9 +264,9 @@ describe("a watcher group", () => {
             else if (each === "join") {
               const newcomer = new Member();
               since.set(newcomer, revision);
-              places.push(crowd.add(newcomer));
+              places.push(watcherGroup.add(newcomer));
             } else if (places.length > 1) {
-              crowd.remove(place);
+              watcherGroup.remove(place);
               places.splice(at % places.length, 1);
               gone.add(member);
             }
@@ -280,7 +280,7 @@ describe("a watcher group", () => {
               upTo(heard).map((count) => joinedAt + count),
             );
           }
-          assert.equal(crowd.size, 0);
+          assert.equal(watcherGroup.size, 0);
         },
       ),
       { numRuns: 200 },

@@ -82,8 +82,8 @@ export class FanOut {
     if (group.size > backlogEventsMax || group.bytes > backlogBytesMax) this.#truncate(group);
     if (this.logSize.bytes <= allBacklogsBytesMax) return;
     let largest = group;
-    for (const crowds of [this.#lagging, this.#backpressured])
-      for (const each of crowds) if (each.bytes > largest.bytes) largest = each;
+    for (const watcherGroups of [this.#lagging, this.#backpressured])
+      for (const each of watcherGroups) if (each.bytes > largest.bytes) largest = each;
     this.#truncate(largest, largest.bytes / 2);
     this.#backpressured.delete(largest);
     this.#lagging.add(largest);
@@ -101,12 +101,12 @@ export class FanOut {
   #tellSome(): boolean {
     while (this.#budget.isOpen && this.#lagging.size > 0) {
       const share = this.#budget.left / this.#lagging.size;
-      for (const crowd of [...this.#lagging]) {
+      for (const watcherGroup of [...this.#lagging]) {
         if (!this.#budget.isOpen) break;
-        this.#lagging.delete(crowd);
-        const state = this.#advancePass(crowd, Math.min(share, this.#budget.left));
-        if (state === "goes on") this.#lagging.add(crowd);
-        else if (state === "held") this.#pauseGroup(crowd);
+        this.#lagging.delete(watcherGroup);
+        const state = this.#advancePass(watcherGroup, Math.min(share, this.#budget.left));
+        if (state === "goes on") this.#lagging.add(watcherGroup);
+        else if (state === "held") this.#pauseGroup(watcherGroup);
       }
     }
     return this.#lagging.size > 0;
@@ -136,7 +136,7 @@ export class FanOut {
 
   readonly #retryBackpressured = (): void => {
     this.#isRetryScheduled = false;
-    for (const crowd of this.#backpressured) this.#lagging.add(crowd);
+    for (const watcherGroup of this.#backpressured) this.#lagging.add(watcherGroup);
     this.#backpressured.clear();
     if (this.#lagging.size > 0) this.#budget.wake();
   };

@@ -152,12 +152,12 @@ export class WatchHub {
   }
 
   subscribe(prefix: StorageKey, watcher: HubWatcher): HubSubscription {
-    let crowd = this.#watcherGroups.get(prefix);
-    if (crowd === undefined) {
-      crowd = new WatcherGroup(this.#fanOut.logSize);
-      this.#watcherGroups.set(prefix, crowd);
+    let watcherGroup = this.#watcherGroups.get(prefix);
+    if (watcherGroup === undefined) {
+      watcherGroup = new WatcherGroup(this.#fanOut.logSize);
+      this.#watcherGroups.set(prefix, watcherGroup);
     }
-    const joined = crowd;
+    const joined = watcherGroup;
     const place = joined.add(watcher);
     return {
       get isLagging() {
@@ -305,8 +305,8 @@ export class WatchHub {
   #dispatchUnder(prefix: StorageKey, event: HubEvent): void {
     const listeners = this.#listeners.get(prefix);
     if (listeners !== undefined) for (const listener of listeners) listener.onEvent(event);
-    const crowd = this.#watcherGroups.get(prefix);
-    if (crowd !== undefined) this.#fanOut.publish(crowd, event);
+    const watcherGroup = this.#watcherGroups.get(prefix);
+    if (watcherGroup !== undefined) this.#fanOut.publish(watcherGroup, event);
   }
 
   #advance(revision: Revision): void {
@@ -372,12 +372,12 @@ export class WatchHub {
   #notifyLost(error: StorageError): void {
     const all = [...this.#listeners.values()].flatMap((listeners) => [...listeners]);
     this.#listeners.clear();
-    const crowds = [...this.#watcherGroups.values()];
+    const watcherGroups = [...this.#watcherGroups.values()];
     this.#watcherGroups.clear();
     for (const listener of all) listener.onLost(error);
-    for (const crowd of crowds) {
-      this.#fanOut.remove(crowd);
-      for (const { watcher } of [...crowd.cursors]) (watcher as HubWatcher).onLost(error);
+    for (const watcherGroup of watcherGroups) {
+      this.#fanOut.remove(watcherGroup);
+      for (const { watcher } of [...watcherGroup.cursors]) (watcher as HubWatcher).onLost(error);
     }
     const isOver = error.code === "closed";
     const staying = this.#waiters.filter(({ mayBeInterrupted }) => mayBeInterrupted && !isOver);

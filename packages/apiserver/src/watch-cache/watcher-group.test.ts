@@ -125,13 +125,13 @@ describe("a watch in a watcher group", () => {
     await fc.assert(
       fc.asyncProperty(size, fc.array(step, { maxLength: 60 }), async (count, steps) => {
         const { storage, crowded, alone, write, close, reach } = await scene();
-        const crowd = Array.from(
+        const watcherGroup = Array.from(
           { length: count },
           (_, i) => new Reader(i % kinds.length, crowded, storage, toRevision(0)),
         );
-        for (const reader of crowd) await reader.begin();
+        for (const reader of watcherGroup) await reader.begin();
         for (const each of steps) {
-          if ("read" in each) crowd[each.read % count]?.read();
+          if ("read" in each) watcherGroup[each.read % count]?.read();
           else if ("turn" in each) await new Promise((resolve) => setImmediate(resolve));
           else await write(`o${each.name}`, "value" in each ? each.value : undefined);
         }
@@ -140,11 +140,11 @@ describe("a watch in a watcher group", () => {
         // The first kind sees every write, a line each.
         assert.equal(alone[0]?.text.split("\n").length, writes + 1);
         const isDone = () => {
-          for (const reader of crowd) reader.read();
-          return crowd.every(({ kind, text }) => text === alone[kind]?.text);
+          for (const reader of watcherGroup) reader.read();
+          return watcherGroup.every(({ kind, text }) => text === alone[kind]?.text);
         };
         for (let waits = 0; waits < 200 && !isDone(); waits++) await sleep(systemClock, 5);
-        for (const { kind, text } of crowd) assert.equal(text, alone[kind]?.text);
+        for (const { kind, text } of watcherGroup) assert.equal(text, alone[kind]?.text);
         await close();
       }),
       { numRuns: 15 },

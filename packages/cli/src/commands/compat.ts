@@ -60,11 +60,11 @@ async function run(oldPath: string, newPath: string, flags: CompatFlags): Promis
   const existing = await load(oldPath, flags.oldVersion);
   const next = await load(newPath, flags.newVersion);
   const comparison = withNames(existing, next, compareSchemas(existing.schema, next.schema));
-  const { verdict, common, findings } = comparison;
+  const { verdict: result, common, findings } = comparison;
   if (flags.lcd && common !== undefined) print(withSchema(existing, common), flags.output);
   else if (flags.output === "text") process.stdout.write(report(comparison));
-  else print({ verdict, findings } as unknown as JsonObject, flags.output);
-  process.exitCode = flags.narrow && verdict === "narrowable" ? 0 : compatExitCodes[verdict];
+  else print({ verdict: result, findings } as unknown as JsonObject, flags.output);
+  process.exitCode = flags.narrow && result === "narrowable" ? 0 : compatExitCodes[result];
 }
 
 async function load(path: string, wanted: string | undefined): Promise<Definition> {
@@ -126,9 +126,9 @@ function withSchema({ manifest, version }: Definition, common: SchemaProps): Jso
   return { ...manifest, spec: { ...specOf(manifest), versions: [narrowed] } };
 }
 
-function report({ verdict, findings }: Comparison): string {
+function report({ verdict: result, findings }: Comparison): string {
   const lines = findings.map(({ path, message }) => `  ${path === "" ? "." : path}: ${message}`);
-  return [`${words[verdict]}\n`, ...lines.map((line) => `${line}\n`)].join("");
+  return [`${words[result]}\n`, ...lines.map((line) => `${line}\n`)].join("");
 }
 
 const words = {

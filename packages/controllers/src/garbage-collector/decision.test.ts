@@ -7,7 +7,7 @@ import { type Decision, decide, type OwnerState } from "./decision.ts";
 import type { GraphNode } from "./graph-node.ts";
 
 const alone = { count: 0, someDeletingDependents: false };
-const standings: readonly OwnerState[] = ["solid", "dangling", "waiting", "unknown"];
+const states: readonly OwnerState[] = ["solid", "dangling", "waiting", "unknown"];
 
 describe("decision about a dependent", () => {
   const rows: readonly [
@@ -41,8 +41,8 @@ describe("decision about a dependent", () => {
   ];
   for (const [title, owners, dependents, finalizers, expected] of rows) {
     it(`${title}: ${expected.do}`, () => {
-      const standing = owners.map((one, i) => ({ reference: reference(i), standing: one }));
-      const made = decide({ ...node(), finalizers }, standing, { ...alone, ...dependents });
+      const state = owners.map((one, i) => ({ reference: reference(i), standing: one }));
+      const made = decide({ ...node(), finalizers }, state, { ...alone, ...dependents });
       assert.deepEqual(made, expected);
     });
   }
@@ -50,12 +50,12 @@ describe("decision about a dependent", () => {
   it("a dependent with a living owner, or with an owner whose existence is unknown, is never deleted", () => {
     fc.assert(
       fc.property(
-        fc.array(fc.constantFrom(...standings), { minLength: 1, maxLength: 5 }),
+        fc.array(fc.constantFrom(...states), { minLength: 1, maxLength: 5 }),
         fc.nat(3),
         fc.boolean(),
         (owners, count, someDeletingDependents) => {
-          const standing = owners.map((one, i) => ({ reference: reference(i), standing: one }));
-          const made = decide(node(), standing, { count, someDeletingDependents });
+          const state = owners.map((one, i) => ({ reference: reference(i), standing: one }));
+          const made = decide(node(), state, { count, someDeletingDependents });
           const isKept = owners.includes("solid") || owners.includes("unknown");
           assert.equal(made.do === "delete", !isKept);
           if (owners.includes("unknown")) assert.equal(made.do, "nothing");

@@ -46,7 +46,7 @@ export function decide(
   const are = (ownerState: OwnerState) => owners.some((one) => one.standing === ownerState);
   if (owners.length === 0 || are("unknown")) return nothing;
   if (are("solid")) {
-    const solid = owners.filter(({ standing }) => standing === "solid");
+    const solid = owners.filter(({ standing: state }) => state === "solid");
     return solid.length === owners.length
       ? nothing
       : { do: "release", owners: solid.map(({ reference }) => reference) };

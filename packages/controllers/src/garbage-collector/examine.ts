@@ -54,15 +54,15 @@ async function examineOwners(
   { graph, owners, signal }: ExamineContext,
   write: WriteContext,
 ): Promise<Examined> {
-  const standing = await owners.standing(node, signal);
+  const state = await owners.standing(node, signal);
   const dependents = graph.dependentsOf(node);
-  const decision = decide(node, standing, {
+  const decision = decide(node, state, {
     count: dependents.length,
     someDeletingDependents: dependents.some(isDeletingDependents),
   });
   switch (decision.do) {
     case "nothing":
-      return standing.some((one) => one.standing === "unknown") ? "retry" : "done";
+      return state.some((one) => one.standing === "unknown") ? "retry" : "done";
     case "release":
       await writeOwners(node, decision.owners, write);
       return "done";

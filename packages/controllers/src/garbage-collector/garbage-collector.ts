@@ -211,13 +211,13 @@ export class GarbageCollector {
     signal: AbortSignal,
   ): Promise<void> {
     const waiting = new AbortController();
-    const patience = hasFailed.then(() => sleep(this.#clock, firstReadMsMax, waiting.signal));
+    const gracePeriods = hasFailed.then(() => sleep(this.#clock, firstReadMsMax, waiting.signal));
     try {
-      await Promise.race([follower.synced(signal), patience]);
+      await Promise.race([follower.synced(signal), gracePeriods]);
     } catch {
       // Stopped before the initial list: no caller needs to wait for it.
     } finally {
-      patience.catch(() => {
+      gracePeriods.catch(() => {
         // The initial list was read in time.
       });
       waiting.abort();

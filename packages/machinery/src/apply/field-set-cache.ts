@@ -43,9 +43,9 @@ export function cachedFieldSet(
   wish: FieldSetRequest,
   make: () => FieldSet,
 ): FieldSet | undefined {
-  const outline = objectOutline(object, wish.schema);
-  if (outline === undefined || outline.length > outlineLengthMax) return undefined;
-  const known = remembered.get(outline);
+  const node = objectOutline(object, wish.schema);
+  if (node === undefined || node.length > outlineLengthMax) return undefined;
+  const known = remembered.get(node);
   if (known !== undefined) {
     const { schema, resetFields, unowned } = known;
     const isOfThis =
@@ -60,7 +60,7 @@ export function cachedFieldSet(
     }
   }
   const { schema, resetFields, unowned } = wish;
-  remembered.set(outline, { schema, resetFields, unowned, fields });
+  remembered.set(node, { schema, resetFields, unowned, fields });
   return fields;
 }
 
@@ -70,7 +70,7 @@ export function cachedFieldSet(
  * individually: the items' path elements depend on values.
  */
 function objectOutline(object: JsonObject, type: TypeSchema): string | undefined {
-  let outline = "";
+  let node = "";
   for (const name in object) {
     if (name === "apiVersion" || name === "kind") continue;
     const value = object[name] as JsonValue;
@@ -79,21 +79,21 @@ function objectOutline(object: JsonObject, type: TypeSchema): string | undefined
       name === "metadata" && isJsonObject(value)
         ? metadataOutline(value, valueType)
         : outlineOf(value, valueType);
-    if (inside === undefined || outline.length > outlineLengthMax) return undefined;
-    outline += `${name.length}:${name}${inside}`;
+    if (inside === undefined || node.length > outlineLengthMax) return undefined;
+    node += `${name.length}:${name}${inside}`;
   }
-  return outline;
+  return node;
 }
 
 function metadataOutline(metadata: JsonObject, type: TypeSchema): string | undefined {
-  let outline = "(";
+  let node = "(";
   for (const name in metadata) {
     if (isSystemMetadata(name)) continue;
     const inside = outlineOf(metadata[name] as JsonValue, typeOfMember(type, name));
-    if (inside === undefined || outline.length > outlineLengthMax) return undefined;
-    outline += `${name.length}:${name}${inside}`;
+    if (inside === undefined || node.length > outlineLengthMax) return undefined;
+    node += `${name.length}:${name}${inside}`;
   }
-  return `${outline})`;
+  return `${node})`;
 }
 
 const leaf = ".";
@@ -111,13 +111,13 @@ function outlineOf(value: JsonValue, type: TypeSchema): string | undefined {
 
 function mapOutline(value: JsonValue, type: MapType): string | undefined {
   if (type.relationship === "atomic" || !isJsonObject(value)) return leaf;
-  let outline = "";
+  let node = "";
   for (const name in value) {
     const inside = outlineOf(value[name] as JsonValue, memberType(type, name) ?? deducedType);
-    if (inside === undefined || outline.length > outlineLengthMax) return undefined;
-    outline += `${name.length}:${name}${inside}`;
+    if (inside === undefined || node.length > outlineLengthMax) return undefined;
+    node += `${name.length}:${name}${inside}`;
   }
-  return outline === "" ? leaf : `(${outline})`;
+  return node === "" ? leaf : `(${node})`;
 }
 
 function listOutline(value: JsonValue, type: ListType): string | undefined {

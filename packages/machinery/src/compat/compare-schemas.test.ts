@@ -62,8 +62,8 @@ describe("what is welcome as it is", () => {
   ];
   for (const [title, existing, next] of cases) {
     it(title, () => {
-      const { verdict, common, findings } = compare(existing, next);
-      assert.deepEqual([verdict, findings], ["compatible", []]);
+      const { verdict: result, common, findings } = compare(existing, next);
+      assert.deepEqual([result, findings], ["compatible", []]);
       assert.deepEqual(common, schemaToJson(read(existing)));
     });
   }
@@ -196,8 +196,8 @@ describe("what narrows", () => {
   ];
   for (const [title, existing, next, expected, path, message] of cases) {
     it(title, () => {
-      const { verdict, common, findings } = compare(existing, next);
-      assert.equal(verdict, "narrowable");
+      const { verdict: result, common, findings } = compare(existing, next);
+      assert.equal(result, "narrowable");
       assert.deepEqual(common, schemaToJson(read(expected)));
       const found = findings.find((each) => each.path === path && message.test(each.message));
       assert.ok(found?.kind === "narrower", JSON.stringify(findings));
@@ -296,8 +296,8 @@ describe("what cannot be", () => {
   ];
   for (const [title, existing, next, path, message] of cases) {
     it(title, () => {
-      const { verdict, common, findings } = compare(existing, next);
-      assert.deepEqual([verdict, common], ["incompatible", undefined]);
+      const { verdict: result, common, findings } = compare(existing, next);
+      assert.deepEqual([result, common], ["incompatible", undefined]);
       const found = findings.some((each) => each.path === path && message.test(each.message));
       assert.ok(found, JSON.stringify(findings));
     });
@@ -306,16 +306,16 @@ describe("what cannot be", () => {
 
 it("names are data, whatever they are", () => {
   const properties = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}');
-  const { verdict } = compare(object(properties), object({ constructor: string }));
-  assert.equal(verdict, "narrowable");
+  const { verdict: result } = compare(object(properties), object({ constructor: string }));
+  assert.equal(result, "narrowable");
 });
 
 it("findings are bounded, and what was not listed still counts", () => {
   const fields = (type: string) =>
     Object.fromEntries(Array.from({ length: findingsMax + 1 }, (_, i) => [`f${i}`, { type }]));
   const narrowed = fields("integer");
-  const { verdict, findings } = compare(object(fields("number")), object(narrowed));
-  assert.deepEqual([verdict, findings.length], ["narrowable", findingsMax]);
+  const { verdict: result, findings } = compare(object(fields("number")), object(narrowed));
+  assert.deepEqual([result, findings.length], ["narrowable", findingsMax]);
   const last = { ...narrowed, [`f${findingsMax}`]: string };
   const blocked = compare(object(fields("number")), object(last));
   assert.deepEqual(
@@ -325,8 +325,12 @@ it("findings are bounded, and what was not listed still counts", () => {
 });
 
 function compare(existing: JsonObject, next: JsonObject) {
-  const { verdict, common, findings } = compareSchemas(read(existing), read(next));
-  return { verdict, findings, common: common === undefined ? undefined : schemaToJson(common) };
+  const { verdict: result, common, findings } = compareSchemas(read(existing), read(next));
+  return {
+    verdict: result,
+    findings,
+    common: common === undefined ? undefined : schemaToJson(common),
+  };
 }
 
 function read(json: JsonObject): SchemaProps {

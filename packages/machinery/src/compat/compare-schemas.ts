@@ -30,8 +30,8 @@ export function compareSchemas(existing: SchemaProps, next: SchemaProps): Compar
     const blocking = findings.list.filter(({ kind }) => kind !== "narrower");
     return { verdict: "incompatible", common: undefined, findings: blocking };
   }
-  const verdict = narrower > 0 ? "narrowable" : "compatible";
-  return { verdict, common, findings: findings.list };
+  const result = narrower > 0 ? "narrowable" : "compatible";
+  return { verdict: result, common, findings: findings.list };
 }
 
 /**

@@ -187,9 +187,9 @@ describe("the common schema of two", () => {
     fc.assert(
       fc.property(withDocuments, ({ documents, ...pairOfJson }) => {
         const [existing, next] = [props(pairOfJson.existing), props(pairOfJson.next)];
-        const { common, verdict } = compareSchemas(existing, next);
+        const { common, verdict: validationResult } = compareSchemas(existing, next);
         if (common === undefined) return;
-        if (verdict === "narrowable") narrowed++;
+        if (validationResult === "narrowable") narrowed++;
         const compiled = compileSchemaProps(common);
         const members = [existing, next].map((each) => compileSchemaProps(each));
         for (const document of documents) {
@@ -236,13 +236,14 @@ describe("the common schema of two", () => {
   it("of a schema with itself is that schema", () => {
     fc.assert(
       fc.property(anySchema, (json) => {
-        const { verdict, common, findings } = compareSchemas(
-          props(json),
-          props(structuredClone(json)),
-        );
+        const {
+          verdict: validationResult,
+          common,
+          findings,
+        } = compareSchemas(props(json), props(structuredClone(json)));
         // A default that its own schema refuses cannot be published, and is not asked of us.
         if (findings.some(({ message }) => message.startsWith("the default"))) return;
-        assert.equal(verdict, "compatible");
+        assert.equal(validationResult, "compatible");
         assert.deepEqual(schemaToJson(common as SchemaProps), schemaToJson(props(json)));
       }),
     );

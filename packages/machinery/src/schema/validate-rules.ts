@@ -197,9 +197,9 @@ class RuleWalk {
       const run: RuleRun = { node, rule, program, self: value, oldSelf, position };
       const work = program.evaluate({ self: value, oldSelf }, ruleCallCostMax);
       const outcome = isResumable(work) ? yield* work : work;
-      const verdict = this.#judge(run, outcome);
-      if (verdict === "stop") return;
-      if (verdict === "failed") {
+      const result = this.#judge(run, outcome);
+      if (result === "stop") return;
+      if (result === "failed") {
         const said = program.evaluateMessage?.({ self: value, oldSelf }, ruleCallCostMax);
         const message = said !== undefined && isResumable(said) ? yield* said : said;
         if (!this.#failure(run, source, message)) return;

@@ -43,10 +43,10 @@ export function nanosOf(text: string): Nanos | undefined {
 }
 
 export function formatNanos({ nanos, isBinary }: Nanos): string {
-  const whole = nanos % nano === 0n;
-  const text = whole ? String(nanos / nano) : `${nanos}n`;
+  const workload = nanos % nano === 0n;
+  const text = workload ? String(nanos / nano) : `${nanos}n`;
   // A sum of binary amounts is printed as a binary amount.
-  const parsed = parseQuantity(isBinary && whole ? binary(nanos / nano) : text);
+  const parsed = parseQuantity(isBinary && workload ? binary(nanos / nano) : text);
   return "canonical" in parsed ? parsed.canonical : text;
 }
 

@@ -61,7 +61,7 @@ interface FollowedBindings {
 
 export class TenantTargets implements Clusters {
   readonly #options: TenantTargetsOptions;
-  readonly #whole: Clusters;
+  readonly #workload: Clusters;
   readonly #targets: ObjectSource<SyncTarget>;
   readonly #offers: ObjectSource<ComputeExport>;
   /** The watched bindings, by the logical cluster of the compute export. */
@@ -74,9 +74,9 @@ export class TenantTargets implements Clusters {
   constructor(options: TenantTargetsOptions) {
     this.#options = options;
     const { random, ...rest } = options;
-    this.#whole = logicalClusters({ ...rest, ...(random === undefined ? {} : { random }) });
-    this.#targets = this.#whole.source(syncTargets);
-    this.#offers = this.#whole.source(apiExports, computeExportInformer);
+    this.#workload = logicalClusters({ ...rest, ...(random === undefined ? {} : { random }) });
+    this.#targets = this.#workload.source(syncTargets);
+    this.#offers = this.#workload.source(apiExports, computeExportInformer);
     this.#targets.addHandler({
       added: (target, { key }) => this.#tell((source) => source.added(target, key)),
       updated: (target, { key, previous }) => {
@@ -92,14 +92,14 @@ export class TenantTargets implements Clusters {
   }
 
   client(cluster: ClusterName): Client {
-    return this.#whole.client(cluster);
+    return this.#workload.client(cluster);
   }
 
   source<Object extends KubernetesObject, Cached = Object>(
     resource: Resource<Object>,
     options: SharedInformerOptions<Object, Cached> = {},
   ): ObjectSource<Cached> {
-    if (resource.resource !== syncTargets.resource) return this.#whole.source(resource, options);
+    if (resource.resource !== syncTargets.resource) return this.#workload.source(resource, options);
     const transform = (options.transform ?? ((object: unknown) => object)) as (
       target: SyncTarget,
     ) => Cached;
@@ -118,7 +118,7 @@ export class TenantTargets implements Clusters {
 
   get hasSynced(): boolean {
     return (
-      this.#whole.hasSynced &&
+      this.#workload.hasSynced &&
       [...this.#followed.values()].every(({ informer }) => informer.hasSynced)
     );
   }
@@ -129,7 +129,7 @@ export class TenantTargets implements Clusters {
   }
 
   async #becomeReady(cluster: ClusterName): Promise<void> {
-    await this.#whole.ready(cluster);
+    await this.#workload.ready(cluster);
     const stop = new AbortController();
     const { clock } = this.#options;
     const waits = [...this.#followed.values()].map(({ informer }) => informer.synced(stop.signal));
@@ -176,7 +176,7 @@ export class TenantTargets implements Clusters {
       for (const { stop } of this.#followed.values()) stop.abort();
     });
     for (const { informer, stop } of this.#followed.values()) this.#start(informer, stop.signal);
-    running.start((stop) => this.#whole.run(stop));
+    running.start((stop) => this.#workload.run(stop));
     await running.join();
   }
 

@@ -114,8 +114,8 @@ describe("status of a workload", () => {
 
   it("the status reports sync errors", () => {
     const parent = workload(2);
-    const trouble = JSON.stringify({ reason: "Forbidden", message: "may not create" });
-    const notes = { [syncErrorAnnotation("east")]: trouble };
+    const syncError = JSON.stringify({ reason: "Forbidden", message: "may not create" });
+    const notes = { [syncErrorAnnotation("east")]: syncError };
     const copies = [copy(parent, "east", 2, {}, notes)];
     const found = said({ parent, copies, targets: [target("east")] }, "Progressing");
     assert.equal(found?.reason, "Forbidden");

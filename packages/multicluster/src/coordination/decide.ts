@@ -259,16 +259,16 @@ export function evaluateClusters(input: DecideInput): {
   const placement = readPlacement(input.parent, input.scheduling?.policy);
   const isRead = !(placement instanceof PlacementError);
   const wish = isRead ? placement : undefined;
-  const assessment = schedulingResultOf(input, wish);
-  const found = evaluatedClustersOf(input, wish, assessment);
+  const evaluation = schedulingResultOf(input, wish);
+  const found = evaluatedClustersOf(input, wish, evaluation);
   const { clusters: places, totalLimit: total } = withinSharedLimits(
     found,
-    assessment,
+    evaluation,
     input,
     wish,
   );
   const problem = input.problem ?? (isRead ? undefined : placement.message);
-  return { places, assessment, total, problem, placement: wish };
+  return { places, assessment: evaluation, total, problem, placement: wish };
 }
 
 function copyStatusOf(

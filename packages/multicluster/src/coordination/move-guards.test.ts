@@ -22,7 +22,7 @@ const planners: Readonly<Record<string, (input: PlanInput) => Plan>> = {
   once: (input) => withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish))),
 };
 
-const standings = [
+const clusterStates = [
   "Ready",
   "Cordoned",
   "Recovering",
@@ -35,7 +35,7 @@ const standings = [
 function anyMembers(random: SeededRandom, kind: string): readonly ClusterShare[] {
   let start = 0;
   return ["a", "b", "c"].map((name): ClusterShare => {
-    const state = random.pick(standings);
+    const state = random.pick(clusterStates);
     if (random.chance(0.3)) return { name, state };
     const mayRest = kind === "schedule" && random.chance(0.1);
     const replicas = kind === "ordinal" ? random.integer(3) : mayRest ? 0 : 1;
@@ -68,7 +68,7 @@ describe("plans without a replica budget", () => {
           scaledDownBy: 0,
           budget,
         });
-        for (const { name, state: standing, copy } of members) {
+        for (const { name, state: clusterState, copy } of members) {
           const told = `seed ${seed}, ${name}: ${JSON.stringify({ members, next: [...next] })}`;
           const state = states.get(name) ?? assert.fail(told);
           const has = copy?.replicas ?? 0;
@@ -85,7 +85,7 @@ describe("plans without a replica budget", () => {
           const isAsked =
             kind === "duplicate" || (kind === "ordinal" && sizeOf(members) <= replicas);
           const isKept =
-            isPaused && standing === "Draining" && isAsked && copy?.isDeleting !== true;
+            isPaused && clusterState === "Draining" && isAsked && copy?.isDeleting !== true;
           assert.ok(!isKept || !isLess, `paused; ${told}`);
         }
       }

@@ -135,8 +135,8 @@ function play(seed: number): void {
     );
     assert.equal(plan(clusters, { replicas, volumes: claims }).requestedOrdinals?.size, 0);
   } catch (error) {
-    const told = clusters.map(({ name, state: standing, delivered: now, running }) => ({
-      ...{ name, standing, now, running: [...running] },
+    const told = clusters.map(({ name, state: clusterState, delivered: now, running }) => ({
+      ...{ name, standing: clusterState, now, running: [...running] },
     }));
     const known = {
       homes: [...claims.homes],

@@ -247,7 +247,7 @@ function spend(availabilityBudget: AvailabilityBudget, share: ClusterShare, take
 }
 
 function isRemoved(view: PlanView, share: ClusterShare, state: MoveState): boolean {
-  const { name, state: standing, isDraining, copy } = share;
+  const { name, state: clusterState, isDraining, copy } = share;
   if (!isToBeDrained(share) || !mayShrink[state] || copy?.isDisruptionBlocked === true)
     return false;
   if ((view.replicas.get(name) ?? 0) > 0) return false;
@@ -255,7 +255,8 @@ function isRemoved(view: PlanView, share: ClusterShare, state: MoveState): boole
   // A copy that stopped because its cluster is Unreachable stays unchanged until the cluster is
   // back.
   return (
-    maxRunningAfterScaleToZero(share) === 0 && (standing !== "Unreachable" || isDraining === true)
+    maxRunningAfterScaleToZero(share) === 0 &&
+    (clusterState !== "Unreachable" || isDraining === true)
   );
 }
 

@@ -36,9 +36,9 @@ function play(seed: number): void {
       Array.from({ length: replicas }, (_, index) => index),
     );
   } catch (error) {
-    const told = clusters.map(({ name, state: standing, delivered: now, running }) => ({
+    const told = clusters.map(({ name, state: clusterState, delivered: now, running }) => ({
       name,
-      standing,
+      standing: clusterState,
       now,
       running: [...running],
     }));

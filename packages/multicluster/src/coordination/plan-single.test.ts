@@ -81,8 +81,8 @@ function history(seed: number): void {
     if (place.part?.isDeleting === true && place.standing !== "Unreachable" && random.chance(0.5)) {
       place.part = undefined;
     }
-    const clusters: ClusterShare[] = places.map(({ name, standing, part: its }) =>
-      its === undefined ? { name, state: standing } : { name, state: standing, copy: its },
+    const clusters: ClusterShare[] = places.map(({ name, standing: clusterState, part: its }) =>
+      its === undefined ? { name, state: clusterState } : { name, state: clusterState, copy: its },
     );
     const { next } = planStopBeforeStart({ replicas: 1, clusters, canRest: true });
     for (const one of places) {

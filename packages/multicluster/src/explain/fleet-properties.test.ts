@@ -65,7 +65,7 @@ const policies = fc.record({
   affinity: fc.constantFrom("none", "preferred", "required"),
 });
 
-const fleets: fc.Arbitrary<WorkspaceSnapshot> = fc
+const clusterSets: fc.Arbitrary<WorkspaceSnapshot> = fc
   .tuple(targets, workloads, policies)
   .map(([all, requested, policy]) => {
     const term = (kind: string, app: string) =>
@@ -105,7 +105,7 @@ const runs = { numRuns: 200 };
 describe("decisions about random workspaces", () => {
   it("decisions are the same for any order of clusters and workloads", () => {
     fc.assert(
-      fc.property(fleets, (one) => {
+      fc.property(clusterSets, (one) => {
         const other = {
           ...one,
           targets: [...one.targets].reverse(),
@@ -123,7 +123,7 @@ describe("decisions about random workspaces", () => {
 
   it("decisions become stable, and stay so", () => {
     fc.assert(
-      fc.property(fleets, (one) => {
+      fc.property(clusterSets, (one) => {
         const rest = reconciledUntilStable(one);
         for (let look = 0; look < 3; look++) assert.equal(reconciledOnce(rest).writes, 0);
       }),
@@ -133,7 +133,7 @@ describe("decisions about random workspaces", () => {
 
   it("a cluster that is filtered out gets no new replicas, and no cluster exceeds its capacity", () => {
     fc.assert(
-      fc.property(fleets, fleets, (one, other) => {
+      fc.property(clusterSets, clusterSets, (one, other) => {
         // The assignment by the first workspace's rules, under the rules of the second.
         const now = {
           ...reconciledUntilStable(one),
@@ -162,7 +162,7 @@ describe("decisions about random workspaces", () => {
 
   it("all requested replicas are scheduled as far as capacity suffices", () => {
     fc.assert(
-      fc.property(fleets, (one) => {
+      fc.property(clusterSets, (one) => {
         for (const [{ workload, strategy }, { clusters, plan }] of decideEach(
           one,
           evaluationTime,
@@ -184,7 +184,7 @@ describe("decisions about random workspaces", () => {
 
   it("the sum of the reservations is within the limits of every cluster", () => {
     fc.assert(
-      fc.property(fleets, (one) => {
+      fc.property(clusterSets, (one) => {
         const rest = assignmentOf(reconciledUntilStable(one));
         for (const { metadata, spec } of one.targets) {
           const pods = spec?.resourceLimits?.["pods"];
@@ -216,7 +216,7 @@ describe("decisions about random workspaces", () => {
 
   it("a plan predicts the decisions, and changes nothing", () => {
     fc.assert(
-      fc.property(fleets, (one) => {
+      fc.property(clusterSets, (one) => {
         const rest = reconciledUntilStable(one);
         const text = JSON.stringify(rest);
         const name = rest.targets[0]?.metadata.name ?? "";

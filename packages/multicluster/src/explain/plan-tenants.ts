@@ -57,15 +57,15 @@ export async function planTenants(
       readSnapshot({ client: client.inCluster(cluster), cluster, signal }),
       readComputeWorkspaces(client, cluster, { signal }),
     ]);
-    const fleet = { ...own, global: before.global };
+    const clusterSet = { ...own, global: before.global };
     const then = computeWorkspaces.map((computeWorkspace) =>
       computeWorkspace.cluster === found.cluster
         ? { ...changed, paths: computeWorkspace.paths }
         : computeWorkspace,
     );
-    const now = withComputeWorkspaces(fleet, computeWorkspaces);
+    const now = withComputeWorkspaces(clusterSet, computeWorkspaces);
     const plan = await runYielding(
-      planChangeInSteps(now, () => withComputeWorkspaces(fleet, then), evaluationTime),
+      planChangeInSteps(now, () => withComputeWorkspaces(clusterSet, then), evaluationTime),
     );
     replicas += plan.replicas;
     staying += plan.unchanged;

@@ -96,11 +96,11 @@ function compare(existing: JsonObject, next: JsonObject): ComparedSchemas {
   const [one, other] = [parsed(existing), parsed(next)];
   if (typeof one === "string") return unreadable(one);
   if (typeof other === "string") return unreadable(other);
-  const { verdict, common, findings } = compareSchemas(one, other);
+  const { verdict: result, common, findings } = compareSchemas(one, other);
   // An unchanged API is returned as the identical object: no difference in notation causes a write.
-  if (verdict === "compatible") return { compatibility: verdict, common: existing, findings: [] };
+  if (result === "compatible") return { compatibility: result, common: existing, findings: [] };
   return {
-    compatibility: verdict,
+    compatibility: result,
     common: common && (schemaToJson(common) as JsonObject),
     findings,
   };

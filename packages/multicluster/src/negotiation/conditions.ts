@@ -27,20 +27,20 @@ export function describeFindings(findings: readonly Finding[]): string {
 
 export function compatibleCondition(
   { name, location }: ImportMember,
-  verdict: ImportCompatibility,
+  result: ImportCompatibility,
   isEnforced: boolean,
 ): ConditionInput {
   const type = importConditions.compatible;
-  if (verdict.isCompatible) {
-    const { narrowed } = verdict;
+  if (result.isCompatible) {
+    const { narrowed } = result;
     const message =
       narrowed.length === 0 ? "" : `narrows the others: ${describeFindings(narrowed)}`;
     return { type, status: "True", reason: "Compatible", message };
   }
-  const why = describeFindings(verdict.findings);
+  const why = describeFindings(result.findings);
   const next = isEnforced
     ? "the definition was made by hand: change it there"
-    : verdict.isNarrowable
+    : result.isNarrowable
       ? `to narrow what is published: kubectl patch apiresourceimport ${name} --type=merge -p '{"spec":{"schemaUpdateStrategy":"UpdatePublished"}}'`
       : "the cluster has to be brought to another version";
   return {
@@ -118,9 +118,9 @@ export function negotiatedStatus(
 function narrowedCondition(planned: PlannedVersion | undefined): ConditionInput {
   const parts: string[] = [];
   for (const { name, location } of planned?.members ?? []) {
-    const verdict = planned?.compatibility.get(name);
-    if (verdict?.isCompatible === true && verdict.narrowed.length > 0)
-      parts.push(`${location} (${describeFindings(verdict.narrowed)})`);
+    const result = planned?.compatibility.get(name);
+    if (result?.isCompatible === true && result.narrowed.length > 0)
+      parts.push(`${location} (${describeFindings(result.narrowed)})`);
   }
   return parts.length === 0
     ? { type: "Narrowed", status: "False", reason: "NotNarrowed", message: "" }

@@ -156,9 +156,9 @@ describe("negotiation of imports", () => {
     const wide = object({ spec: object({ old: { type: "string" }, new: { type: "string" } }) });
     const narrow = object({ spec: object({ old: { type: "string" } }) });
     const folded = negotiateImports([member("west", narrow, "UpdateUnpublished")], api(wide));
-    const verdict = folded?.compatibility.get("things.west");
-    assert.ok(verdict?.isCompatible === false && verdict.isNarrowable);
-    assert.match(JSON.stringify(verdict.findings), /\.spec.*new/);
+    const result = folded?.compatibility.get("things.west");
+    assert.ok(result?.isCompatible === false && result.isNarrowable);
+    assert.match(JSON.stringify(result.findings), /\.spec.*new/);
   });
 
   it("another kind, another scope or a missing status subresource is incompatible", () => {

@@ -49,22 +49,22 @@ export function negotiateImports(
 ): NegotiationResult | undefined {
   const sorted = members.toSorted(byLocation);
   if (published === undefined) return foldAll(sorted);
-  const verdicts = new Map<string, ImportCompatibility>();
+  const results = new Map<string, ImportCompatibility>();
   const taking: ImportMember[] = [];
   for (const member of sorted) {
     const { compatibility, findings } = compareApis(published, member.api);
     if (compatibility === "compatible" || member.strategy === "UpdatePublished")
       taking.push(member);
-    else verdicts.set(member.name, refused(compatibility, findings));
+    else results.set(member.name, refused(compatibility, findings));
   }
   const folded = foldAll(taking);
-  if (folded === undefined) return { api: published, compatibility: verdicts };
+  if (folded === undefined) return { api: published, compatibility: results };
   const mayNarrow = taking.some(({ strategy }) => strategy === "UpdatePublished");
   const isKept = mayNarrow || compareApis(published, folded.api).compatibility === "compatible";
-  if (isKept) return { ...folded, compatibility: new Map([...folded.compatibility, ...verdicts]) };
+  if (isKept) return { ...folded, compatibility: new Map([...folded.compatibility, ...results]) };
   // All imports accept the published API, but their common API could not be expressed without loss.
-  for (const { name } of taking) verdicts.set(name, { isCompatible: true, narrowed: [] });
-  return { api: published, compatibility: verdicts };
+  for (const { name } of taking) results.set(name, { isCompatible: true, narrowed: [] });
+  return { api: published, compatibility: results };
 }
 
 /**
@@ -74,48 +74,48 @@ export function compareImports(
   members: readonly ImportMember[],
   fixed: ApiResourceSpec,
 ): NegotiationResult {
-  const verdicts = new Map<string, ImportCompatibility>();
+  const results = new Map<string, ImportCompatibility>();
   for (const { name, api } of members) {
     const { compatibility, findings } = compareApis(fixed, api);
     const isCompatible = compatibility === "compatible";
-    verdicts.set(
+    results.set(
       name,
       isCompatible
         ? { isCompatible, narrowed: [] }
         : { isCompatible, findings, isNarrowable: false },
     );
   }
-  return { api: fixed, compatibility: verdicts };
+  return { api: fixed, compatibility: results };
 }
 
 function foldAll(sorted: readonly ImportMember[]): NegotiationResult | undefined {
   const isPassive = ({ strategy }: ImportMember) => strategy === "UpdateNever";
   const order = [...sorted.filter((one) => !isPassive(one)), ...sorted.filter(isPassive)];
   let api: ApiResourceSpec | undefined;
-  const verdicts = new Map<string, ImportCompatibility>();
+  const results = new Map<string, ImportCompatibility>();
   for (const member of order) {
     if (api === undefined) {
       api = member.api;
-      verdicts.set(member.name, { isCompatible: true, narrowed: [] });
+      results.set(member.name, { isCompatible: true, narrowed: [] });
       continue;
     }
     const { compatibility, common, findings } = compareApis(api, member.api);
     if (compatibility === "incompatible" || (compatibility === "narrowable" && isPassive(member))) {
-      verdicts.set(member.name, refused(compatibility, findings));
+      results.set(member.name, refused(compatibility, findings));
       continue;
     }
     const narrowed = compatibility === "narrowable" ? findings : [];
-    verdicts.set(member.name, { isCompatible: true, narrowed });
+    results.set(member.name, { isCompatible: true, narrowed });
     api = common ?? api;
   }
-  return api === undefined ? undefined : { api, compatibility: verdicts };
+  return api === undefined ? undefined : { api, compatibility: results };
 }
 
 function refused(
-  verdict: "compatible" | "narrowable" | "incompatible",
+  result: "compatible" | "narrowable" | "incompatible",
   findings: readonly Finding[],
 ): ImportCompatibility {
-  return { isCompatible: false, findings, isNarrowable: verdict === "narrowable" };
+  return { isCompatible: false, findings, isNarrowable: result === "narrowable" };
 }
 
 function byLocation(one: ImportMember, other: ImportMember): number {

@@ -109,9 +109,9 @@ function enforcedVersion(
   const names = definition.spec.versions.map(({ name }) => name).join(", ");
   const message = `the definition that was made by hand has ${names}, and not ${version}`;
   const findings = [{ kind: "incompatible" as const, path: "version", message }];
-  const verdict: ImportCompatibility = { isCompatible: false, findings, isNarrowable: false };
-  const verdicts = new Map(members.map(({ name }) => [name, verdict]));
-  return { version, members, publish: false, api: undefined, compatibility: verdicts };
+  const result: ImportCompatibility = { isCompatible: false, findings, isNarrowable: false };
+  const results = new Map(members.map(({ name }) => [name, result]));
+  return { version, members, publish: false, api: undefined, compatibility: results };
 }
 
 function choose(

@@ -210,11 +210,11 @@ class NegotiationReconciler {
     for (const planned of plan.versions) {
       const [, published] = negotiatedStatus(planned.version, planned, publication);
       for (const member of planned.members) {
-        const verdict = planned.compatibility.get(member.name);
+        const result = planned.compatibility.get(member.name);
         const object = byName.get(member.name);
-        if (verdict === undefined || object === undefined || published === undefined) continue;
+        if (result === undefined || object === undefined || published === undefined) continue;
         await this.#say(apiResourceImports, object, [
-          compatibleCondition(member, verdict, plan.isEnforced),
+          compatibleCondition(member, result, plan.isEnforced),
           availableCondition(published),
         ]);
       }
@@ -300,9 +300,9 @@ function includes(
   );
 }
 
-function isPart(part: JsonValue, whole: JsonValue): boolean {
+function isPart(part: JsonValue, workload: JsonValue): boolean {
   return Object.entries(part as Record<string, JsonValue>).every(([name, value]) =>
-    jsonEqual(value, (whole as Record<string, JsonValue>)[name] ?? null),
+    jsonEqual(value, (workload as Record<string, JsonValue>)[name] ?? null),
   );
 }
 

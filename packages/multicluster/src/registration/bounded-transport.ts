@@ -58,15 +58,18 @@ export function boundedTransport(inner: Transport, { clock }: BoundedTransportOp
       if (isPassedOn(request.path)) return response;
       const isError = status >= 400;
       const isWatch = !isError && watchPath.test(request.path);
-      const whole = isError ? errorAnswer : bounds.clusterAnswer;
+      const workload = isError ? errorAnswer : bounds.clusterAnswer;
       const streamed = isWatch ? bounds.clusterObject : isError ? errorAnswer : bounds.clusterList;
       const counted = (bound: Bound) =>
         limited(body, new ResponseSizeCounter(bound, isWatch), pace);
       return {
         ...response,
         body: {
-          text: (bytesMax = whole.bytesMax) =>
-            gather(counted(bytesMax < whole.bytesMax ? { ...whole, bytesMax } : whole), id),
+          text: (bytesMax = workload.bytesMax) =>
+            gather(
+              counted(bytesMax < workload.bytesMax ? { ...workload, bytesMax } : workload),
+              id,
+            ),
           [Symbol.asyncIterator]: () => counted(streamed),
         },
       };

@@ -97,8 +97,8 @@ async function report(
   if (isSaid) return;
   const apply = { fieldManager: agentFieldManager, force: true, signal };
   await resource.applyStatus({ metadata: { name }, status: { ...facts, conditions } }, apply);
-  for (const happening of statusEvents(name, known.conditions, conditions))
-    events.record(target.cluster, found, happening);
+  for (const event of statusEvents(name, known.conditions, conditions))
+    events.record(target.cluster, found, event);
 }
 
 /** A user who may not list nodes gets no capacity; the cluster's health does not depend on it. */

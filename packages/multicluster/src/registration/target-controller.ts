@@ -377,8 +377,8 @@ export class TargetController {
     if (isStatusCurrent(target, status)) return;
     const options = { fieldManager: registrationFieldManager, force: true, signal };
     await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);
-    for (const happening of statusEvents(name, target.status?.conditions, status.conditions))
-      this.#events.record(cluster, target, happening);
+    for (const event of statusEvents(name, target.status?.conditions, status.conditions))
+      this.#events.record(cluster, target, event);
   }
 
   async #forget(id: string): Promise<void> {

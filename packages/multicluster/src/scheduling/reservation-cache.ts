@@ -63,7 +63,7 @@ interface ClusterReservation {
 export class ReservationCache {
   readonly #options: ReservationCacheOptions;
   readonly #clusterKeyOf: (cluster: string, target: string) => string;
-  readonly #wholes = new Map<string, ReservedWorkload>();
+  readonly #workloads = new Map<string, ReservedWorkload>();
   readonly #byNamespace = new Map<string, Set<ReservedWorkload>>();
   readonly #places = new Map<string, Map<string, number>>();
   /** By logical cluster, and within it by target. */
@@ -109,7 +109,7 @@ export class ReservationCache {
 
   /** Records the in-flight replicas of a workload, by destination; replaces its previous record. */
   observeInFlight(name: WorkloadKey, all: InFlightByCluster, labels: StringMap = {}): void {
-    if (all.size === 0 && !this.#wholes.has(idOf(name))) return;
+    if (all.size === 0 && !this.#workloads.has(idOf(name))) return;
     const amounts = new Map([...all].map(([target, { reserved }]) => [target, reserved]));
     this.#put(name, "inFlight", amounts, labels);
   }
@@ -139,7 +139,7 @@ export class ReservationCache {
    * current state: callers must not keep its results.
    */
   usedByOthers(name: WorkloadKey): (target: string, home?: string) => (resource: string) => number {
-    const cells = this.#wholes.get(idOf(name))?.cells;
+    const cells = this.#workloads.get(idOf(name))?.cells;
     return (target, home = name.cluster) => {
       const sum = this.#places.get(this.#clusterKeyOf(home, target)) ?? noResources;
       const own = cells?.get(target)?.counted ?? noResources;
@@ -150,7 +150,7 @@ export class ReservationCache {
   /** The sum over several clusters, of all other workloads of the same workspace. */
   usedInWorkspace(name: WorkloadKey, targets: readonly string[]): ResourceAmounts {
     const sum = new Map<string, number>();
-    const own = this.#wholes.get(idOf(name));
+    const own = this.#workloads.get(idOf(name));
     for (const target of targets) {
       addTo(sum, this.#workspaces.get(name.cluster)?.get(target) ?? noResources);
       addTo(sum, own?.cells.get(target)?.counted ?? noResources, -1);
@@ -191,10 +191,10 @@ export class ReservationCache {
 
   #whole({ cluster, namespace, resource, name }: WorkloadKey): ReservedWorkload {
     const id = idOf({ cluster, namespace, resource, name });
-    let workload = this.#wholes.get(id);
+    let workload = this.#workloads.get(id);
     if (workload === undefined) {
       workload = { cluster, namespace, resource, name, labels: {}, cells: new Map() };
-      this.#wholes.set(id, workload);
+      this.#workloads.set(id, workload);
       const scope = `${cluster}|${namespace}`;
       const known = this.#byNamespace.get(scope);
       if (known === undefined) this.#byNamespace.set(scope, new Set([workload]));
@@ -266,7 +266,7 @@ export class ReservationCache {
   }
 
   #forget(workload: ReservedWorkload): void {
-    this.#wholes.delete(idOf(workload));
+    this.#workloads.delete(idOf(workload));
     const scope = `${workload.cluster}|${workload.namespace}`;
     const known = this.#byNamespace.get(scope);
     known?.delete(workload);

@@ -71,7 +71,7 @@ const done: SyncResult = {};
 export class DownSync {
   readonly #options: DownSyncOptions;
   readonly #status: StatusSync;
-  readonly #patience: DriftBackoff;
+  readonly #gracePeriods: DriftBackoff;
   /**
    * Copies that the cluster changed after they were applied: the version of the copy at which the
    * difference is accepted.
@@ -85,7 +85,7 @@ export class DownSync {
   constructor(options: DownSyncOptions) {
     this.#options = options;
     this.#status = new StatusSync(options);
-    this.#patience = new DriftBackoff(options.context.clock);
+    this.#gracePeriods = new DriftBackoff(options.context.clock);
   }
 
   async sync(key: ObjectKey): Promise<SyncResult> {
@@ -120,7 +120,7 @@ export class DownSync {
     this.#settled.delete(text);
     this.#agreed.delete(text);
     this.#contradictions.delete(text);
-    this.#patience.forget(text);
+    this.#gracePeriods.forget(text);
     this.#status.forget(text);
   }
 
@@ -220,10 +220,10 @@ export class DownSync {
     }
     // Another client in the cluster changed a synced field. The first change is reverted
     // immediately; repeated changes are reverted with backoff.
-    const waitMs = this.#patience.waitMs(text);
+    const waitMs = this.#gracePeriods.waitMs(text);
     if (waitMs > 0) return { result: { requeueAfterMs: waitMs }, copy: downstream };
     const copy = await this.#apply(key, desired, false);
-    if (!this.#patience.isContested(text)) return { result: done, copy };
+    if (!this.#gracePeriods.isContested(text)) return { result: done, copy };
     throw new SyncError(
       "FieldContested",
       "something in the cluster keeps changing fields that are set here; remove them here, or declare them contested in the sync policy",

@@ -28,9 +28,11 @@ export function jobOf(
   if (controller?.kind !== "Job" || controller.apiVersion !== "batch/v1") return undefined;
   const job = jobs?.upstreamObject({ cluster, namespace, name: controller.name });
   if (job === undefined) return undefined;
-  const { name, uid, labels, controller: whole } = job.metadata;
+  const { name, uid, labels, controller: workload } = job.metadata;
   const isPart = ownedByLabels.some((label) => labels?.[label] !== undefined);
-  return isPart && whole !== undefined ? { name: whole.name, uid: whole.uid } : { name, uid };
+  return isPart && workload !== undefined
+    ? { name: workload.name, uid: workload.uid }
+    : { name, uid };
 }
 
 /**

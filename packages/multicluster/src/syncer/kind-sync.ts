@@ -153,25 +153,25 @@ export class KindSync {
 
   async #failed(key: ObjectKey, error: unknown): Promise<void> {
     const { context } = this.#options;
-    const trouble = syncErrorOf(error, {
+    const syncError = syncErrorOf(error, {
       resource: this.synced.resource,
       target: context.nameIn(key.cluster),
     });
-    const isOfObject = trouble === undefined || trouble.scope === "object";
-    if (isUpstreamError(error) ? trouble !== undefined : !isOfObject) this.#hasFailed = true;
+    const isOfObject = syncError === undefined || syncError.scope === "object";
+    if (isUpstreamError(error) ? syncError !== undefined : !isOfObject) this.#hasFailed = true;
     // A conflict is a race that the next sync resolves; errors of a tenant's logical cluster
     // concern only that tenant.
-    if (trouble === undefined || isUpstreamError(error)) {
+    if (syncError === undefined || isUpstreamError(error)) {
       this.#breaker.releaseProbe();
       return;
     }
-    if (trouble.scope === "object") this.#breaker.succeeded();
+    if (syncError.scope === "object") this.#breaker.succeeded();
     else this.#breaker.failed();
-    this.#lastTrouble = trouble;
-    if (trouble.scope !== "connection") await this.#tell(key, trouble);
+    this.#lastTrouble = syncError;
+    if (syncError.scope !== "connection") await this.#tell(key, syncError);
   }
 
-  async #tell(key: ObjectKey, trouble: SyncError | undefined): Promise<void> {
+  async #tell(key: ObjectKey, syncError: SyncError | undefined): Promise<void> {
     const upstream = this.view.upstreamObject(key);
     if (upstream === undefined) return;
     const told = {
@@ -181,8 +181,8 @@ export class KindSync {
       view: this.view,
       upstreamObjects: this.#upstreamObjects,
     };
-    if (trouble === undefined) await this.#options.reporter.clear(told);
-    else await this.#options.reporter.report(told, trouble);
+    if (syncError === undefined) await this.#options.reporter.clear(told);
+    else await this.#options.reporter.report(told, syncError);
   }
 }
 

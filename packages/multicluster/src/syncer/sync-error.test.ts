@@ -118,10 +118,10 @@ const answers: readonly (readonly [
 describe("rejection by Kubernetes", () => {
   for (const [what, code, reason, message, expected] of answers)
     it(`is classified: ${what}`, () => {
-      const trouble = syncErrorOf(new StatusError({ code, reason, message }), {
+      const syncError = syncErrorOf(new StatusError({ code, reason, message }), {
         resource,
         target: "east",
       });
-      assert.equal(`${trouble?.reason} ${trouble?.scope}`, expected, trouble?.message);
+      assert.equal(`${syncError?.reason} ${syncError?.scope}`, expected, syncError?.message);
     });
 });

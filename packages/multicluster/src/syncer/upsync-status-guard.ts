@@ -23,7 +23,7 @@ const recordedMax = 1000;
 
 export class UpsyncStatusGuard {
   readonly #options: UpsyncStatusGuardOptions;
-  readonly #patience: DriftBackoff;
+  readonly #gracePeriods: DriftBackoff;
   /**
    * The last written status; only of the newest objects, because a persistent writer changes it
    * soon.
@@ -37,7 +37,7 @@ export class UpsyncStatusGuard {
 
   constructor(options: UpsyncStatusGuardOptions) {
     this.#options = options;
-    this.#patience = new DriftBackoff(options.clock);
+    this.#gracePeriods = new DriftBackoff(options.clock);
   }
 
   /** 0: write now, and count it; undefined: nothing to write. */
@@ -47,7 +47,7 @@ export class UpsyncStatusGuard {
     if (this.#told.get(text) !== digestOf(status, shown)) return 0;
     if (this.#options.mayHaveMore === true && isFieldSubset(status, statusOf(shown)))
       return undefined;
-    return this.#patience.waitMs(text);
+    return this.#gracePeriods.waitMs(text);
   }
 
   /** `answer`: the object as the server stores it now. */
@@ -63,7 +63,7 @@ export class UpsyncStatusGuard {
   forget(text: string): void {
     this.#told.delete(text);
     this.#settled.delete(text);
-    this.#patience.forget(text);
+    this.#gracePeriods.forget(text);
   }
 }
 

@@ -314,13 +314,13 @@ function clusterOf({ metadata }: EndpointSlice): string | undefined {
  */
 function desiredImport(
   state: ServiceState,
-  verdict: ExportResult,
+  result: ExportResult,
   placed: Service | undefined,
   { isVisible }: ClusterEndpointVisibility,
   slices: readonly ImportedSlice[],
 ): DesiredImport | undefined {
-  if (state.serviceExport === undefined || verdict.kind === "invalid") return undefined;
-  const spec = verdict.kind === "exported" ? verdict.merged.spec : state.serviceImport?.spec;
+  if (state.serviceExport === undefined || result.kind === "invalid") return undefined;
+  const spec = result.kind === "exported" ? result.merged.spec : state.serviceImport?.spec;
   if (spec === undefined) return undefined;
   const exporting = [...assignedTargets(placed?.metadata.labels)].sort();
   const known = exportedSince(state.serviceImport);

@@ -134,7 +134,7 @@ const readyToUse: ConditionInput = { type: "Ready", status: "True", reason: "Rea
 
 export function exportStatus(
   { status, metadata }: ServiceExport,
-  verdict: ExportResult,
+  result: ExportResult,
   taken: string | undefined,
   nowMs: number,
 ): readonly Condition[] | undefined {
@@ -150,17 +150,17 @@ export function exportStatus(
   const say = (input: ConditionInput) => {
     conditions = setCondition(conditions, input, nowMs);
   };
-  if (verdict.kind === "invalid") {
-    say(of(valid, false, verdict.reason, verdict.message));
-    say(of(ready, false, "Failed", verdict.message));
+  if (result.kind === "invalid") {
+    say(of(valid, false, result.reason, result.message));
+    say(of(ready, false, "Failed", result.message));
     say(of(conflict, false, "NoConflicts"));
     return conditions;
   }
   say(of(valid, true, "Valid"));
-  if (verdict.kind === "pending") say(of(ready, false, "Pending", verdict.message));
+  if (result.kind === "pending") say(of(ready, false, "Pending", result.message));
   else if (taken !== undefined) say(of(ready, false, "Failed", taken));
   else say(of(ready, true, "Exported"));
-  const conflicts = verdict.kind === "exported" ? verdict.merged.conflicts : [];
+  const conflicts = result.kind === "exported" ? result.merged.conflicts : [];
   const reasons = conflicts.map(({ reason }) => reason).join(",");
   const message = conflicts.map((one) => one.message).join("; ");
   say(of(conflict, conflicts.length > 0, reasons || "NoConflicts", message));

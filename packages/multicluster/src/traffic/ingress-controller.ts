@@ -119,18 +119,18 @@ async function reconcile(
     gracePeriods: work.gracePeriods,
     nowMs,
   });
-  for (const happening of decision.events) work.events.record(cluster, root, happening);
+  for (const event of decision.events) work.events.record(cluster, root, event);
   await write(client, root, decision, signal);
   return requeueAfter(decision.requeueAtMs, nowMs);
 }
 
 async function backends(
   client: Client,
-  whole: Ingress,
+  workload: Ingress,
   signal: AbortSignal,
 ): Promise<readonly Service[]> {
-  const { namespace = "" } = whole.metadata;
-  const names = [...backendsOf(whole)];
+  const { namespace = "" } = workload.metadata;
+  const names = [...backendsOf(workload)];
   const found = await Promise.all(
     names.map((name) => client.resource(services).find({ namespace, name }, { signal })),
   );
@@ -163,7 +163,7 @@ async function takenNames(
  */
 async function write(
   client: Client,
-  whole: Ingress,
+  workload: Ingress,
   { creations, updates, removals, status }: IngressDecision,
   signal: AbortSignal,
 ): Promise<void> {
@@ -172,9 +172,9 @@ async function write(
     ...creations.map((leaf) => resource.create(leaf, { signal })),
     ...updates.map((leaf) => resource.update(leaf, { signal })),
   ]);
-  if (status !== undefined && status !== whole.status) {
+  if (status !== undefined && status !== workload.status) {
     try {
-      await resource.updateStatus({ ...whole, status }, { signal });
+      await resource.updateStatus({ ...workload, status }, { signal });
     } catch (error) {
       // The Ingress was deleted meanwhile; or the kind has no status subresource, whose status no
       // client reads.

@@ -212,16 +212,16 @@ function labelValue(text: string): string {
 }
 
 function ingressEvents({ root, services, takenNames }: IngressState): readonly EventInput[] {
-  const happenings: EventInput[] = [];
+  const events: EventInput[] = [];
   const found = new Set(services.map(({ metadata }) => metadata.name));
   const missing = [...backendsOf(root)].filter((name) => !found.has(name)).sort();
   if (missing.length > 0) {
     const message = `Services ${missing.join(", ")} do not exist in this namespace; requests to them are not answered until they do`;
-    happenings.push({ type: "Warning", reason: "ServiceNotFound", message });
+    events.push({ type: "Warning", reason: "ServiceNotFound", message });
   }
   if (takenNames.size > 0) {
     const message = `other Ingresses have the names of its parts: ${[...takenNames].sort().join(", ")}; delete or rename them`;
-    happenings.push({ type: "Warning", reason: "NameConflict", message });
+    events.push({ type: "Warning", reason: "NameConflict", message });
   }
-  return happenings;
+  return events;
 }

@@ -61,10 +61,10 @@ export class DownsyncedPods {
   ): Promise<void> {
     const { name, namespace = "" } = pod.metadata;
     const uid = workloadUidOf(pod);
-    const whole = pod.metadata.ownerReferences?.find((one) => one.uid === uid)?.name ?? name;
+    const workload = pod.metadata.ownerReferences?.find((one) => one.uid === uid)?.name ?? name;
     const shown = { uid: uid ?? pod.metadata.uid ?? "" };
     await this.#pods(cluster).patch(
-      { namespace, name: whole },
+      { namespace, name: workload },
       {
         type: "merge",
         patch: { metadata: shown, spec: { ephemeralContainers: [...containers] } },

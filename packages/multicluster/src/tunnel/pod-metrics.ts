@@ -85,7 +85,7 @@ export class PodMetrics {
   /** Sorted by namespace and name. */
   async list(question: PodMetricsQuery): Promise<readonly JsonObject[]> {
     const questions = await this.#questions(question);
-    const troubles = new Map<string, string>();
+    const syncErrors = new Map<string, string>();
     const found: JsonObject[] = [];
     let answers = 0;
     const waiting = [...questions];
@@ -93,20 +93,20 @@ export class PodMetrics {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const { target } = next.location;
         // A cluster that did not respond for one namespace is skipped for the others.
-        if (troubles.has(target)) continue;
+        if (syncErrors.has(target)) continue;
         try {
           found.push(...(await this.#ask(next, question)));
           answers++;
         } catch (error) {
           question.signal.throwIfAborted();
-          troubles.set(target, metricsErrorOf(error, target));
+          syncErrors.set(target, metricsErrorOf(error, target));
         }
       }
     };
     await Promise.all(Array.from({ length: metricsQueriesInFlightMax }, work));
-    if (answers === 0 && troubles.size > 0)
-      throw statusError.unavailable(`no metrics: ${[...troubles.values()].sort().join("; ")}`);
-    for (const text of [...troubles.values()].sort()) question.warn(`without metrics of ${text}`);
+    if (answers === 0 && syncErrors.size > 0)
+      throw statusError.unavailable(`no metrics: ${[...syncErrors.values()].sort().join("; ")}`);
+    for (const text of [...syncErrors.values()].sort()) question.warn(`without metrics of ${text}`);
     return found.sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   }
 

@@ -120,9 +120,9 @@ export function unreachablePods(options: UnreachablePodsOptions): UnreachablePod
     const waitMs =
       target === undefined ? 0 : unreachableInMs(target, unreachableAfterMs, clock.now());
     if (waitMs !== undefined && waitMs > 0) return { requeueAfterMs: waitMs };
-    const standing =
+    const clusterState =
       target === undefined ? "Unregistered" : waitMs === undefined ? "Ready" : "Unreachable";
-    const state = `${standing} ${target?.metadata.uid ?? ""}`;
+    const state = `${clusterState} ${target?.metadata.uid ?? ""}`;
     const text = formatKey(key);
     if (told.get(text) === state) return undefined;
     const since = findCondition(target?.status?.conditions, targetConditions.ready);
@@ -131,13 +131,13 @@ export function unreachablePods(options: UnreachablePodsOptions): UnreachablePod
         const copy = parseCopyOf(stringMember(pod.metadata.annotations, upsyncedFromAnnotation));
         // An upsynced Pod of an earlier SyncTarget of this name has no owner.
         const isNobodys = target === undefined || copy?.target !== target.metadata.uid;
-        const now: PodClusterState = isNobodys ? "Unregistered" : standing;
+        const now: PodClusterState = isNobodys ? "Unregistered" : clusterState;
         return updateStatus(copies.clientOf(pod), pod, {
           ...{ target: copies.target, now, since: since?.lastTransitionTime, signal },
         });
       });
     }
-    if (standing === "Unregistered") told.delete(text);
+    if (clusterState === "Unregistered") told.delete(text);
     else told.set(text, state);
     return undefined;
   };

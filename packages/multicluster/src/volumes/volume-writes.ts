@@ -91,7 +91,7 @@ export class VolumeWrites {
   readonly #cluster: ObjectKey["cluster"];
   readonly #events: EventRecorder;
   readonly #signal: AbortSignal;
-  readonly #whereabouts: (target: string) => VolumeCluster | undefined;
+  readonly #podLocation: (target: string) => VolumeCluster | undefined;
   readonly #snapshots: SnapshotWrites;
 
   constructor(context: {
@@ -106,7 +106,7 @@ export class VolumeWrites {
     this.#cluster = context.cluster;
     this.#signal = context.signal;
     this.#events = context.events;
-    this.#whereabouts = context.whereabouts;
+    this.#podLocation = context.whereabouts;
     this.#snapshots = context.snapshots;
   }
 
@@ -212,7 +212,7 @@ export class VolumeWrites {
         names.set(cluster, { name, copier: claim.copier });
         continue;
       }
-      const where = this.#whereabouts(cluster);
+      const where = this.#podLocation(cluster);
       // The cluster is not registered any more: the next reconcile reports it.
       if (where === undefined) continue;
       const volume = claim.volumes.get(from) as KnownVolume;
@@ -233,7 +233,7 @@ export class VolumeWrites {
 
   async #removeVolume(facts: VolumeClaim, target: string): Promise<void> {
     const volume = facts.volumes.get(target);
-    const where = this.#whereabouts(target);
+    const where = this.#podLocation(target);
     if (volume === undefined || where === undefined) return;
     const resource = where.client.resource(persistentVolumes);
     const signal = this.#signal;

@@ -263,21 +263,28 @@ async function reconcile(
     ? await readStorage({ client, namespace, homes: places.homes, signal })
     : undefined;
   const view = viewOf(places.targets, storage, work);
-  const { clusters: whereabouts, isManaged, storageOf } = view;
+  const { clusters: podLocation, isManaged, storageOf } = view;
   const computeWorkspaces = [...places.homes.values()];
   const snapshots = new SnapshotWrites({
     client,
     signal,
-    clusters: whereabouts,
+    clusters: podLocation,
     storageOf,
     computeWorkspaces,
   });
-  const context = { client, cluster, events: work.events, signal, whereabouts, snapshots };
+  const context = {
+    client,
+    cluster,
+    events: work.events,
+    signal,
+    whereabouts: podLocation,
+    snapshots,
+  };
   const writes = new VolumeWrites(context);
   const claims = new Map<string, FoundClaim>();
   for (const object of found.claims) {
     const { name } = object.metadata;
-    const namespaceIn = (target: string) => whereabouts(target)?.namespace;
+    const namespaceIn = (target: string) => podLocation(target)?.namespace;
     const own = storage && snapshotsFor(object, storage, places.targets);
     const claim = volumeClaimOf(object, places.volumes, { name, namespaceIn }, own);
     claims.set(name, { object, claim, snapshots: own });

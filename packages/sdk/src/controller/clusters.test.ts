@@ -88,17 +88,20 @@ describe("one reconciler", () => {
 
   it("serves clusters that are added, removed, and unavailable", async () => {
     const clock = new FakeClock();
-    const fleet = new ClusterSet({ clock, random: new SeededRandom(1) });
+    const clusterSet = new ClusterSet({ clock, random: new SeededRandom(1) });
     const join = (name: string) => {
       const server = new FakeApiServer({ clock });
       server.put({ resource, cluster: "root", namespace: "default", name: "a" });
-      fleet.addCluster(name as ClusterName, new Client({ transport: server.transport(), clock }));
+      clusterSet.addCluster(
+        name as ClusterName,
+        new Client({ transport: server.transport(), clock }),
+      );
       return server;
     };
     const east = join("east");
     const down = join("down-one");
     down.restart(30_000);
-    await run(fleet, clock);
+    await run(clusterSet, clock);
     assert.equal(sizeOf(east, "root"), 4);
     const west = join("westernmost");
     await clock.advanceAndFlush(0);
@@ -106,12 +109,12 @@ describe("one reconciler", () => {
     assert.equal(sizeOf(down, "root"), undefined);
     await clock.advanceAndFlush(120_000);
     assert.equal(sizeOf(down, "root"), 8);
-    fleet.removeCluster("east" as ClusterName);
+    clusterSet.removeCluster("east" as ClusterName);
     east.put({ resource, cluster: "root", namespace: "default", name: "a" }, { size: 0 });
     await clock.advanceAndFlush(1000);
     assert.equal(sizeOf(east, "root"), 0);
-    assert.equal(fleet.source(things).store.size, 2);
-    assert.throws(() => fleet.client("east" as ClusterName), /not a member/);
+    assert.equal(clusterSet.source(things).store.size, 2);
+    assert.throws(() => clusterSet.client("east" as ClusterName), /not a member/);
   });
 });
 

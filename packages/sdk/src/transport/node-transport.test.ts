@@ -371,11 +371,11 @@ describe("NodeTransport", () => {
     await ask(transport);
     frozen = true;
     for (let i = 0; i < 3; i++) {
-      const patience = new AbortController();
-      const pending = transport.send({ ...get, signal: patience.signal });
+      const gracePeriods = new AbortController();
+      const pending = transport.send({ ...get, signal: gracePeriods.signal });
       const refused = assert.rejects(pending);
       clock.advance(10_000);
-      patience.abort(new Error("no answer"));
+      gracePeriods.abort(new Error("no answer"));
       await refused;
       await flushEventLoop(20);
     }

@@ -115,7 +115,7 @@ class Kubelet {
       await writeStatus(client, pods, pod, status);
     if (status.phase === "Running" && !run.isTold) {
       run.isTold = true;
-      for (const happening of startEvents(pod)) recordEvent(pod, happening);
+      for (const event of startEvents(pod)) recordEvent(pod, event);
     }
     const waiting = status.containerStatuses?.[0]?.state?.waiting;
     if (waiting?.reason === "CrashLoopBackOff")

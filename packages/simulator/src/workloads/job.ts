@@ -66,12 +66,12 @@ class Jobs {
     if (finishedConditionOf(job) !== undefined) return this.#expire(job, client);
     const all = this.#control.of(job, key.cluster);
     const tally = tallyOf(job, all);
-    const verdict = jobOutcomeOf(job, tally, this.#context.clock.now());
+    const result = jobOutcomeOf(job, tally, this.#context.clock.now());
     const active = all.filter(isActive);
-    if (verdict !== undefined || job.spec.suspend === true)
+    if (result !== undefined || job.spec.suspend === true)
       await this.#control.deleteMany(client, job, active);
     else if (this.#control.isObserved(job)) await this.#fill(job, active, tally, client);
-    await this.#writeStatus(job, all, tally, verdict, client);
+    await this.#writeStatus(job, all, tally, result, client);
     const { activeDeadlineSeconds: seconds } = job.spec;
     const startMs = Date.parse(job.status?.startTime ?? "");
     if (seconds === undefined || Number.isNaN(startMs)) return undefined;
@@ -110,23 +110,23 @@ class Jobs {
     job: Job,
     all: readonly Pod[],
     tally: Tally,
-    verdict: JobOutcome | undefined,
+    result: JobOutcome | undefined,
     client: Client,
   ): Promise<void> {
     const now = timestamp(this.#context.clock.now());
-    const active = verdict === undefined && job.spec.suspend !== true ? all.filter(isActive) : [];
+    const active = result === undefined && job.spec.suspend !== true ? all.filter(isActive) : [];
     const others = (job.status?.conditions ?? []).filter(({ type }) => type !== "Suspended");
     const suspended = suspendedCondition(job, now);
     const conditions = [
       ...others,
       ...(suspended === undefined ? [] : [suspended]),
-      ...(verdict === undefined ? [] : [conditionOf(verdict, now)]),
+      ...(result === undefined ? [] : [conditionOf(result, now)]),
     ];
     const startTime = job.spec.suspend === true ? undefined : (job.status?.startTime ?? now);
     const status: Status = {
       ...(conditions.length === 0 ? {} : { conditions }),
       ...(startTime === undefined ? {} : { startTime }),
-      ...(verdict?.type === "Complete" ? { completionTime: now } : {}),
+      ...(result?.type === "Complete" ? { completionTime: now } : {}),
       ...(active.length === 0 ? {} : { active: active.length }),
       ...(tally.succeeded === 0 ? {} : { succeeded: tally.succeeded }),
       ...(tally.failed === 0 ? {} : { failed: tally.failed }),

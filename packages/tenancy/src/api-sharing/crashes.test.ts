@@ -113,7 +113,7 @@ async function seenByProvider(test: TestServer, path: string): Promise<string> {
   return answer.status === 200 ? answer.names.sort().join() : String(answer.status);
 }
 
-const troubles: readonly Trouble[] = [
+const syncErrors: readonly Trouble[] = [
   {
     name: "a binding goes, and another one has waited for its name",
     prepare: async (test) => {
@@ -221,13 +221,13 @@ const troubles: readonly Trouble[] = [
 const writesMax = 80;
 
 /** Whether the store failed before everything was done. */
-async function crashed(trouble: Trouble, memory: MemoryStorage, at: number): Promise<boolean> {
+async function crashed(syncError: Trouble, memory: MemoryStorage, at: number): Promise<boolean> {
   const store = new BreakingStore(memory);
   const broken = await TestServer.start({ storage: store.storage });
-  await trouble.prepare(broken);
+  await syncError.prepare(broken);
   for (let turn = 0; turn < 5; turn++) await passTime(broken);
   store.breakAt(at);
-  await trouble.strike(broken);
+  await syncError.strike(broken);
   for (let turn = 0; turn < 10 && !store.isBroken; turn++) await passTime(broken);
   await broken.server.close();
   return store.isBroken;
@@ -239,23 +239,23 @@ async function passTime(test: TestServer): Promise<void> {
 }
 
 describe("a server that crashes in the middle", () => {
-  for (const trouble of troubles) {
-    it(`${trouble.name}: it ends as if nothing had been, whichever write was the last`, async () => {
+  for (const syncError of syncErrors) {
+    it(`${syncError.name}: it ends as if nothing had been, whichever write was the last`, async () => {
       let crashes = 0;
       for (let at = 1; ; at++) {
         assert.ok(at < writesMax, `it is not done after ${at} writes`);
         const memory = new MemoryStorage();
-        if (!(await crashed(trouble, memory, at))) break;
+        if (!(await crashed(syncError, memory, at))) break;
         crashes++;
         const test = await TestServer.start({ storage: memory });
-        for (const { status } of await trouble.strike(test))
+        for (const { status } of await syncError.strike(test))
           assert.ok(status < 300 || status === 404 || status === 409, `at write ${at}: ${status}`);
         await until(test, `it has ended after a crash at write ${at}`, () =>
-          trouble.hasEnded(test),
+          syncError.hasEnded(test),
         );
         await test.close();
       }
-      assert.ok(crashes >= trouble.writesMin, `only ${crashes} writes were crashes`);
+      assert.ok(crashes >= syncError.writesMin, `only ${crashes} writes were crashes`);
     });
   }
 });

@@ -57,10 +57,10 @@ export class ClusterContentIndex {
 
   /** Accurate up to the hub's revision. */
   mayContain(cluster: ClusterName, collection: ResourceKey): boolean {
-    const outline = this.#contentOf.get(cluster);
-    if (outline === undefined) return true;
+    const node = this.#contentOf.get(cluster);
+    if (node === undefined) return true;
     const number = this.#numbers.get(nameOf(collection));
-    return number === undefined || outline.has(number);
+    return number === undefined || node.has(number);
   }
 
   /**
@@ -80,8 +80,8 @@ export class ClusterContentIndex {
 
   /** From now on new keys are recorded separately. */
   beginDeletion(cluster: ClusterName): void {
-    const outline = this.#contentOf.get(cluster);
-    if (outline === undefined) return;
+    const node = this.#contentOf.get(cluster);
+    if (node === undefined) return;
     this.#leave(this.#addedDuringDeletion, cluster);
     this.#enter(this.#addedDuringDeletion, copyString(cluster), this.#tree.root);
   }
@@ -147,18 +147,18 @@ export class ClusterContentIndex {
   #enter(
     outlines: Map<ClusterName, ContentTrieNode>,
     cluster: ClusterName,
-    outline: ContentTrieNode,
+    node: ContentTrieNode,
   ): void {
-    outline.references++;
+    node.references++;
     this.#leave(outlines, cluster);
-    outlines.set(cluster, outline);
+    outlines.set(cluster, node);
   }
 
   #leave(outlines: Map<ClusterName, ContentTrieNode>, cluster: ClusterName): void {
-    const outline = outlines.get(cluster);
-    if (outline === undefined) return;
+    const node = outlines.get(cluster);
+    if (node === undefined) return;
     outlines.delete(cluster);
-    this.#tree.release(outline);
+    this.#tree.release(node);
   }
 }
 

@@ -7,8 +7,8 @@ import { testApplications } from "./test-applications.ts";
 const missing = kubectlMissing() ?? kubeControllerManagerMissing();
 
 describe("applications, unchanged, on real clusters", { skip: missing ?? false }, () => {
-  const ground = new RealClusters();
-  testApplications(ground);
+  const environment = new RealClusters();
+  testApplications(environment);
   // Behind what the play ends by itself, in this order.
-  after(() => ground.close());
+  after(() => environment.close());
 });

@@ -35,7 +35,7 @@ const physicalClusters = {
 
 export function testApplications(environment: TestEnvironment): void {
   let plane: TestControlPlane;
-  let fleet: ApplicationClusters;
+  let clusterSet: ApplicationClusters;
   let terminal: Terminal;
   const closing: (() => Promise<void>)[] = [];
   const rows: string[] = [];
@@ -47,7 +47,7 @@ export function testApplications(environment: TestEnvironment): void {
     const clusters = await Promise.all(
       clusterNames.map((name) => environment.acquire(until, name, nodes(name))),
     );
-    fleet = new ApplicationClusters(clusters, nodesEach);
+    clusterSet = new ApplicationClusters(clusters, nodesEach);
     await register(plane, clusters);
     terminal = await Terminal.open(() => Promise.reject(new Error("there are no cues")));
     await terminal.write("kubeconfig", await plane.kubeconfig({ cluster: "root" }));
@@ -69,7 +69,7 @@ export function testApplications(environment: TestEnvironment): void {
         await terminal.run(scenario);
       for (const manifest of manifests) {
         const { client } = plane;
-        const applied = { manifest, namespace, client, clusters: fleet };
+        const applied = { manifest, namespace, client, clusters: clusterSet };
         const outcome = await eventually(async () => {
           try {
             return await outcomeOf(applied);
@@ -98,7 +98,7 @@ export function testApplications(environment: TestEnvironment): void {
       await terminal.run(scenario);
     const tried = await eventually(async () => {
       assert.deepEqual(await writes.within(quietMs), []);
-      return await outcomesOfLimits({ client: plane.client, clusters: fleet });
+      return await outcomesOfLimits({ client: plane.client, clusters: clusterSet });
     }, patience);
     assert.equal((await tablesOf(page))[1], tried.join("\n"));
   });

@@ -73,12 +73,12 @@ export async function callWebhook(
     .catch((error: Error) => {
       throw new WebhookFailure(webhook.name, `failed to call webhook: ${error.message}`);
     });
-  const verdict = readResponse(() => readAdmissionResponse(answer, uid, webhook, kind), webhook);
-  for (const warning of verdict.warnings) request.warn(warning);
-  for (const [key, value] of Object.entries(verdict.annotations))
+  const result = readResponse(() => readAdmissionResponse(answer, uid, webhook, kind), webhook);
+  for (const warning of result.warnings) request.warn(warning);
+  for (const [key, value] of Object.entries(result.annotations))
     if (typeof value === "string") request.annotate(`${webhook.name}/${key}`, value);
-  if (!verdict.isAllowed) throw denialStatus(webhook.name, verdict.result);
-  return verdict;
+  if (!result.isAllowed) throw denialStatus(webhook.name, result.result);
+  return result;
 }
 
 function readResponse(read: () => AdmissionResponse, { name }: Webhook): AdmissionResponse {

@@ -47,9 +47,9 @@ async function mutateByOne(
   const { request } = reviewed;
   let mutated = false;
   try {
-    const verdict = await callWebhook(webhook, reviewed, match, "mutating");
-    const operations = await runSyncFirst(operationsOf(webhook.name, verdict.patch));
-    mutated = await change(webhook, verdict.patchType, operations, reviewed, match);
+    const result = await callWebhook(webhook, reviewed, match, "mutating");
+    const operations = await runSyncFirst(operationsOf(webhook.name, result.patch));
+    mutated = await change(webhook, result.patchType, operations, reviewed, match);
     notePatch(configured, operations, request, place);
   } catch (error) {
     applyFailurePolicy(error, webhook);

@@ -72,7 +72,7 @@ export class SimulatedVolumes {
   readonly history: string[] = [];
   readonly #random: SeededRandom;
   readonly #claims: UpstreamClaim[];
-  readonly #wholes: readonly string[];
+  readonly #workloads: readonly string[];
   readonly #stops = new Map<string, Stop>();
   readonly #ties = new Map<string, string | undefined>();
   readonly #parts: UpstreamCopy[] = [];
@@ -89,10 +89,10 @@ export class SimulatedVolumes {
 
   constructor(random: SeededRandom) {
     this.#random = random;
-    this.#wholes = random.chance(0.3) ? ["web", "log"] : ["web"];
-    for (const whole of this.#wholes) {
+    this.#workloads = random.chance(0.3) ? ["web", "log"] : ["web"];
+    for (const workload of this.#workloads) {
       const isOther = random.chance(0.5);
-      this.#stops.set(whole, isOther ? (stops[random.integer(stops.length)] as Stop) : "diff");
+      this.#stops.set(workload, isOther ? (stops[random.integer(stops.length)] as Stop) : "diff");
     }
     const names = random.chance(0.4) ? ["data", "more"] : ["data"];
     this.#claims = names.map((name) => ({
@@ -141,12 +141,12 @@ export class SimulatedVolumes {
         this.#check();
       }
     }
-    for (const whole of this.#wholes) {
-      const own = this.#parts.filter((copy) => copy.workload === whole);
+    for (const workload of this.#workloads) {
+      const own = this.#parts.filter((copy) => copy.workload === workload);
       const running = own.reduce((sum, copy) => sum + copy.running, 0);
       assert.ok(
         running >= 1 || own.some(({ hasEnded }) => hasEnded),
-        `${whole} does not run: ${JSON.stringify(this.#parts)}`,
+        `${workload} does not run: ${JSON.stringify(this.#parts)}`,
       );
     }
   }
@@ -195,7 +195,7 @@ export class SimulatedVolumes {
    * before break.
    */
   #coordinate(): void {
-    for (const workload of this.#wholes) {
+    for (const workload of this.#workloads) {
       const stop = this.#stops.get(workload) as Stop;
       const own = this.#parts.filter((copy) => copy.workload === workload);
       if (own.some(({ hasEnded }) => hasEnded)) continue;
@@ -322,8 +322,8 @@ export class SimulatedVolumes {
           if (!claim.assigned.has(name) && !held.includes(name)) claim.migratedTo.delete(name);
       });
     }
-    for (const whole of this.#wholes)
-      writes.push(() => this.#ties.set(whole, decision.dataCluster));
+    for (const workload of this.#workloads)
+      writes.push(() => this.#ties.set(workload, decision.dataCluster));
     for (const [seen, part] of copies) {
       const { isFenced, isVolumeGateOpen } = decision.users.get(seen) ?? assert.fail();
       writes.push(() => {
@@ -423,9 +423,9 @@ export class SimulatedVolumes {
     }
     const handles = [...inside.claims.values()];
     const isComplete = this.#claims.every(({ name }) => inside.claims.get(name) !== undefined);
-    for (const [whole, copy] of inside.copies) {
+    for (const [workload, copy] of inside.copies) {
       if (copy.hasEnded) continue;
-      if (this.#stops.get(whole) === "end" && copy.running > 0 && this.#random.chance(0.1)) {
+      if (this.#stops.get(workload) === "end" && copy.running > 0 && this.#random.chance(0.1)) {
         copy.hasEnded = true;
         copy.running = 0;
       } else if (copy.running < copy.replicas && isComplete) {
@@ -456,9 +456,12 @@ export class SimulatedVolumes {
 
   #check(): void {
     for (const [cluster, { copies }] of this.#physical) {
-      for (const [whole, { replicas, hasEnded }] of copies) {
-        const isLeftAlone = this.#stops.get(whole) !== "end" || hasEnded === true;
-        assert.ok(isLeftAlone || replicas > 0, `${whole} is stopped in ${cluster} before its end`);
+      for (const [workload, { replicas, hasEnded }] of copies) {
+        const isLeftAlone = this.#stops.get(workload) !== "end" || hasEnded === true;
+        assert.ok(
+          isLeftAlone || replicas > 0,
+          `${workload} is stopped in ${cluster} before its end`,
+        );
       }
     }
     for (const { name, isShared, isCopied } of this.#claims) {

@@ -86,7 +86,7 @@ export class ClusterSet {
   #targetsText = "";
   #targetsVersion = 0;
   #seenTargets: ReadonlyMap<string, ClusterInfo> = new Map();
-  readonly #judgements = new Map<string, ClusterEvaluation>();
+  readonly #evaluations = new Map<string, ClusterEvaluation>();
   readonly #looks = new Map<SimulatedWorkload, ObservedWorkload>();
   readonly #settled = new Map<
     SimulatedWorkload,
@@ -157,17 +157,17 @@ export class ClusterSet {
 
   /** The evaluation of the last update of the clusters. */
   evaluation(name: string): ClusterEvaluation {
-    const known = this.#judgements.get(name);
+    const known = this.#evaluations.get(name);
     if (known !== undefined) return known;
     const judged = evaluateCluster(this.#seenTargets.get(name), this.nowMs, gracePeriods);
-    this.#judgements.set(name, judged);
+    this.#evaluations.set(name, judged);
     return judged;
   }
 
   /** Clusters change only between two updates. */
   #lookAtTargets(): void {
     const text = JSON.stringify([...this.targets.values()]);
-    this.#judgements.clear();
+    this.#evaluations.clear();
     if (text === this.#targetsText) return;
     this.#targetsText = text;
     this.#targetsVersion++;
@@ -410,9 +410,9 @@ export class ClusterSet {
     else this.#settled.delete(workload);
   }
 
-  #decide(whole: SimulatedWorkload, { parent, copies, related }: ObservedWorkload): Decision {
+  #decide(workload: SimulatedWorkload, { parent, copies, related }: ObservedWorkload): Decision {
     const targets = [...this.#seenTargets.values()];
-    const { strategy } = whole.kind;
+    const { strategy } = workload.kind;
     const facts = {
       takenNames: new Set<string>(),
       targets,
@@ -423,9 +423,11 @@ export class ClusterSet {
     const { limits } = this;
     if (limits === undefined) return this.#implementation.decide(known);
     limits.observe(this.workloads);
-    const scheduling = limits.snapshot(whole);
+    const scheduling = limits.snapshot(workload);
     const decision = this.#implementation.decide({ ...known, scheduling });
-    checkReservations(this, limits, { whole, read: parent }, () => limits.reserve(whole, decision));
+    checkReservations(this, limits, { whole: workload, read: parent }, () =>
+      limits.reserve(workload, decision),
+    );
     return decision;
   }
 

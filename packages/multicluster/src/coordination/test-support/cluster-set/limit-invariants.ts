@@ -36,28 +36,31 @@ function isInside(
 export function checkReservations(
   clusterSet: ClusterSet,
   limits: LocationLimitsModel,
-  { whole, read }: { readonly whole: SimulatedWorkload; readonly read: Workload },
+  { whole: workload, read }: { readonly whole: SimulatedWorkload; readonly read: Workload },
   decide: () => void,
 ): void {
   const before = limits.locations.map((one) => {
     const isIn = isInside(clusterSet, one);
-    return Math.max(limits.promised(whole, isIn), podsRequested([whole], whole.tenant, isIn));
+    return Math.max(
+      limits.promised(workload, isIn),
+      podsRequested([workload], workload.tenant, isIn),
+    );
   });
   decide();
   // While moves are paused, or were when the state was read, replicas that exist twice stay for a
   // while.
-  const isPaused = [whole.parent, read].some(
+  const isPaused = [workload.parent, read].some(
     ({ metadata }) => rolloutOf(metadata.annotations).paused === true,
   );
   if (limits.isUnlimited || isPaused) return;
   for (const [index, location] of limits.locations.entries()) {
     const isIn = isInside(clusterSet, location);
-    const own = limits.promised(whole, isIn);
+    const own = limits.promised(workload, isIn);
     if (own <= (before[index] ?? 0)) continue;
     const all = clusterSet.workloads
-      .filter(({ tenant }) => tenant === whole.tenant)
+      .filter(({ tenant }) => tenant === workload.tenant)
       .reduce((sum, one) => sum + Math.min(limits.promised(one, isIn), mostOf(one)), 0);
-    const text = `${all} pods of ${whole.tenant} are promised in ${location.name}, ${own} of them to ${whole.name}`;
+    const text = `${all} pods of ${workload.tenant} are promised in ${location.name}, ${own} of them to ${workload.name}`;
     assert.ok(all <= location.podsMost, `${text}; it never allowed more than ${location.podsMost}`);
   }
 }
