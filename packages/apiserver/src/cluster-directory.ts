@@ -52,7 +52,7 @@ export interface CountedKind {
 
 /** A request that is not served from the objects of a logical cluster. */
 export interface UnresolvedTarget {
-  readonly kind: "detour";
+  readonly kind: "unresolved";
   /** Throws a StatusError for users without access. */
   authorize(request: UnresolvedTargetRequest): Promise<void>;
   serve(request: UnresolvedTargetRequest): MaybePromise<ApiResponse>;
@@ -70,7 +70,7 @@ export interface UnresolvedTargetRequest {
 
 /** The target of every path when there is no tree of workspaces. */
 const nowhere: UnresolvedTarget = {
-  kind: "detour",
+  kind: "unresolved",
   async authorize() {
     throw statusError.pathNotFound();
   },

@@ -296,7 +296,7 @@ function authorize(
 ): Promise<undefined> | undefined {
   const attributes = recordingAttributesOf(context);
   if (context.unresolvedTarget !== undefined)
-    return authorizeDetour(context, context.unresolvedTarget, attributes);
+    return authorizeUnresolvedTarget(context, context.unresolvedTarget, attributes);
   const { cluster } = attributes;
   const entered = cluster === "*" ? undefined : dependencies.directory.enter(cluster, attributes);
   return entered instanceof Promise
@@ -315,7 +315,7 @@ function authorizeEntered(
   const unresolvedTarget = directory.unresolvedTargetOf(scope);
   if (unresolvedTarget !== undefined) {
     context.unresolvedTarget = unresolvedTarget;
-    return authorizeDetour(context, unresolvedTarget, attributes);
+    return authorizeUnresolvedTarget(context, unresolvedTarget, attributes);
   }
   const decision = authorizer.authorize(attributes);
   if (decision instanceof Promise)
@@ -323,15 +323,18 @@ function authorizeEntered(
   return enforce(context, decision, attributes);
 }
 
-async function authorizeDetour(
+async function authorizeUnresolvedTarget(
   context: RequestContext,
   unresolvedTarget: UnresolvedTarget,
   attributes: Attributes,
 ): Promise<undefined> {
-  await unresolvedTarget.authorize(detourRequest(context, attributes));
+  await unresolvedTarget.authorize(unresolvedTargetRequest(context, attributes));
 }
 
-function detourRequest(context: RequestContext, attributes: Attributes): UnresolvedTargetRequest {
+function unresolvedTargetRequest(
+  context: RequestContext,
+  attributes: Attributes,
+): UnresolvedTargetRequest {
   const { request, user, signal } = context;
   return {
     ...{ request, user, signal, attributes, scope: context.scope as RequestScope },
@@ -438,9 +441,10 @@ function resolve(
   context: RequestContext,
   dependencies: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const { unresolvedTarget: detour } = context;
-  if (detour !== undefined) {
-    context.serve = () => detour.serve(detourRequest(context, attributesOf(context)));
+  const { unresolvedTarget } = context;
+  if (unresolvedTarget !== undefined) {
+    context.serve = () =>
+      unresolvedTarget.serve(unresolvedTargetRequest(context, attributesOf(context)));
     return undefined;
   }
   const asked = context.scope as RequestScope;

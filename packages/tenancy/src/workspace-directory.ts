@@ -60,7 +60,7 @@ export class WorkspaceDirectory implements ClusterDirectory {
 
   constructor(options: WorkspaceDirectoryOptions) {
     this.#options = options;
-    this.#home = homeDetour(options);
+    this.#home = homeTarget(options);
   }
 
   get catalog(): ClusterDirectory["catalog"] {
@@ -90,7 +90,7 @@ export class WorkspaceDirectory implements ClusterDirectory {
     if (resolution.kind === "cluster") return { ...scope, cluster: resolution.cluster };
     if (resolution.kind !== "mount") return nowhere(resolution);
     const own = tenancy.localTarget(resolution.url);
-    if (own === undefined) return mountDetour(this.#options, resolution);
+    if (own === undefined) return mountTarget(this.#options, resolution);
     // The mount is another workspace of this server: the request is served there, for the same
     // user.
     if (mountsLeft === 0) return nowhere({ kind: "unavailable" });
@@ -164,7 +164,7 @@ function nowhere({ kind }: Exclude<Elsewhere, { kind: "mount" }>): UnresolvedTar
       : statusError.unavailable("Not available.");
   };
   return {
-    kind: "detour",
+    kind: "unresolved",
     async authorize(request) {
       throw refusal(request);
     },
@@ -178,12 +178,12 @@ function nowhere({ kind }: Exclude<Elsewhere, { kind: "mount" }>): UnresolvedTar
  * A user with access to the workspace of the mount may send requests to it; the mounted server
  * authorizes them.
  */
-function mountDetour(
+function mountTarget(
   { tenancy, authorizer, forwarder }: WorkspaceDirectoryOptions,
   { url, parent }: Extract<Elsewhere, { kind: "mount" }>,
 ): UnresolvedTarget {
   return {
-    kind: "detour",
+    kind: "unresolved",
     async authorize({ user, attributes, note }) {
       if (await tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
       const decision = await authorizer.authorize({
@@ -205,9 +205,9 @@ function mountDetour(
 /** Clients match this message. */
 const homeRefused = "workspace access not permitted";
 
-function homeDetour({ tenancy, authorizer }: WorkspaceDirectoryOptions): UnresolvedTarget {
+function homeTarget({ tenancy, authorizer }: WorkspaceDirectoryOptions): UnresolvedTarget {
   return {
-    kind: "detour",
+    kind: "unresolved",
     async authorize({ user, attributes, note }) {
       const asked = { ...attributes, verb: "create" };
       // A home workspace is found by its user's name, and users that are scoped to another cluster

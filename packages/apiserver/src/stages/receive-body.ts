@@ -40,9 +40,9 @@ export function receiveBody(
  * Non-resource paths take no body, and a connection that is to be upgraded has no end of a body.
  */
 function bringsBody(context: RequestContext): boolean {
-  const { scope, unresolvedTarget: detour, request } = context;
+  const { scope, unresolvedTarget, request } = context;
   return (
-    (scope?.kind === "resource" || detour !== undefined) &&
+    (scope?.kind === "resource" || unresolvedTarget !== undefined) &&
     requestedUpgrade(request.headers) === undefined
   );
 }

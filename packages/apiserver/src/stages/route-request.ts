@@ -32,6 +32,6 @@ function applyResolution(
   context: RequestContext,
   found: RequestScope | UnresolvedTarget,
 ): undefined {
-  if (found.kind === "detour") context.unresolvedTarget = found;
+  if (found.kind === "unresolved") context.unresolvedTarget = found;
   else context.scope = found;
 }
