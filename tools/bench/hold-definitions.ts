@@ -112,14 +112,17 @@ export const definitionCases: readonly HoldCase[] = [
     "1 MiB of descriptions and 11,900 fields",
     fields(11_900, (i) => ({ ...text, maxLength: i, description: "d".repeat(24) })),
   ),
-  creating("two versions of 11,900 fields", object({ a: text }), {
+  creating("two versions of 7,990 fields", object({ a: text }), {
     spec: {
       versions: ["v1", "v2"].map((name, version) => ({
         name,
         served: true,
         storage: version === 0,
         schema: {
-          openAPIV3Schema: fields(11_900, (i) => ({ ...text, maxLength: 2 * i + version })),
+          openAPIV3Schema: fields(7_990, (i) => ({
+            ...text,
+            maxLength: 2 * i + version,
+          })),
         },
       })),
     },

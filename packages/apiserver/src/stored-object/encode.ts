@@ -80,16 +80,21 @@ function assemble(parts: Parts, metadataText: string, restText: string): Buffer 
   const annotations =
     parts.annotations === undefined ? "}" : continued(stringifyJson(parts.annotations));
   const metadata = continued(metadataText);
-  const text = head + labels + annotations + metadata + continued(restText);
-  const length = Buffer.byteLength(text);
+  // Not joined with the rest, which may be large: that would copy it.
+  const isEmpty = restText === "{}";
+  const start = head + labels + annotations + metadata + (isEmpty ? "}" : ",");
+  const rest = isEmpty ? "" : restText.slice(1);
+  const startLength = Buffer.byteLength(start);
+  const restLength = Buffer.byteLength(rest);
   // With as many bytes as characters, which is the common case, byte offsets equal character
   // offsets.
-  const lengthOf = length === text.length ? charactersOf : Buffer.byteLength;
+  const lengthOf = startLength === start.length ? charactersOf : Buffer.byteLength;
   const headEnd = textStart + lengthOf(head);
   const gap = headEnd + lengthOf(labels);
   const metadataEnd = gap + lengthOf(annotations) + lengthOf(metadata);
-  const bytes = Buffer.allocUnsafe(textStart + length);
-  bytes.write(text, textStart, length === text.length ? "latin1" : "utf8");
+  const bytes = Buffer.allocUnsafe(textStart + startLength + restLength);
+  bytes.write(start, textStart, startLength === start.length ? "latin1" : "utf8");
+  bytes.write(rest, textStart + startLength, restLength === rest.length ? "latin1" : "utf8");
   return writeEnvelope(bytes, flagsOf(parts), { metadata: headEnd, gap, metadataEnd });
 }
 

@@ -15,8 +15,11 @@ export const schemaDepthMax = 128;
  */
 export const schemaNodesMax = 12_000;
 
-/** Sub-schemas of all versions of one CRD together. */
-export const definitionNodesMax = 24_000;
+/**
+ * Sub-schemas of all versions of one CRD together: accepting them stays below the memory limit of
+ * one request. The largest public definition has some 10,000.
+ */
+export const definitionNodesMax = 16_000;
 
 /** Sub-schemas that one step of resumable work processes before it yields. */
 export const schemaNodesPerStep = 512;
