@@ -92,7 +92,7 @@ const request = (authorization: string): ApiRequest => ({
   target: `${base}/configmaps/c`,
   headers: { ...headers, authorization },
   remoteAddress: "",
-  clientCertificate: () => undefined,
+  clientCertificate: undefined,
   onClose: () => {},
   readBody: async () => new Uint8Array(),
 });

@@ -51,7 +51,7 @@ for (const [title, authorization] of [
     target: `${base}/configmaps/c`,
     headers: { accept: "application/json", "user-agent": "bench", authorization },
     remoteAddress: "",
-    clientCertificate: () => undefined,
+    clientCertificate: undefined,
     onClose: () => {},
     readBody: async () => new Uint8Array(),
   };
