@@ -208,7 +208,7 @@ function authenticate(
   try {
     const credentials = {
       authorization: header(request.headers, "authorization"),
-      clientCertificate: request.clientCertificate(),
+      clientCertificate: request.clientCertificate,
       sentHeaders: request,
       path: context.scope?.path,
     };

@@ -126,7 +126,7 @@ export class Faults {
       target: request.target,
       headers: request.headers,
       remoteAddress: request.remoteAddress,
-      clientCertificate: () => request.clientCertificate(),
+      clientCertificate: request.clientCertificate,
       onClose: (callback) => {
         closers.push(callback);
         request.onClose(callback);

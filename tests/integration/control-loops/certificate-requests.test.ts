@@ -92,7 +92,7 @@ describe("certificate signing requests", () => {
       target: `/clusters/${cluster}/api/v1/namespaces/default/configmaps`,
       headers: {},
       remoteAddress: "",
-      clientCertificate: () => certificate,
+      clientCertificate: certificate,
       onClose: () => {},
       readBody: async () => new Uint8Array(),
     });

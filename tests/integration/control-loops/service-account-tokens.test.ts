@@ -57,7 +57,7 @@ describe("secrets for tokens of service accounts", () => {
       target: `/clusters/${cluster}/api/v1`,
       headers: { authorization: `Bearer ${token}` },
       remoteAddress: "127.0.0.1",
-      clientCertificate: () => undefined,
+      clientCertificate: undefined,
       onClose: () => {},
       readBody: async () => new Uint8Array(),
     });

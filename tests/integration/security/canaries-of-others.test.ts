@@ -101,7 +101,7 @@ class Trial {
         ...more,
       },
       remoteAddress: "127.0.0.1",
-      clientCertificate: () => undefined,
+      clientCertificate: undefined,
       onClose: () => {},
       readBody: async () => Buffer.from(text ?? ""),
     });

@@ -87,7 +87,7 @@ describe("canaries", () => {
         ...(text === undefined ? {} : { "content-type": type }),
       },
       remoteAddress: "127.0.0.1",
-      clientCertificate: () => undefined,
+      clientCertificate: undefined,
       onClose: () => {},
       readBody: async () => Buffer.from(text ?? ""),
     });

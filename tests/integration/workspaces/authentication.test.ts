@@ -156,7 +156,7 @@ describe("tokens of a workspace type's issuers", () => {
       target,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       remoteAddress: "127.0.0.1",
-      clientCertificate: () => undefined,
+      clientCertificate: undefined,
       onClose: () => {},
       readBody: async () => bytes,
     });

@@ -22,7 +22,7 @@ function setup() {
     target: "/backup",
     headers: {},
     remoteAddress: "",
-    clientCertificate: () => undefined,
+    clientCertificate: undefined,
     onClose: (callback: () => void) => onClose.push(callback),
     readBody: async () => new Uint8Array(),
   } satisfies ApiRequest;

@@ -80,7 +80,7 @@ export class EventLoopBudget {
   readonly #begin = (): void => {
     this.#isScheduled = false;
     this.turn++;
-    this.left = this.isContended ? this.#contendedPerTurn : this.#perTurn;
+    this.left = this.turn < this.#contendedUntil ? this.#contendedPerTurn : this.#perTurn;
     if (this.#waiting.length > 0) this.#resume();
     if (this.#onTurn?.() === true) this.wake();
   };
@@ -224,7 +224,8 @@ export class QueuedStreams<Stream extends { isQueued: boolean }> {
    */
   add(stream: Stream): void {
     const { unread, begin } = this.#options;
-    if (this.#streams.size === 0 && unread.allows(this.#unreadBytes)) {
+    const mayBegin = this.#unreadBytes === 0 || unread.allows(this.#unreadBytes);
+    if (mayBegin && this.#streams.size === 0) {
       begin(stream);
       return;
     }

@@ -297,7 +297,7 @@ describe("watch", () => {
         target: `${configmaps}?watch=1`,
         headers,
         remoteAddress: "",
-        clientCertificate: () => undefined,
+        clientCertificate: undefined,
         onClose: () => {},
         readBody: async () => new Uint8Array(),
       });

@@ -24,14 +24,20 @@ export class Http1Connection {
   /** Other responses that are being sent: a client may pipeline requests. */
   pendingResponses = 0;
   readonly onAuthenticated: (username: string) => void;
+  readonly certificate: X509Certificate | undefined;
   /** Requests whose response has not ended. */
   #open = 0;
   /** Whether a request has begun since the last check. */
   #hasBegun = false;
 
-  constructor(unread: UnreadResponseBudget, onAuthenticated: (username: string) => void) {
+  constructor(
+    unread: UnreadResponseBudget,
+    onAuthenticated: (username: string) => void,
+    certificate: X509Certificate | undefined,
+  ) {
     this.unread = unread;
     this.onAuthenticated = onAuthenticated;
+    this.certificate = certificate;
   }
 
   begin(response: ServerResponse): void {
@@ -59,7 +65,7 @@ export class Http1ApiRequest implements ApiRequest {
   readonly target: string;
   readonly headers: HeaderRecord;
   readonly remoteAddress: string;
-  readonly clientCertificate: () => X509Certificate | undefined;
+  readonly clientCertificate: X509Certificate | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #connectionInfo: Http1Connection;
@@ -69,7 +75,6 @@ export class Http1ApiRequest implements ApiRequest {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    clientCertificate: () => X509Certificate | undefined,
     facts: Http1Connection,
     connection?: Socket,
   ) {
@@ -81,7 +86,7 @@ export class Http1ApiRequest implements ApiRequest {
     this.target = request.url ?? "/";
     this.headers = request.headers;
     this.remoteAddress = request.socket.remoteAddress ?? "";
-    this.clientCertificate = clientCertificate;
+    this.clientCertificate = facts.certificate;
   }
 
   onAuthenticated(username: string): void {

@@ -20,7 +20,7 @@ import { bodyTooLarge, incompleteBody } from "./read-body.ts";
 export interface ConnectionInfo {
   readonly onAuthenticated: (username: string) => void;
   readonly remoteAddress: string;
-  readonly certificate: () => X509Certificate | undefined;
+  readonly certificate: X509Certificate | undefined;
   /** The current time in HTTP's format. */
   readonly date: () => string;
 }
@@ -30,7 +30,7 @@ export class Http2ApiRequest implements ApiRequest {
   readonly target: string;
   readonly headers: HeaderRecord;
   readonly remoteAddress: string;
-  readonly clientCertificate: () => X509Certificate | undefined;
+  readonly clientCertificate: X509Certificate | undefined;
   readonly #stream: ServerStream;
   readonly #date: () => string;
   readonly onAuthenticated: (username: string) => void;
@@ -86,17 +86,15 @@ export class Http2ApiRequest implements ApiRequest {
       onDebug("answer failed", error);
       this.#stream.reset(errorCode.internalError);
     };
-    this.#stream.onBodyArrived(() => {
-      // A synchronous error fails this response, not the connection or the process.
-      try {
-        const response = handle(this);
-        if (response instanceof Promise)
-          response.then((resolved) => this.#respond(resolved)).catch(fail);
-        else this.#respond(response)?.catch(fail);
-      } catch (error) {
-        fail(error);
-      }
-    });
+    // A synchronous error fails this response, not the connection or the process.
+    try {
+      const response = handle(this);
+      if (response instanceof Promise)
+        response.then((resolved) => this.#respond(resolved)).catch(fail);
+      else this.#respond(response)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   }
 
   /** Complete responses are written at once; streams take as long as their reader. */

@@ -4,7 +4,6 @@
  * HTTP/2 is implemented in `http2/`; HTTP/1.1 uses Node's request and response. Both become an
  * ApiRequest.
  */
-import type { X509Certificate } from "node:crypto";
 import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -106,7 +105,6 @@ export class Listener {
   readonly #upgraded = new Set<Socket>();
   readonly #sessionsMax: number;
   #isDraining = false;
-  readonly #certificates = new WeakMap<TLSSocket, X509Certificate | undefined>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -282,7 +280,11 @@ export class Listener {
 
   #onHttp1(socket: TLSSocket): void {
     const tracked = this.#secured(socket);
-    const connection = new Http1Connection(this.#unread, this.#onAuthenticated(tracked));
+    const connection = new Http1Connection(
+      this.#unread,
+      this.#onAuthenticated(tracked),
+      socket.getPeerX509Certificate(),
+    );
     if (tracked !== undefined) tracked.isBusy = () => connection.isBusy;
     this.#http1.set(socket, connection);
     this.#trackConnection(socket, connection);
@@ -294,7 +296,7 @@ export class Listener {
     const facts: ConnectionInfo = {
       onAuthenticated: this.#onAuthenticated(tracked),
       remoteAddress: socket.remoteAddress ?? "",
-      certificate: () => this.#certificateOf(socket),
+      certificate: socket.getPeerX509Certificate(),
       date: this.#date,
     };
     const unsent = this.#countUnsent(socket);
@@ -308,7 +310,11 @@ export class Listener {
         if (isHeld) socket.pause();
         else socket.resume();
       },
-      onStream: (stream) => new Http2ApiRequest(stream, facts).run(handle, onDebug),
+      onStream: (stream) => {
+        const request = new Http2ApiRequest(stream, facts);
+        if (stream.isReceived) request.run(handle, onDebug);
+        else stream.onBodyArrived(() => request.run(handle, onDebug));
+      },
       write: (bytes, done) => {
         if (!socket.writable) return false;
         const isLeaving = socket.write(bytes, done);
@@ -350,7 +356,7 @@ export class Listener {
     });
     const connection = this.#http1.get(socket) as Http1Connection;
     connection.begin(response);
-    new Http1ApiRequest(request, response, () => this.#certificateOf(socket), connection).run(
+    new Http1ApiRequest(request, response, connection).run(
       this.#options.handle,
       this.#options.onDebug,
     );
@@ -385,19 +391,11 @@ export class Listener {
       };
       return { ...answer, onUpgrade: taken };
     };
-    const certificate = () => this.#certificateOf(socket);
-    new Http1ApiRequest(request, response, certificate, http1, socket).run((asked) => {
+    new Http1ApiRequest(request, response, http1, socket).run((asked) => {
       const answer = handle(asked);
       if (!(answer instanceof Promise)) return taking(watchOverWebSocket(answer, asked));
       return answer.then((resolved) => taking(watchOverWebSocket(resolved, asked)));
     }, onDebug);
-  }
-
-  /** Read once per connection: the certificate object carries a cached fingerprint. */
-  #certificateOf(socket: TLSSocket): X509Certificate | undefined {
-    if (!this.#certificates.has(socket))
-      this.#certificates.set(socket, socket.getPeerX509Certificate());
-    return this.#certificates.get(socket);
   }
 }
 

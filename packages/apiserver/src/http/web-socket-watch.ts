@@ -81,7 +81,7 @@ function handshakeOf(request: ApiRequest): Record<string, string> | string {
  */
 function isForeign(request: ApiRequest): boolean {
   const origin = header(request.headers, "origin");
-  if (origin === undefined || request.clientCertificate() === undefined) return false;
+  if (origin === undefined || request.clientCertificate === undefined) return false;
   return !URL.canParse(origin) || new URL(origin).host !== header(request.headers, "host");
 }
 

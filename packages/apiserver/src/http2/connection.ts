@@ -91,7 +91,7 @@ export class Connection implements StreamConnection {
   readonly #streams = new Map<number, ServerStream>();
   readonly #closedStreams = new ClosedStreams();
   readonly #pendingBodies: Arrivals;
-  readonly #queued: QueuedStreams<ServerStream>;
+  readonly queued: QueuedStreams<ServerStream>;
   #hasSentSettings = false;
   #isClosed = false;
   #isDraining = false;
@@ -120,7 +120,7 @@ export class Connection implements StreamConnection {
       onPeerNotReading: () => this.#abort(new Error("the client does not read what it is sent")),
     });
     const { unread, inbound } = options;
-    this.#queued = new QueuedStreams({ unread, inbound, begin: this.#begin });
+    this.queued = new QueuedStreams({ unread, inbound, begin: this.#begin });
     this.#sendSettings(options.limits);
   }
 
@@ -144,7 +144,7 @@ export class Connection implements StreamConnection {
 
   #resumeReading(): void {
     if (this.#isClosed) return;
-    this.#out.beginTurn();
+    this.#out.isInTurn = true;
     try {
       // A frame may end the connection.
       for (let frame = this.#in.next(); frame !== undefined; frame = this.#in.next()) {
@@ -156,7 +156,8 @@ export class Connection implements StreamConnection {
       this.#out.goAway(this.#lastStreamId, error.code);
       this.#abort(error);
     } finally {
-      this.#out.endTurn();
+      this.#out.isInTurn = false;
+      this.#out.flush();
     }
   }
 
@@ -179,7 +180,7 @@ export class Connection implements StreamConnection {
     this.#pendingBodies.cancel();
     this.#in.closed();
     this.#out.clear();
-    this.#queued.clear();
+    this.queued.clear();
     this.#closeStreamsInBatches();
   }
 
@@ -196,13 +197,13 @@ export class Connection implements StreamConnection {
         return;
       }
       this.#streams.delete(stream.id);
-      this.#in.responded(stream);
+      if (stream.isExecuting) this.#in.responded(stream);
       stream.close();
     }
   };
 
   ready(stream: ServerStream): void {
-    this.#in.responded(stream);
+    if (stream.isExecuting) this.#in.responded(stream);
     if (!this.#isClosed) this.#out.ready(stream);
   }
 
@@ -237,8 +238,9 @@ export class Connection implements StreamConnection {
         throw protocolError("settings come first");
       this.#hasSentSettings = true;
     }
-    if (this.#blocks.isOpen || frame.type === frameType.headers) {
-      const block = this.#blocks.isOpen ? this.#blocks.goOn(frame) : this.#blocks.begin(frame);
+    const isContinued = this.#blocks.open !== undefined;
+    if (isContinued || frame.type === frameType.headers) {
+      const block = isContinued ? this.#blocks.goOn(frame) : this.#blocks.begin(frame);
       if (block !== undefined) this.#onBlock(block);
     } else if (frame.type === frameType.data) this.#onData(frame);
     else {
@@ -278,13 +280,7 @@ export class Connection implements StreamConnection {
    */
   #onBlock({ streamId, isEnd, isSelfDependent, payload }: HeaderBlock): void {
     const { headerBytesMax, headerPairsMax, streamsPerConnectionMax } = this.#options.limits;
-    const fields: HeaderField[] = [];
-    let bytes = 0;
-    let pairs = 0;
-    this.#decoder.decode(payload, (field) => {
-      bytes += field.bytes;
-      if (++pairs <= headerPairsMax && bytes <= headerBytesMax) fields.push(field);
-    });
+    const fields = this.#decoder.decode(payload, headerBytesMax, headerPairsMax);
     const open = this.#streams.get(streamId);
     if (open !== undefined) this.#onTrailers(open, isSelfDependent ? undefined : fields, isEnd);
     else if (streamId <= this.#lastStreamId) {
@@ -293,7 +289,7 @@ export class Connection implements StreamConnection {
     } else {
       this.#lastStreamId = streamId;
       if (isSelfDependent) this.#refuse(streamId, isEnd, errorCode.protocolError);
-      else if (fields.length < pairs) this.#refuse(streamId, isEnd, errorCode.enhanceYourCalm);
+      else if (fields === undefined) this.#refuse(streamId, isEnd, errorCode.enhanceYourCalm);
       else if (this.#isDraining || this.#streams.size >= streamsPerConnectionMax)
         this.#refuse(streamId, isEnd, errorCode.refusedStream);
       else this.#open(streamId, fields, isEnd);
@@ -318,17 +314,13 @@ export class Connection implements StreamConnection {
     const stream = new ServerStream(streamId, head, this, this.#streamSendWindow, isEnd);
     this.#streams.set(streamId, stream);
     this.#in.spend(1);
-    this.#queued.add(stream);
+    this.queued.add(stream);
   }
 
   readonly #begin = (stream: ServerStream): void => {
     this.#options.onStream(stream);
-    if (stream.isReceived) this.#in.received(stream);
+    if (stream.isReceived && !stream.isClosed) this.#in.received(stream);
   };
-
-  noteUnread(bytes: number): void {
-    this.#queued.noteUnread(bytes);
-  }
 
   /** Ends the responses without progress for `looksMax` checks. */
   endStalled(looksMax: number): void {
@@ -454,10 +446,11 @@ export class Connection implements StreamConnection {
   #close(stream: ServerStream, how: "reset" | "cut" = "cut"): void {
     this.#streams.delete(stream.id);
     this.#closedStreams.add(stream.id, stream.isReceived ? "ended" : how);
-    this.#queued.delete(stream);
-    this.#in.responded(stream);
+    if (stream.isQueued) this.queued.delete(stream);
+    if (stream.isExecuting) this.#in.responded(stream);
     this.#out.remove(stream);
-    this.#returnWindow(stream.close());
+    const unconsumedBytes = stream.close();
+    if (unconsumedBytes > 0) this.#returnWindow(unconsumedBytes);
     if (this.#isDraining) this.#endWhenIdle();
   }
 

@@ -138,16 +138,12 @@ interface OpenBlock extends HeaderBlock {
 
 export class HeaderBlocks {
   readonly #bytesMax: number;
-  #open: OpenBlock | undefined;
+  /** The unfinished block, during which no other frame is allowed. */
+  open: OpenBlock | undefined;
 
   /** Compressed, a block of the allowed size is smaller than its limit. */
   constructor(headerBytesMax: number) {
     this.#bytesMax = headerBytesMax * 2;
-  }
-
-  /** Whether a block is unfinished, during which no other frame is allowed. */
-  get isOpen(): boolean {
-    return this.#open !== undefined;
   }
 
   /** The complete block, if this frame has all of it. */
@@ -165,13 +161,13 @@ export class HeaderBlocks {
     const block: HeaderBlock = { streamId, isEnd, isSelfDependent, payload };
     if ((flags & flag.endHeaders) !== 0) return block;
     // A copy: the rest arrives with later bytes.
-    this.#open = { ...block, parts: [Buffer.from(payload)], bytes: payload.length };
+    this.open = { ...block, parts: [Buffer.from(payload)], bytes: payload.length };
     return undefined;
   }
 
   /** The complete block, if this frame was the rest of it. */
   goOn({ type, streamId, flags, payload }: Frame): HeaderBlock | undefined {
-    const block = this.#open as OpenBlock;
+    const block = this.open as OpenBlock;
     if (type !== frameType.continuation || streamId !== block.streamId)
       throw protocolError("a header block was not finished");
     block.bytes += payload.length;
@@ -180,7 +176,7 @@ export class HeaderBlocks {
     if (block.bytes > this.#bytesMax || block.parts.length > headerFramesMax)
       throw new ConnectionError(errorCode.enhanceYourCalm, "a header block without end");
     if ((flags & flag.endHeaders) === 0) return undefined;
-    this.#open = undefined;
+    this.open = undefined;
     return { ...block, payload: Buffer.concat(block.parts) };
   }
 }

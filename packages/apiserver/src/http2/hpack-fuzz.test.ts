@@ -80,9 +80,8 @@ function randomBlock(table: PlainTable, random: SeededRandom): { block: Buffer; 
 }
 
 function read(decoder: HeaderDecoder, block: Buffer): Field[] {
-  const fields: Field[] = [];
-  decoder.decode(block, ({ name, value }) => fields.push([name, value]));
-  return fields;
+  const fields = decoder.decode(block, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY) ?? [];
+  return fields.map(({ name, value }) => [name, value]);
 }
 
 function broken(block: Buffer, random: SeededRandom): Buffer {

@@ -301,26 +301,35 @@ export class HeaderDecoder {
   #remembered: RememberedLiteral | undefined;
 
   /**
-   * Passes each field of the block to `take`; throws a ConnectionError when the block is malformed.
+   * The fields of the block, as far as they fit into the limits; undefined beyond them. Throws a
+   * ConnectionError when the block is malformed.
    */
-  decode(block: Buffer, take: (field: HeaderField) => void): void {
+  decode(block: Buffer, bytesMax: number, pairsMax: number): HeaderField[] | undefined {
+    const fields: HeaderField[] = [];
+    let bytes = 0;
+    let isWithin = true;
     this.#block = block;
     this.#at = 0;
     this.#end = block.length;
     let isFirst = true;
     while (this.#at < this.#end) {
       const byte = block[this.#at] as number;
-      if (byte >= 0x80) take(this.#field(this.#integer(7)));
-      else if (byte >= 0x40) take(this.#keep(this.#literal(6)));
-      else if (byte < 0x10) take(this.#literal(4));
-      else if (byte < 0x20) take(this.#neverKept());
+      let found: HeaderField;
+      if (byte >= 0x80) found = this.#field(this.#integer(7));
+      else if (byte >= 0x40) found = this.#keep(this.#literal(this.#integer(6)));
+      else if (byte < 0x10) found = this.#literal(this.#integer(4));
+      else if (byte < 0x20) found = this.#neverKept();
       else if (isFirst) {
         // Sizes may change between blocks only; there may be two changes.
         this.#resize(this.#integer(5));
         continue;
       } else throw broken("a table size inside a header block");
       isFirst = false;
+      bytes += found.bytes;
+      isWithin &&= fields.length < pairsMax && bytes <= bytesMax;
+      if (isWithin) fields.push(found);
     }
+    return isWithin ? fields : undefined;
   }
 
   #field(index: number): HeaderField {
@@ -332,11 +341,7 @@ export class HeaderDecoder {
     return found;
   }
 
-  #literal(prefixBits: number): HeaderField {
-    return this.#literalOf(this.#integer(prefixBits));
-  }
-
-  #literalOf(index: number): HeaderField {
+  #literal(index: number): HeaderField {
     const name = index === 0 ? this.#string() : this.#field(index).name;
     return field(name, this.#string());
   }
@@ -357,7 +362,7 @@ export class HeaderDecoder {
       }
     }
     const index = this.#integer(4);
-    const found = this.#literalOf(index);
+    const found = this.#literal(index);
     const length = this.#at - from;
     // Indexes beyond the static table refer to the current dynamic table.
     const isLasting = index <= staticFields.length;
@@ -390,10 +395,12 @@ export class HeaderDecoder {
 
   #integer(prefixBits: number): number {
     const mask = (1 << prefixBits) - 1;
-    let value = this.#byte() & mask;
+    if (this.#at >= this.#end) throw truncated();
+    let value = (this.#block[this.#at++] as number) & mask;
     if (value < mask) return value;
     for (let shift = 0; shift <= 21; shift += 7) {
-      const byte = this.#byte();
+      if (this.#at >= this.#end) throw truncated();
+      const byte = this.#block[this.#at++] as number;
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
@@ -411,11 +418,6 @@ export class HeaderDecoder {
     return isHuffman
       ? decodeHuffman(this.#block, from, to)
       : this.#block.toString("latin1", from, to);
-  }
-
-  #byte(): number {
-    if (this.#at >= this.#end) throw truncated();
-    return this.#block[this.#at++] as number;
   }
 }
 

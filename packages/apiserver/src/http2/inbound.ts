@@ -74,8 +74,8 @@ export class Inbound extends FrameReader {
     this.#options.budget.begun();
   }
 
+  /** For a stream that is executing. */
   responded(stream: ServerStream): void {
-    if (!stream.isExecuting) return;
     stream.isExecuting = false;
     const { budget } = this.#options;
     const { atWorkMax, unitsFree } = budget.limits;
@@ -96,7 +96,7 @@ export class Inbound extends FrameReader {
     const { unitsPerConnectionMax, unitsFree } = budget.limits;
     const units = this.#iteration === budget.turn ? this.#units : 0;
     return (
-      units >= unitsPerConnectionMax || (!budget.isOpen && (this.#isPaused || units >= unitsFree))
+      units >= unitsPerConnectionMax || (budget.left <= 0 && (this.#isPaused || units >= unitsFree))
     );
   }
 
@@ -226,7 +226,7 @@ export class ClosedStreams {
 
   add(streamId: number, end: (typeof codes)[number]): void {
     this.#table ??= new Uint32Array(rememberedStreamsMax);
-    const slot = slotOf(streamId);
+    const slot = (streamId >>> 1) % rememberedStreamsMax;
     const entry = (((streamId >>> 1) << 2) | (codes.indexOf(end) + 1)) >>> 0;
     // A stream that was open for long does not displace a newer one.
     if (entry > (this.#table[slot] as number)) this.#table[slot] = entry;
@@ -235,13 +235,9 @@ export class ClosedStreams {
   /** `lastStreamId` is the highest that was opened; the stream must not be open. */
   find(streamId: number, lastStreamId: number): StreamEnd {
     if (lastStreamId - streamId >= rememberedStreamsMax * 2) return "forgotten";
-    const entry = this.#table?.[slotOf(streamId)] ?? 0;
+    const entry = this.#table?.[(streamId >>> 1) % rememberedStreamsMax] ?? 0;
     return entry >>> 2 === streamId >>> 1 && entry !== 0
       ? (codes[(entry & 3) - 1] as StreamEnd)
       : "skipped";
   }
-}
-
-function slotOf(streamId: number): number {
-  return (streamId >>> 1) & (rememberedStreamsMax - 1);
 }

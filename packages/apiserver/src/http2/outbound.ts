@@ -65,8 +65,8 @@ export class FrameWriter {
   #block: Buffer | undefined;
   #blockUsed = 0;
   #isScheduled = false;
-  /** Frames of a turn leave together. */
-  #isInTurn = false;
+  /** Frames of a turn leave together: the end of the turn flushes them. */
+  isInTurn = false;
   /** Written bytes have not left yet: no large frame may be added. */
   isBlocked = false;
 
@@ -76,16 +76,6 @@ export class FrameWriter {
 
   drained(): void {
     this.isBlocked = false;
-    this.flush();
-  }
-
-  /** Frames between the begin and the end of a turn leave together. */
-  beginTurn(): void {
-    this.#isInTurn = true;
-  }
-
-  endTurn(): void {
-    this.#isInTurn = false;
     this.flush();
   }
 
@@ -196,7 +186,7 @@ export class FrameWriter {
     this.#block.set(body, this.#blockUsed + frameHeadBytes);
     this.#blockUsed += bytes;
     this.waitingBytes += bytes;
-    if (!this.#isInTurn) this.#schedule();
+    if (!this.isInTurn) this.#schedule();
   }
 
   #closeBlock(): void {
@@ -222,7 +212,7 @@ export class FrameWriter {
     if (this.#block !== undefined) this.#closeBlock();
     this.#pieces.push(piece);
     this.waitingBytes += piece.length;
-    if (!this.#isInTurn) this.#schedule();
+    if (!this.isInTurn) this.#schedule();
   }
 
   #schedule(): void {
@@ -427,7 +417,9 @@ export class Outbound extends FrameWriter {
     const room = Math.min(framePayloadBytesMax, stream.sendWindow, this.#window);
     const part = room > 0 && stream.queuedBytes > 0 ? stream.takeBytes(room) : nothing;
     const isEnd = stream.isEnding && stream.queuedBytes === 0;
-    const head = stream.takeHead();
+    const head = stream.answerHead;
+    stream.answerHead = undefined;
+    stream.hasProgressed = true;
     const isEmpty = part.length === 0;
     if (head !== undefined) {
       const block = this.encoder.encode(head.status, head.headers);

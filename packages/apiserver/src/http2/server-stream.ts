@@ -4,7 +4,7 @@
  * A stream holds no more than the windows of both sides allow: for a slow reader `write` returns
  * false, and a client whose body is not read is stopped by flow control.
  */
-import { eventLoopLimits } from "../event-loop/index.ts";
+import { eventLoopLimits, type QueuedStreams } from "../event-loop/index.ts";
 import type { RequestHead } from "./frame-reader.ts";
 import { type ErrorCode, errorCode } from "./protocol.ts";
 
@@ -29,8 +29,8 @@ export interface StreamConnection {
   waitForBody(stream: ServerStream): boolean;
   /** The stream no longer waits for its body. */
   bodyArrived(stream: ServerStream): void;
-  /** Bytes of a response are queued; negative when they no longer are. */
-  noteUnread(bytes: number): void;
+  /** Counts the bytes of responses that are queued. */
+  readonly queued: Pick<QueuedStreams<ServerStream>, "noteUnread">;
 }
 
 /** Counts the queued bytes of a watch; see `UnreadAccounting` of requests. */
@@ -85,7 +85,8 @@ export class ServerStream {
   unread: UnreadChunkAccounting | undefined;
   isClosed = false;
 
-  readonly #parts = new BodyParts();
+  /** Undefined until the first part arrives. */
+  #parts: BodyParts | undefined;
   /** The received bytes of the body, consumed or not. */
   receivedBytes = 0;
   #bufferedBytes = 0;
@@ -104,7 +105,7 @@ export class ServerStream {
   #onWritable: (() => void) | undefined;
   #writableBelow = waitingBytesMax;
   /** Whether bytes were sent since the last check. */
-  #hasProgressed = false;
+  hasProgressed = false;
   /** The number of consecutive checks without progress. */
   #stalledChecks = 0;
   readonly #onClose: (() => void)[] = [];
@@ -186,7 +187,7 @@ export class ServerStream {
     if (body !== undefined && body.length > 0) {
       this.#queue.push(body);
       this.queuedBytes = body.length;
-      if (!this.isWatch) this.#host.noteUnread(body.length);
+      if (!this.isWatch) this.#host.queued.noteUnread(body.length);
     }
     this.isEnding = true;
     this.#host.ready(this);
@@ -205,7 +206,7 @@ export class ServerStream {
     if (this.isClosed || part.length === 0) return true;
     this.#queue.push(part);
     this.queuedBytes += part.length;
-    if (!this.isWatch) this.#host.noteUnread(part.length);
+    if (!this.isWatch) this.#host.queued.noteUnread(part.length);
     this.#host.ready(this);
     // Most parts have been sent by now, and are never counted.
     if (this.unread !== undefined) this.#accountRest(this.unread);
@@ -261,6 +262,7 @@ export class ServerStream {
     }
     if (isEnd) this.isReceived = true;
     if (this.#isRefused) return undefined;
+    this.#parts ??= new BodyParts();
     this.#parts.push(part, isEnd);
     if (this.#onBodyArrived !== undefined) {
       if (isEnd || this.receivedBytes >= awaitedBodyBytesMax) this.stopWaitingForBody();
@@ -279,13 +281,6 @@ export class ServerStream {
     return undefined;
   }
 
-  takeHead(): { readonly status: number; readonly headers: StreamResponseHeaders } | undefined {
-    const head = this.answerHead;
-    this.answerHead = undefined;
-    this.#hasProgressed = true;
-    return head;
-  }
-
   /** Takes up to this many queued bytes, without copying. */
   takeBytes(bytesMax: number): Uint8Array {
     const first = this.#queue[0];
@@ -302,8 +297,8 @@ export class ServerStream {
       this.#queue[0] = first.subarray(bytesMax);
     }
     this.queuedBytes -= part.length;
-    this.#hasProgressed = true;
-    if (!this.isWatch) this.#host.noteUnread(-part.length);
+    this.hasProgressed = true;
+    if (!this.isWatch) this.#host.queued.noteUnread(-part.length);
     if (this.#onWritable !== undefined && this.queuedBytes < this.#writableBelow) this.#wake();
     return part;
   }
@@ -312,8 +307,8 @@ export class ServerStream {
   checkProgress(): number {
     const waits = this.answerHead !== undefined || this.queuedBytes > 0 || this.isEnding;
     const mayWait = this.isWatch && !this.isEnding;
-    this.#stalledChecks = waits && !this.#hasProgressed && !mayWait ? this.#stalledChecks + 1 : 0;
-    this.#hasProgressed = false;
+    this.#stalledChecks = waits && !this.hasProgressed && !mayWait ? this.#stalledChecks + 1 : 0;
+    this.hasProgressed = false;
     return this.#stalledChecks;
   }
 
@@ -325,7 +320,7 @@ export class ServerStream {
     while (this.#accountedChunks > 0)
       this.unread?.release(this.#queue[--this.#accountedChunks] as Uint8Array);
     this.#queue.length = 0;
-    if (!this.isWatch && this.queuedBytes > 0) this.#host.noteUnread(-this.queuedBytes);
+    if (!this.isWatch && this.queuedBytes > 0) this.#host.queued.noteUnread(-this.queuedBytes);
     this.queuedBytes = 0;
     this.answerHead = undefined;
     if (this.#onBodyArrived !== undefined) {
@@ -356,7 +351,7 @@ export class ServerStream {
   #takeBody(): Uint8Array {
     this.#reader = undefined;
     this.#returnWindow();
-    return this.#parts.take();
+    return this.#parts?.take() ?? nothing;
   }
 
   #returnWindow(): void {
@@ -368,7 +363,7 @@ export class ServerStream {
 
   #refuseBody(): void {
     this.#isRefused = true;
-    this.#parts.clear();
+    this.#parts = undefined;
     this.#reader = undefined;
   }
 }

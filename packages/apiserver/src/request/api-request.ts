@@ -25,7 +25,7 @@ export interface ApiRequest {
    * The certificate whose key the client holds, from any issuer; the same object for all requests
    * of a connection.
    */
-  clientCertificate(): X509Certificate | undefined;
+  readonly clientCertificate: X509Certificate | undefined;
   /** Called after authentication; unauthenticated connections are closed first. */
   onAuthenticated?(username: string): void;
   /** Calls back when the client disconnects before its response; at once if it already has. */

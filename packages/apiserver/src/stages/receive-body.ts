@@ -92,7 +92,7 @@ function received(request: ApiRequest, body: Uint8Array): ApiRequest {
   const { method, target, headers, rawHeaders, remoteAddress } = request;
   return {
     ...{ method, target, headers, rawHeaders, remoteAddress },
-    clientCertificate: () => request.clientCertificate(),
+    clientCertificate: request.clientCertificate,
     onClose: (callback) => request.onClose(callback),
     readBody: async () => body,
   };

@@ -273,7 +273,7 @@ function apiRequest(method: string, target: string, options: RequestOptions): Ap
     target,
     headers: { ...authorizationOf(user), ...headers },
     remoteAddress: "127.0.0.1",
-    clientCertificate: () => undefined,
+    clientCertificate: undefined,
     onClose: (callback) => {
       if (signal?.aborted) callback();
       signal?.addEventListener("abort", callback, { once: true });

@@ -72,7 +72,7 @@ describe("client certificates", () => {
       target: "/api/v1/namespaces/default/secrets",
       headers: {},
       remoteAddress: "",
-      clientCertificate: () => certificate,
+      clientCertificate: certificate,
       onClose: () => {},
       readBody: async () => new Uint8Array(),
     });

@@ -117,7 +117,7 @@ describe("a trusted issuer", () => {
       target,
       headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
       remoteAddress: "",
-      clientCertificate: () => undefined,
+      clientCertificate: undefined,
       onClose: () => {},
       readBody: async () => new Uint8Array(),
     });

@@ -43,7 +43,7 @@ describe("the token file", () => {
       target: "/version",
       headers: { authorization: `Bearer ${token}` },
       remoteAddress: "",
-      clientCertificate: () => undefined,
+      clientCertificate: undefined,
       onClose: () => {},
       readBody: async () => new Uint8Array(),
     });

@@ -16,7 +16,7 @@ export interface ServerRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly remoteAddress: string;
-  clientCertificate(): undefined;
+  readonly clientCertificate: undefined;
   onClose(callback: () => void): void;
   readBody(bytesMax: number): Promise<Uint8Array>;
 }
@@ -71,7 +71,7 @@ class InProcessCall {
       target: path,
       headers: { ...headers, authorization },
       remoteAddress: "127.0.0.1",
-      clientCertificate: () => undefined,
+      clientCertificate: undefined,
       onClose: (callback) => {
         if (this.#state === "left") callback();
         else this.#callbacks.push(callback);

@@ -55,7 +55,7 @@ export function withHeaders(request: ApiRequest, headers: ApiRequest["headers"])
     target: request.target,
     headers,
     remoteAddress: request.remoteAddress,
-    clientCertificate: () => request.clientCertificate(),
+    clientCertificate: request.clientCertificate,
     onClose: (callback) => request.onClose(callback),
     readBody: (bytesMax) => request.readBody(bytesMax),
   };

@@ -27,7 +27,7 @@ function requestOf(
     target: "/clusters/root:org:far/api",
     headers,
     remoteAddress: "127.0.0.1",
-    clientCertificate: () => undefined,
+    clientCertificate: undefined,
     onClose: () => {},
     readBody,
   };
