@@ -11,7 +11,6 @@ import type { ApiRequest } from "../request/api-request.ts";
 import { startWithServiceAccounts, testTokens } from "../testing/index.ts";
 import {
   BearerTokenAuthenticator,
-  hasImpersonation,
   RequestAuthenticator,
   ServiceAccountAuthenticator,
   ServiceAccountTokenIssuer,
@@ -73,7 +72,6 @@ const headers = {
   "user-agent": "kubectl/v1.36.0 (linux/amd64) kubernetes/abcdef",
   authorization: `Bearer ${token}`,
 };
-measure("no impersonation among 8 headers", rounds, () => hasImpersonation(headers));
 
 const server = await startWithServiceAccounts({
   authorization: () =>
