@@ -361,6 +361,13 @@ describeRule("exports are named, one by one", exportForms, {
     sources: { "apiserver/src/a.ts": 'export default 1;\nexport * from "./b.ts";' },
     finds: [/a\.ts:1: export default/, /a\.ts:2: export \*/],
   },
+  "finds stars in a package's entry point, but for those of other entry points": {
+    sources: {
+      "sdk/src/index.ts":
+        'export * from "./client/index.ts";\nexport * from "@kcp-ts/pki";\nexport * from "./a.ts";',
+    },
+    finds: [/index\.ts:3: export \*/],
+  },
 });
 
 const longBody = (lines: number) => "  work();\n".repeat(lines);

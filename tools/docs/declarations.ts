@@ -21,6 +21,7 @@ export interface DeclarationSource {
 }
 
 const exportList = /export (?:type )?\{([^}]*)\} from "([^"]+)";/g;
+const exportStar = /export \* from "([^"]+)";/g;
 
 /** In alphabetical order. */
 export async function declarationsOf(
@@ -29,18 +30,29 @@ export async function declarationsOf(
 ): Promise<readonly Declaration[]> {
   const text = await source.read(path);
   const found: Declaration[] = [];
-  for (const [, names = "", specifier = ""] of text.matchAll(exportList)) {
+  for (const { inner, outer, specifier } of namedExports(text)) {
     const target = source.resolve(path, specifier);
-    for (const item of names.split(",")) {
-      const [inner, outer] = item
-        .trim()
-        .replace(/^type /, "")
-        .split(" as ");
-      if (inner === undefined || inner === "") continue;
-      found.push(...(await find(inner, outer ?? inner, target, source)));
-    }
+    const declared = await find(inner, outer, target, source);
+    if (declared.length === 0) throw new Error(`${target} does not export ${inner}`);
+    found.push(...declared);
+  }
+  for (const [, specifier = ""] of text.matchAll(exportStar)) {
+    found.push(...(await declarationsOf(source.resolve(path, specifier), source)));
   }
   return found.sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
+}
+
+function namedExports(text: string) {
+  return [...text.matchAll(exportList)].flatMap(([, names = "", specifier = ""]) =>
+    names
+      .split(",")
+      .map((item) => item.trim().replace(/^type /, ""))
+      .filter((item) => item !== "")
+      .map((item) => {
+        const [inner = item, outer = inner] = item.split(" as ");
+        return { inner, outer, specifier };
+      }),
+  );
 }
 
 /** Follows re-exports to where the name is declared; overloads are several declarations. */
@@ -53,17 +65,15 @@ async function find(
   const text = await source.read(path);
   const own = declaredIn(text, name);
   if (own.length > 0) return own.map((one) => ({ ...one, name: shownAs }));
-  for (const [, names = "", specifier = ""] of text.matchAll(exportList)) {
-    for (const item of names.split(",")) {
-      const [inner, outer] = item
-        .trim()
-        .replace(/^type /, "")
-        .split(" as ");
-      if (inner === undefined || (outer ?? inner) !== name) continue;
-      return find(inner, shownAs, source.resolve(path, specifier), source);
-    }
+  const named = namedExports(text).find(({ outer }) => outer === name);
+  if (named !== undefined) {
+    return find(named.inner, shownAs, source.resolve(path, named.specifier), source);
   }
-  throw new Error(`${path} does not export ${name}`);
+  for (const [, specifier = ""] of text.matchAll(exportStar)) {
+    const found = await find(name, shownAs, source.resolve(path, specifier), source);
+    if (found.length > 0) return found;
+  }
+  return [];
 }
 
 const kinds = {

@@ -76,6 +76,12 @@ export type Addition = typeof add;
       ["add", "add", "Thing"],
     );
     assert.equal(page("x", found).match(/^## /gm)?.length, 2);
+    files.set("door.d.ts", 'export * from "./room.js";');
+    assert.deepEqual(
+      (await declarationsOf("door.d.ts", source)).map(({ name }) => name),
+      ["sum", "sum", "Thing"],
+    );
+    files.set("door.d.ts", 'export { type Thing } from "./room.js";');
     files.set("room.d.ts", "");
     await assert.rejects(declarationsOf("door.d.ts", source), /room\.d\.ts does not export Thing/);
   });

@@ -1,8 +1,9 @@
-/** The compiled test files, found by their sources: what was deleted or renamed does not run from an old build. */
+/** The compiled test files, found by their sources: an old build has files whose source is gone. */
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-export async function findTestFiles(pattern: string | undefined): Promise<string[]> {
+/** All of them, or those whose path contains one of the patterns. */
+export async function findTestFiles(patterns: readonly string[]): Promise<string[]> {
   const packages = await readdir("packages");
   const trees = [
     ...packages.map((name) => ({
@@ -16,7 +17,8 @@ export async function findTestFiles(pattern: string | undefined): Promise<string
   for (const { source, built } of trees) {
     for (const name of await readdir(source, { recursive: true })) {
       if (!name.endsWith(".test.ts") || name.startsWith("dist/")) continue;
-      if (pattern !== undefined && !join(source, name).includes(pattern)) continue;
+      const path = join(source, name);
+      if (patterns.length > 0 && !patterns.some((pattern) => path.includes(pattern))) continue;
       found.push(resolve(built, name.replace(/\.ts$/, ".js")));
     }
   }

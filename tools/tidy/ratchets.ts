@@ -8,8 +8,6 @@ export const fileLinesMax = 800;
 
 /** `path name` to lines. */
 export const longFunctions: Readonly<Record<string, number>> = {
-  "packages/machinery/src/schema/test-support/deployment-like-schema.ts container": 71,
-  "packages/machinery/src/schema/test-support/deployment-like-schema.ts deploymentLikeSchema": 84,
   "packages/multicluster/src/coordination/decide.ts decide": 77,
   "packages/multicluster/src/coordination/kinds/autoscaler.ts decideAutoscaler": 77,
   "packages/multicluster/src/coordination/kinds/decide-job.ts decideJob": 74,

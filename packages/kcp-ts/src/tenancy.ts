@@ -1,22 +1,2 @@
 /** The entry point `kcp-ts/tenancy`: workspaces and shared APIs for your own API server. */
-export {
-  type ExportConsumers,
-  type ExportReference,
-  type FilteredObject,
-  filteredDefinition,
-  type LogicalClusterSource,
-  type NamespaceDefaultObject,
-  type NamespaceDefaults,
-  parseMountHosts,
-  type ResourceFilter,
-  type RootBootstrapOptions,
-  type SyncerScope,
-  type SyncerVirtualWorkspaceInputs,
-  type SyncerVirtualWorkspaces,
-  TenancyExtension,
-  type TenancyExtensionOptions,
-  tenancy,
-  type VirtualWorkspaceScope,
-  virtualWorkspaceOf,
-  workspaceContentAuthorizer,
-} from "@kcp-ts/tenancy";
+export * from "@kcp-ts/tenancy";

@@ -1,26 +1,2 @@
 /** The entry point `kcp-ts/testing`: an API server inside your tests. */
-export {
-  type ActiveFault,
-  type ControllerContext,
-  type ControllerProgram,
-  type CustomResourceDefinition,
-  customResourceDefinitions,
-  type EventuallyOptions,
-  type Extensions,
-  eventually,
-  FakeClock,
-  type Fault,
-  type FaultStatus,
-  Faults,
-  flushEventLoop,
-  type Handle,
-  InjectedFault,
-  type KubeconfigOptions,
-  type ListenOptions,
-  type Middleware,
-  type RequestMatch,
-  startTestControlPlane,
-  type TestControlPlane,
-  type TestControlPlaneOptions,
-  type TestListener,
-} from "@kcp-ts/testing";
+export * from "@kcp-ts/testing";

@@ -233,8 +233,10 @@ describe("the Deployment splitter", () => {
     await stage.untilStatus(({ readyReplicas }) => assert.equal(readyReplicas, 15));
     await clusters.get("west")?.faults.cut();
     await stage.untilShares({ east: 15, west: 7 });
-    const lost = await stage.deployments.get({ namespace, name: "web--west" });
-    assert.ok(lost.metadata.annotations?.[unreachableSinceAnnotation] !== undefined);
+    await eventually(async () => {
+      const { metadata } = await stage.deployments.get({ namespace, name: "web--west" });
+      assert.ok(metadata.annotations?.[unreachableSinceAnnotation] !== undefined);
+    });
     await stage.untilStatus(({ readyReplicas }) => assert.equal(readyReplicas, 8));
     await stage.report("east");
     await stage.untilStatus(({ readyReplicas }) => assert.equal(readyReplicas, 15));

@@ -39,7 +39,7 @@ function storedBefore(since: number) {
 }
 
 describe("objects that were stored before a large definition changed", () => {
-  it("are converted in turns that other work can take between", async () => {
+  it("are converted in turns, and yield to the event loop between them", async () => {
     const version = largeVersion();
     const conversion = { convert: () => assert.fail("versions without a webhook") };
     const codec = new CustomVersionCodec({ version, since: 9 as Revision, conversion, owner });

@@ -16,6 +16,7 @@ import {
   type JsonValue,
 } from "@kcp-ts/machinery/json";
 import { deduplicateOwnerReferences, type OwnerReference } from "@kcp-ts/machinery/meta";
+import { SchemaLimitError } from "@kcp-ts/machinery/schema";
 import {
   type Decoded,
   decodeShape,
@@ -222,6 +223,7 @@ function translatingShapes<Result>(refuse: RejectBody, body: () => Result): Resu
   try {
     return body();
   } catch (error) {
+    if (error instanceof SchemaLimitError) throw statusError.tooLarge(error.message);
     if (!(error instanceof ShapeError)) throw error;
     throw refuse(error.message);
   }

@@ -69,6 +69,16 @@ describe("idle connections", () => {
     assert.deepEqual(ended, ["stranger", "known"]);
     assert.equal(table.size, 1);
   });
+
+  it("the last idle connection closes, and checks begin again with the next connection", () => {
+    const { clock, table, ended, open } = setUp();
+    for (const name of ["first", "second"]) {
+      open(name, "1.1.1.1");
+      clock.advance(40_000);
+    }
+    assert.deepEqual(ended, ["first", "second"]);
+    assert.equal(table.size, 0);
+  });
 });
 
 describe("the limit of open files", () => {

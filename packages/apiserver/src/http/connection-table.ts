@@ -146,9 +146,6 @@ export class ConnectionTable {
         const timeoutMs = connection.isAuthenticated ? 2 * idleTimeoutMs : unauthenticatedTimeoutMs;
         if (quietMs >= timeoutMs) this.#end(connection);
       }
-      if (this.#connections.size > 0) return;
-      this.#timer.cancel();
-      this.#timer = undefined;
     });
   }
 }

@@ -4,8 +4,8 @@
  *
  * These texts say `bytes` where those of object names say `characters`, as in Kubernetes 1.36.
  */
-import { patternMessage, qualifyingPrefixErrors } from "./name-errors.ts";
-import { utf8Length } from "./utf8-length.ts";
+import { checkedLengthMax, patternMessage, qualifyingPrefixErrors } from "./name-errors.ts";
+import { isLonger } from "./utf8-length.ts";
 
 const bytesMax = 63;
 const tooLong = `must be no more than ${bytesMax} bytes`;
@@ -39,7 +39,8 @@ export function qualifiedNameErrors(name: string): string[] {
 }
 
 export function labelValueErrors(value: string): string[] {
-  const errors = utf8Length(value) > bytesMax ? [tooLong] : [];
+  const errors = isLonger(value, bytesMax) ? [tooLong] : [];
+  if (value.length > checkedLengthMax) return errors;
   return valueRegExp.test(value) ? errors : [...errors, valueMessage];
 }
 
@@ -51,7 +52,8 @@ function prefixPartErrors(prefix: string): string[] {
 function namePartErrors(name: string): string[] {
   const errors: string[] = [];
   if (name === "") errors.push("name part must be non-empty");
-  else if (utf8Length(name) > bytesMax) errors.push(`name part ${tooLong}`);
-  if (!nameRegExp.test(name)) errors.push(`name part ${nameMessage}`);
+  else if (isLonger(name, bytesMax)) errors.push(`name part ${tooLong}`);
+  if (name.length <= checkedLengthMax && !nameRegExp.test(name))
+    errors.push(`name part ${nameMessage}`);
   return errors;
 }

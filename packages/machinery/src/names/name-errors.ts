@@ -2,10 +2,13 @@
  * Validation of names, with the texts of Kubernetes 1.36. An empty array means that the name is
  * valid.
  *
- * The patterns are both checked and shown in the messages. None of them backtracks more than once
- * over its input, so a name of a megabyte costs a linear scan.
+ * The patterns are both checked and shown in the messages. A name far beyond its length is only too
+ * long: none of its characters is looked at.
  */
-import { utf8Length } from "./utf8-length.ts";
+import { isLonger } from "./utf8-length.ts";
+
+/** UTF-16 units up to which a name that is too long is compared with its pattern. */
+export const checkedLengthMax = 4_096;
 
 export interface NameOptions {
   /** The text is a `generateName`: a trailing dash is fine, because characters follow. */
@@ -24,6 +27,7 @@ export function dnsSubdomainErrors(name: string, options: NameOptions = {}): str
 export function dnsLabelErrors(name: string, options: NameOptions = {}): string[] {
   const masked = maskIfPrefix(name, options);
   const errors = tooLongErrors(masked, label.bytesMax);
+  if (masked.length > checkedLengthMax) return errors;
   if (label.regExp.test(masked)) return errors;
   return [...errors, subdomain.regExp.test(masked) ? "must not contain dots" : label.message];
 }
@@ -105,6 +109,7 @@ export function patternMessage(text: string, pattern: string, examples: readonly
 
 function dnsErrors(name: string, rule: NameRule, unit: LengthUnit = "characters"): string[] {
   const errors = tooLongErrors(name, rule.bytesMax, unit);
+  if (name.length > checkedLengthMax) return errors;
   return rule.regExp.test(name) ? errors : [...errors, rule.message];
 }
 
@@ -112,7 +117,7 @@ function dnsErrors(name: string, rule: NameRule, unit: LengthUnit = "characters"
 type LengthUnit = "characters" | "bytes";
 
 function tooLongErrors(name: string, bytesMax: number, unit: LengthUnit = "characters"): string[] {
-  return utf8Length(name) > bytesMax ? [`must be no more than ${bytesMax} ${unit}`] : [];
+  return isLonger(name, bytesMax) ? [`must be no more than ${bytesMax} ${unit}`] : [];
 }
 
 function parentDirectoryErrors(key: string): string[] {

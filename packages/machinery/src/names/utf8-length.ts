@@ -10,6 +10,11 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
+/** Whether the text takes more bytes; a text with more units than that is not counted. */
+export function isLonger(text: string, bytesMax: number): boolean {
+  return text.length > bytesMax || utf8Length(text) > bytesMax;
+}
+
 function isPairHalf(text: string, i: number, unit: number): boolean {
   if (unit >= 0xd800 && unit < 0xdc00) return isLow(text.charCodeAt(i + 1));
   return isLow(unit) && i > 0 && isHigh(text.charCodeAt(i - 1));

@@ -9,10 +9,10 @@
  */
 import { assert, type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonValue } from "../json/index.ts";
-import { type FieldError, fieldError } from "../status/index.ts";
+import { type FieldError, fieldError, reportedErrors } from "../status/index.ts";
 import { NodeCompiler } from "./compile-node.ts";
 import { validateEmbeddedResources } from "./embedded-meta.ts";
-import { errorsMax, errorsTextMax, SchemaLimitError } from "./limits.ts";
+import { SchemaLimitError } from "./limits.ts";
 import { validateListTypes } from "./list-types.ts";
 import { readSchema } from "./read-schema.ts";
 import type { CompiledRule, RuleEvaluator } from "./rule-evaluator.ts";
@@ -162,7 +162,7 @@ export class CompiledSchema {
     try {
       const errors = yield* check;
       errors.push(...(yield* this.#validateRules(object, old, errors)));
-      return reported(errors);
+      return reportedErrors(errors);
     } catch (error) {
       if (!(error instanceof SchemaLimitError)) throw error;
       return [fieldError.invalid("<nil>", "", error.message)];
@@ -211,11 +211,3 @@ const rulesNotChecked = fieldError.invalid(
   null,
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
 );
-
-function reported(errors: readonly FieldError[]): FieldError[] {
-  let text = 0;
-  return errors.slice(0, errorsMax).filter(({ body }, i) => {
-    text += body.length;
-    return i === 0 || text <= errorsTextMax;
-  });
-}

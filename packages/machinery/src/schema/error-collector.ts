@@ -6,8 +6,8 @@
  * numbers) are reported at the root, with the path inside the text.
  */
 import type { JsonValue } from "../json/index.ts";
-import { type FieldError, fieldError, quote } from "../status/index.ts";
-import { errorsHeldMax, errorsMax, SchemaLimitError, shownTextMax } from "./limits.ts";
+import { type FieldError, fieldError, quote, shownText } from "../status/index.ts";
+import { errorsHeldMax, errorsMax, SchemaLimitError } from "./limits.ts";
 import { dottedPath, type PathSegment } from "./value-path.ts";
 
 interface Held {
@@ -71,7 +71,7 @@ export class ErrorCollector {
 
   wrongType(expected: string, found: string): void {
     if (this.#isQuiet()) return;
-    const shown = cut(found);
+    const shown = shownText(found);
     const text = `${this.name()} in body must be of type ${expected}: ${quote(shown)}`;
     this.#hold(text, fieldError.typeInvalid(this.#field(), shown, text));
   }
@@ -153,9 +153,5 @@ export class ErrorCollector {
 
 /** Quoting megabytes of a tenant's text would take seconds. */
 export function truncatedValue(value: JsonValue): JsonValue {
-  return typeof value === "string" ? cut(value) : value;
-}
-
-function cut(text: string): string {
-  return text.length <= shownTextMax ? text : `${text.slice(0, shownTextMax)}…`;
+  return typeof value === "string" ? shownText(value) : value;
 }

@@ -6,6 +6,8 @@
  * levels and a few hundred patterns).
  */
 
+export { errorsMax, errorsTextMax, shownTextMax } from "../status/index.ts";
+
 /** Levels of sub-schemas, the root being the first. */
 export const schemaDepthMax = 128;
 
@@ -53,15 +55,6 @@ export const defaultedValuesMax = 100_000;
 
 /** UTF-16 units of text that defaulting may add to one object. */
 export const defaultedTextMax = 8_388_608;
-
-/** Errors reported for one object. */
-export const errorsMax = 500;
-
-/** UTF-16 units of a text value in an error; the rest is truncated. Kubernetes shows all of it. */
-export const shownTextMax = 4_096;
-
-/** UTF-16 units of the reported errors together; the first error is reported whatever its size. */
-export const errorsTextMax = 262_144;
 
 /**
  * Items of lists of type set and map in one object, which all have to be compared, and are owned

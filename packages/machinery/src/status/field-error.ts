@@ -5,6 +5,7 @@
  */
 import { type JsonValue, stringifyJson } from "../json/index.ts";
 import { quote } from "./quote.ts";
+import { shownText } from "./shown-text.ts";
 
 export type FieldErrorType =
   | "FieldValueNotFound"
@@ -35,32 +36,32 @@ export function formatFieldError(error: FieldError): string {
 export const fieldError = {
   notFound: (field: string, value: JsonValue): FieldError => ({
     type: "FieldValueNotFound",
-    field,
+    field: shownText(field),
     body: `Not found: ${formatValue(value)}`,
   }),
   required: (field: string, detail = ""): FieldError => ({
     type: "FieldValueRequired",
-    field,
+    field: shownText(field),
     body: withDetail("Required value", detail),
   }),
   duplicate: (field: string, value: JsonValue): FieldError => ({
     type: "FieldValueDuplicate",
-    field,
+    field: shownText(field),
     body: `Duplicate value: ${formatValue(value)}`,
   }),
   invalid: (field: string, value: JsonValue, detail: string): FieldError => ({
     type: "FieldValueInvalid",
-    field,
+    field: shownText(field),
     body: withDetail(`Invalid value: ${formatValue(value)}`, detail),
   }),
   typeInvalid: (field: string, value: JsonValue, detail: string): FieldError => ({
     type: "FieldValueTypeInvalid",
-    field,
+    field: shownText(field),
     body: withDetail(`Invalid value: ${formatValue(value)}`, detail),
   }),
   notSupported: (field: string, value: JsonValue, supported: readonly string[]): FieldError => ({
     type: "FieldValueNotSupported",
-    field,
+    field: shownText(field),
     body:
       supported.length === 0
         ? `Unsupported value: ${formatValue(value)}`
@@ -68,39 +69,39 @@ export const fieldError = {
   }),
   forbidden: (field: string, detail: string): FieldError => ({
     type: "FieldValueForbidden",
-    field,
+    field: shownText(field),
     body: withDetail("Forbidden", detail),
   }),
   tooLong: (field: string, bytesMax: number): FieldError => ({
     type: "FieldValueTooLong",
-    field,
+    field: shownText(field),
     body: `Too long: may not be more than ${bytesMax} bytes`,
   }),
   tooShort: (field: string, bytesMin: number): FieldError => ({
     type: "FieldValueTooShort",
-    field,
+    field: shownText(field),
     body: `Too short: must be at least ${bytesMin} bytes`,
   }),
   tooMany: (field: string, actual: number, itemsMax: number): FieldError => ({
     type: "FieldValueTooMany",
-    field,
+    field: shownText(field),
     body: `Too many: ${actual}: must have at most ${itemsMax} items`,
   }),
   tooFew: (field: string, actual: number, itemsMin: number): FieldError => ({
     type: "FieldValueTooFew",
-    field,
+    field: shownText(field),
     body: `Too few: ${actual}: must have at least ${itemsMin} items`,
   }),
   internal: (field: string, detail: string): FieldError => ({
     type: "InternalError",
-    field,
+    field: shownText(field),
     body: withDetail("Internal error", detail),
   }),
 } as const;
 
-/** Strings as Go's %q prints them, everything else as compact JSON. */
+/** Strings as Go's %q prints them, everything else as compact JSON; truncated. */
 function formatValue(value: JsonValue): string {
-  return typeof value === "string" ? quote(value) : stringifyJson(value);
+  return typeof value === "string" ? quote(value) : shownText(stringifyJson(value));
 }
 
 function withDetail(body: string, detail: string): string {

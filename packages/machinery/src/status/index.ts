@@ -5,6 +5,7 @@ export {
   formatFieldError,
 } from "./field-error.ts";
 export { quote } from "./quote.ts";
+export { errorsMax, errorsTextMax, shownText, shownTextMax } from "./shown-text.ts";
 export {
   aggregate,
   formatGroupKind,
@@ -12,6 +13,7 @@ export {
   type GroupKind,
   type GroupResource,
   isStatusError,
+  reportedErrors,
   type Status,
   type StatusCause,
   type StatusDetails,

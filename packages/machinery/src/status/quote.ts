@@ -1,7 +1,12 @@
-/** A string as Go's `%q` prints it: double quotes, Go escapes, printable Unicode kept. */
+import { shownText } from "./shown-text.ts";
+
+/**
+ * A string as Go's `%q` prints it: double quotes, Go escapes, printable Unicode kept. A string
+ * beyond `shownTextMax` is truncated.
+ */
 export function quote(text: string): string {
   let out = '"';
-  for (const char of text)
+  for (const char of shownText(text))
     out += escapes.get(char) ?? (isPrintable(char) ? char : escapeRune(char));
   return `${out}"`;
 }

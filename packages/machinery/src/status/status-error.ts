@@ -6,6 +6,7 @@
  */
 import { type FieldError, formatFieldError } from "./field-error.ts";
 import { quote } from "./quote.ts";
+import { errorsMax, errorsTextMax, messageMax, shownText } from "./shown-text.ts";
 
 export type StatusReason =
   | "Unauthorized"
@@ -74,13 +75,16 @@ export class StatusError extends Error {
     },
     cause?: unknown,
   ) {
-    super(status.message, cause === undefined ? undefined : { cause });
+    const message =
+      status.message === undefined ? undefined : shownText(status.message, messageMax);
+    super(message, cause === undefined ? undefined : { cause });
     this.status = {
       kind: "Status",
       apiVersion: "v1",
       metadata: {},
       status: "Failure",
       ...status,
+      ...(message === undefined ? {} : { message }),
     };
   }
 
@@ -105,8 +109,9 @@ export function formatGroupResource({ group, resource }: GroupResource): string 
   return group === "" ? resource : `${resource}.${group}`;
 }
 
+/** A kind may be the one that a client sent. */
 export function formatGroupKind({ group, kind }: GroupKind): string {
-  return group === "" ? kind : `${kind}.${group}`;
+  return group === "" ? shownText(kind) : `${shownText(kind)}.${group}`;
 }
 
 /** `a`, or `[a, b]` for several, without repeats: Go's aggregate form. */
@@ -173,18 +178,20 @@ export const statusError = {
       "the object has been modified; please apply your changes to the latest version and try again",
     ),
 
-  invalid: (kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError =>
-    new StatusError({
+  invalid: (kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError => {
+    const reported = reportedErrors(errors);
+    return new StatusError({
       code: 422,
       reason: "Invalid",
-      message: `${formatGroupKind(kind)} ${quote(name)} is invalid: ${aggregate(errors.map(formatFieldError))}`,
+      message: `${formatGroupKind(kind)} ${quote(name)} is invalid: ${aggregate(reported.map(formatFieldError))}`,
       details: {
-        ...(name === "" ? {} : { name }),
+        ...(name === "" ? {} : { name: shownText(name) }),
         ...(kind.group === "" ? {} : { group: kind.group }),
-        ...(kind.kind === "" ? {} : { kind: kind.kind }),
-        causes: errors.map(({ type, field, body }) => ({ reason: type, message: body, field })),
+        ...(kind.kind === "" ? {} : { kind: shownText(kind.kind) }),
+        causes: reported.map(({ type, field, body }) => ({ reason: type, message: body, field })),
       },
-    }),
+    });
+  },
 
   badRequest: (message: string): StatusError =>
     new StatusError({ code: 400, reason: "BadRequest", message }),
@@ -310,9 +317,18 @@ export const statusError = {
     }),
 } as const;
 
+/** The first errors, as many as a Status has room for. */
+export function reportedErrors(errors: readonly FieldError[]): FieldError[] {
+  let text = 0;
+  return errors.slice(0, errorsMax).filter(({ field, body }, i) => {
+    text += field.length + body.length;
+    return i === 0 || text <= errorsTextMax;
+  });
+}
+
 function named({ group, resource }: GroupResource, name: string): StatusDetails {
   return {
-    ...(name === "" ? {} : { name }),
+    ...(name === "" ? {} : { name: shownText(name) }),
     ...(group === "" ? {} : { group }),
     kind: resource,
   };

@@ -13,7 +13,7 @@ import { workspaces } from "./kinds/definitions.ts";
 import { ObjectIndex } from "./object-index.ts";
 import { TerminatingClusters } from "./terminating-clusters.ts";
 import { workspaceKey } from "./workspace-tree.ts";
-import { aliasesMax, WorkspaceTypes } from "./workspace-types.ts";
+import { aliasesMax, referencesMax, WorkspaceTypes } from "./workspace-types.ts";
 
 const signal = new AbortController().signal;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -124,6 +124,33 @@ describe("WorkspaceTypes that extend others", () => {
   it("are limited in number", async () => {
     assert.equal((await resolve(aliasesMax)).aliases.length, aliasesMax);
     await assert.rejects(resolve(aliasesMax + 2), /extends more than 100 types/);
+  });
+
+  it("are limited in their references, however few they are", async () => {
+    const repeating = (references: number) => {
+      const types = {
+        get: (key: StorageKey) => {
+          const name = key.slice(key.lastIndexOf("/") + 1);
+          const last = { name: "t1", path: "root" };
+          return {
+            name,
+            cluster: "root" as ClusterName,
+            path: "root",
+            extends: name === "t0" ? Array.from({ length: references }, () => last) : [],
+          };
+        },
+      };
+      const tree = { resolvePathText: () => ({ kind: "cluster", cluster: "root" }) };
+      return new WorkspaceTypes(types as never, tree as never);
+    };
+    const resolved = async (references: number) => {
+      const types = repeating(references);
+      const first = await types.find("root", "t0");
+      assert.ok(first !== undefined);
+      return types.resolve(first);
+    };
+    assert.equal((await resolved(referencesMax)).aliases.length, 2);
+    await assert.rejects(resolved(referencesMax + 1), /more than 1000 references/);
   });
 
   it("come before the type itself", async () => {

@@ -18,6 +18,19 @@ export const bindingsInitializer = "system:apibindings";
 /** The maximum of types that one type extends: a longer chain is a mistake. */
 export const aliasesMax = 100;
 
+/**
+ * References among a type and all types that it extends: types that all extend each other would
+ * have 5,000, and each costs a decision of authorization.
+ */
+export const referencesMax = 1_000;
+
+/** One resolution of a type: the types that lead to the present one, and what was seen so far. */
+interface TypeWalk {
+  readonly above: readonly string[];
+  readonly mayUse: CanUseType;
+  readonly visited: { references: number };
+}
+
 /** A type with all types that it extends, itself last. */
 export interface ResolvedType {
   readonly type: WorkspaceTypeRecord;
@@ -74,7 +87,7 @@ export class WorkspaceTypes {
    */
   async resolve(type: WorkspaceTypeRecord, mayUse: CanUseType = everybody): Promise<ResolvedType> {
     const aliases = new Map<string, WorkspaceTypeRecord>();
-    await this.#collect(type, aliases, { above: [], mayUse });
+    await this.#collect(type, aliases, { above: [], mayUse, visited: { references: 0 } });
     return { type, aliases: [...aliases.values()] };
   }
 
@@ -93,8 +106,9 @@ export class WorkspaceTypes {
   async #collect(
     type: WorkspaceTypeRecord,
     aliases: Map<string, WorkspaceTypeRecord>,
-    { above, mayUse }: { readonly above: readonly string[]; readonly mayUse: CanUseType },
+    walk: TypeWalk,
   ): Promise<void> {
+    const { above, mayUse, visited } = walk;
     const id = initializerNameOf(type);
     if (above.includes(id)) {
       throw new WorkspaceTypeError(
@@ -102,13 +116,18 @@ export class WorkspaceTypes {
       );
     }
     if (aliases.has(id)) return;
+    visited.references += type.extends.length;
+    if (visited.references > referencesMax)
+      throw new WorkspaceTypeError(
+        `workspace type ${typePathOf(type)} and the types that it extends have more than ${referencesMax} references`,
+      );
     for (const { name, path } of type.extends) {
       const asked = `${path ?? type.path}:${name}`;
       const cluster = await this.#clusterAt(path ?? type.path);
       if (!(await mayUse(cluster ?? unresolvedCluster, name))) throw mayNotBeUsed(asked);
       const extended = cluster && (await this.#typeIn(cluster, name));
       if (extended === undefined) throw cannotBeResolved(asked);
-      await this.#collect(extended, aliases, { above: [...above, id], mayUse });
+      await this.#collect(extended, aliases, { ...walk, above: [...above, id] });
       if (aliases.size > aliasesMax)
         throw new WorkspaceTypeError(
           `workspace type ${typePathOf(type)} extends more than ${aliasesMax} types`,
