@@ -19,7 +19,7 @@ import {
 } from "./admission-sources/index.ts";
 import type { Authorizer } from "./authorization/index.ts";
 import { DefinitionDecoder } from "./handlers/index.ts";
-import { type Catalog, namespaces, type Registry } from "./registry/index.ts";
+import { type Catalog, namespaces, type Registry, storageKeyOf } from "./registry/index.ts";
 import type { ResourceKey, Storage } from "./storage/index.ts";
 import { decodeObject } from "./stored-object/index.ts";
 import type { WatchCache } from "./watch-cache/index.ts";
@@ -45,11 +45,11 @@ export function configuredAdmission(options: AdmissionWiringOptions): readonly A
 }
 
 function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
-  const { storage, watchCache, registry, catalog, authorizer, webhooks, ownerOf } = options;
+  const { storage, watchCache, catalog, authorizer, webhooks, ownerOf } = options;
   const { mayContain } = options;
   const sources: AdmissionSources = {
     configurations: new ConfigurationIndex({ storage, hub: watchCache.hub, mayContain }),
-    parameters: parameterSource({ catalog, registry, watchCache, storage }),
+    parameters: parameterSource({ catalog, watchCache, storage }),
     webhooks,
     equivalents: equivalentKinds({
       catalog,
@@ -59,7 +59,7 @@ function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
     newUid: randomUUID,
     ownerOf,
     namespace(cluster, name) {
-      const key = registry.key(namespaces, { cluster, namespace: "", name });
+      const key = storageKeyOf(namespaces, { cluster, namespace: "", name });
       const entry = watchCache.peek(key);
       if (entry !== undefined) return decodeObject(entry);
       return watchCache

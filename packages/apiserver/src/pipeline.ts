@@ -8,11 +8,8 @@
 import type { Clock } from "@kcp-ts/machinery/base";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { ClusterAuthenticator } from "./access-sources/index.ts";
-import {
-  hasImpersonation,
-  isAuthenticationError,
-  serviceAccountCluster,
-} from "./authentication/index.ts";
+import type { Audit, AuditRecord } from "./audit/index.ts";
+import { isAuthenticationError, serviceAccountCluster } from "./authentication/index.ts";
 import { type Authorizer, type Decision, forbidden } from "./authorization/index.ts";
 import type {
   ClusterDirectory,
@@ -27,7 +24,12 @@ import {
   tooManyRequestsResponse,
   type WatchLimiter,
 } from "./flow-control/index.ts";
-import { type HandlerDependencies, handlerOf } from "./handlers/index.ts";
+import {
+  type Handler,
+  type HandlerDependencies,
+  type HandlerRequest,
+  handlerOf,
+} from "./handlers/index.ts";
 import {
   type Catalog,
   fromStorageError,
@@ -44,7 +46,6 @@ import {
 import type { Attributes } from "./request/attributes.ts";
 import { decisionRecorder } from "./request/decision-recorder.ts";
 import {
-  type ClusterScope,
   type RequestScope,
   type ServiceScope,
   unresolvedCluster,
@@ -91,12 +92,17 @@ type Stage = (
   dependencies: PipelineDependencies,
 ) => MaybePromise<StageResult>;
 
-export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "writes"])[] = [
+/** The stages; some run only for writes, or only where the server has what they are for. */
+export const pipeline: readonly (readonly [
+  name: string,
+  stage: Stage,
+  only?: "writes" | "audit",
+])[] = [
   ["route", route],
   ["deadline", setDeadline],
   ["authenticate", authenticate],
-  ["audit", beginAudit],
-  ["impersonate", impersonateStage],
+  ["audit", beginAudit, "audit"],
+  ["impersonate", impersonate],
   ["flowControl", flowControl],
   ["authorize", authorize],
   ["resolve", resolve],
@@ -106,46 +112,46 @@ export const pipeline: readonly (readonly [name: string, stage: Stage, only?: "w
 ];
 
 /**
- * Responds synchronously when every stage can: a read of cached objects needs no promise, no timer
- * and no signal.
+ * The handler of all requests of a server. It responds synchronously when every stage can: a read
+ * of cached objects needs no promise, no timer and no signal.
  */
-export function handleRequest(
-  request: ApiRequest,
+export function requestHandler(
   dependencies: PipelineDependencies,
-): MaybePromise<ApiResponse> {
-  const context = new RequestContext(request, dependencies.clock);
-  try {
-    const response = run(context, dependencies, 0);
-    if (!(response instanceof Promise)) return finishResponse(context, response, dependencies);
-    return withTimeout(context, response, dependencies);
-  } catch (error) {
-    return finishResponse(context, failed(error, context, dependencies), dependencies);
-  }
+): (request: ApiRequest) => MaybePromise<ApiResponse> {
+  const { audit, inFlight, clock } = dependencies;
+  const stages = pipeline.filter(([, , only]) => only !== "audit" || audit !== undefined);
+  const ofWrites = stages.map(([, stage]) => stage);
+  const ofReads = stages.filter(([, , only]) => only !== "writes").map(([, stage]) => stage);
+  return (request) => {
+    const context = new RequestContext(request, clock);
+    inFlight[context.isWrite ? "mutating" : "readOnly"]++;
+    try {
+      const response = run(context, dependencies, context.isWrite ? ofWrites : ofReads, 0);
+      if (!(response instanceof Promise)) return finishResponse(context, response, dependencies);
+      return withTimeout(context, response, dependencies);
+    } catch (error) {
+      return finishResponse(context, failed(error, context, dependencies), dependencies);
+    }
+  };
 }
 
 function run(
   context: RequestContext,
   dependencies: PipelineDependencies,
+  stages: readonly Stage[],
   from: number,
 ): MaybePromise<ApiResponse> {
-  for (let at = from; at < pipeline.length; at++) {
-    const entry = pipeline[at] as (typeof pipeline)[number];
-    if (entry[2] === "writes" && !context.isWrite) continue;
-    const result = entry[1](context, dependencies);
+  for (let at = from; at < stages.length; at++) {
+    const result = (stages[at] as Stage)(context, dependencies);
     if (result instanceof Promise)
-      return result.then((response) => response ?? continueFrom(context, dependencies, at + 1));
+      return result.then((response) => {
+        if (response !== undefined) return response;
+        context.throwIfAborted();
+        return run(context, dependencies, stages, at + 1);
+      });
     if (result !== undefined) return result;
   }
   throw statusError.pathNotFound();
-}
-
-function continueFrom(
-  context: RequestContext,
-  dependencies: PipelineDependencies,
-  from: number,
-): MaybePromise<ApiResponse> {
-  context.throwIfAborted();
-  return run(context, dependencies, from);
 }
 
 /**
@@ -204,15 +210,18 @@ function authenticate(
   context: RequestContext,
   { authenticator }: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const { request } = context;
+  const { request, scope } = context;
+  // Requests to views, and to unresolved targets, are authenticated with credentials that are valid
+  // in all logical clusters.
+  const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
   try {
     const credentials = {
       authorization: header(request.headers, "authorization"),
       clientCertificate: request.clientCertificate,
       sentHeaders: request,
-      path: context.scope?.path,
+      path: scope?.path,
     };
-    const user = authenticator.authenticate(credentials, authenticationClusterOf(context));
+    const user = authenticator.authenticate(credentials, isPlain ? (scope?.cluster ?? "*") : "*");
     if (!(user instanceof Promise)) return setAuthenticatedUser(context, user);
     return user.then((resolved) => setAuthenticatedUser(context, resolved), throwUnauthorized);
   } catch (error) {
@@ -235,23 +244,13 @@ function setAuthenticatedUser(context: RequestContext, user: UserInfo): undefine
   return undefined;
 }
 
-/**
- * The cluster whose authenticators apply. Requests to views, and to unresolved targets, are
- * authenticated with credentials that are valid in all logical clusters.
- */
-function authenticationClusterOf({ scope }: RequestContext): ClusterScope {
-  const isPlain = scope?.service === undefined && scope?.cluster !== unresolvedCluster;
-  return isPlain ? (scope?.cluster ?? "*") : "*";
-}
-
 /** Responds with a plain 401: only the server's log says which credential was rejected, and why. */
 function throwUnauthorized(error: unknown): never {
   throw isAuthenticationError(error) ? statusError.unauthorized() : error;
 }
 
 function beginAudit(context: RequestContext, { audit, clock }: PipelineDependencies): undefined {
-  if (audit !== undefined) startAuditRecord(context, audit, clock);
-  return undefined;
+  startAuditRecord(context, audit as Audit, clock);
 }
 
 /**
@@ -270,31 +269,19 @@ function flowControl(
   const scope = context.scope as RequestScope;
   if (watches !== undefined && scope.verb === "watch" && !isOperator(context.user))
     context.watchSlot = watches.acquire(scope.cluster, context.user.username);
-  controller?.classify(context);
-  if (context.isWrite) return undefined;
-  return controller?.admit(context, estimateRead(scope, objectCount)) as Promise<undefined>;
-}
-
-function impersonateStage(
-  context: RequestContext,
-  { authorizer }: PipelineDependencies,
-): Promise<undefined> | undefined {
-  const { request, scope, user } = context;
-  if (!hasImpersonation(request.headers)) return undefined;
-  const { cluster } = scope as RequestScope;
-  return impersonate(request, user, cluster, authorizer).then((impersonated) => {
-    if (impersonated === undefined) return undefined;
-    context.impersonator = user;
-    context.user = impersonated;
-    return undefined;
-  });
+  if (controller === undefined) return undefined;
+  controller.classify(context);
+  if (context.isWrite || controller.admitExempt(context)) return undefined;
+  return controller.admit(context, estimateRead(scope, objectCount)) as Promise<undefined>;
 }
 
 function authorize(
   context: RequestContext,
   dependencies: PipelineDependencies,
 ): Promise<undefined> | undefined {
-  const attributes = recordingAttributesOf(context);
+  const { audit } = context;
+  const attributes =
+    audit === undefined ? attributesOf(context) : recordingAttributesOf(context, audit);
   if (context.unresolvedTarget !== undefined)
     return authorizeUnresolvedTarget(context, context.unresolvedTarget, attributes);
   const { cluster } = attributes;
@@ -338,7 +325,9 @@ function unresolvedTargetRequest(
   const { request, user, signal } = context;
   return {
     ...{ request, user, signal, attributes, scope: context.scope as RequestScope },
-    note: (decision) => auditDecision(context, decision),
+    note: (decision) => {
+      if (context.audit !== undefined) auditDecision(context.audit, decision);
+    },
   };
 }
 
@@ -377,28 +366,22 @@ function enforce(
   decision: Decision | ServiceDecision,
   attributes: Attributes,
 ): undefined {
-  auditDecision(context, decision);
+  if (context.audit !== undefined) auditDecision(context.audit, decision);
   if (decision.allowed) return undefined;
   throw forbidden(attributes, decision.reason);
 }
 
 function auditDecision(
-  { audit }: RequestContext,
+  audit: AuditRecord,
   { allowed, reason }: Pick<Decision, "allowed" | "reason">,
 ): void {
-  if (audit === undefined) return;
   audit.annotate("authorization.k8s.io/decision", allowed ? "allow" : "forbid");
   audit.annotate("authorization.k8s.io/reason", reason);
 }
 
-/**
- * The attributes of the request; for an audited request, each step of the authorization decision is
- * recorded.
- */
-function recordingAttributesOf(context: RequestContext): Attributes {
-  const { audit } = context;
+/** The attributes of an audited request, which record each step of the authorization decision. */
+function recordingAttributesOf(context: RequestContext, audit: AuditRecord): Attributes {
   const attributes = attributesOf(context);
-  if (audit === undefined) return attributes;
   const annotate = (key: string, value: string) => audit.annotate(key, value);
   return { ...attributes, recordDecision: decisionRecorder(annotate, "request.auth.kcp.io") };
 }
@@ -457,21 +440,31 @@ function resolve(
     return undefined;
   }
   const { cluster, group, version, resource } = scope;
-  const serveBy = (definition: ResourceDefinition | undefined): undefined => {
-    if (definition === undefined) throw statusError.pathNotFound();
-    const served =
-      view === undefined
-        ? dependencies
-        : { ...dependencies, authorizeCreate: authorizeCreateIn(context, dependencies) };
-    const handled = context.toHandlerRequest(scope, definition);
-    const handle = handlerOf(handled, served);
-    context.serve = () => handle(handled, served);
-    return undefined;
-  };
+  context.scope = scope;
   const found = catalog.find(cluster, group, version, resource);
-  return found instanceof Promise ? found.then(serveBy) : serveBy(found);
+  return found instanceof Promise
+    ? found.then((definition) => serveBy(definition, context, dependencies))
+    : serveBy(found, context, dependencies);
 }
 
-function dispatch({ serve }: RequestContext): MaybePromise<ApiResponse> {
-  return (serve as () => MaybePromise<ApiResponse>)();
+function serveBy(
+  definition: ResourceDefinition | undefined,
+  context: RequestContext,
+  dependencies: PipelineDependencies,
+): undefined {
+  if (definition === undefined) throw statusError.pathNotFound();
+  context.definition = definition;
+  const handler = handlerOf(context as HandlerRequest, dependencies);
+  if (context.scope?.service === undefined) context.serve = handler;
+  else {
+    const authorizeCreate = authorizeCreateIn(context, dependencies);
+    context.serve = (handled) => handler(handled, { ...dependencies, authorizeCreate });
+  }
+}
+
+function dispatch(
+  context: RequestContext,
+  dependencies: PipelineDependencies,
+): MaybePromise<ApiResponse> {
+  return (context.serve as Handler)(context as HandlerRequest, dependencies);
 }

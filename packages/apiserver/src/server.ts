@@ -49,7 +49,7 @@ import type { AdditionalSubresource, Reviewers, TokenSource } from "./handlers/i
 import type { HealthChecks } from "./health/index.ts";
 import { healthChecks } from "./health-wiring.ts";
 import { wireMetrics } from "./metrics-wiring.ts";
-import { handleRequest, type PipelineDependencies } from "./pipeline.ts";
+import { type PipelineDependencies, requestHandler } from "./pipeline.ts";
 import {
   builtIns,
   type Catalog,
@@ -67,7 +67,7 @@ import {
   type AuditWiringOptions,
   composeAudit,
   Deadlines,
-  observeRequest,
+  type InFlightRequests,
 } from "./stages/index.ts";
 import type { SnapshotSource, Storage } from "./storage/index.ts";
 import {
@@ -142,6 +142,7 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
 
 export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly extension: Extension;
+  readonly handle: (request: ApiRequest) => MaybePromise<ApiResponse>;
   readonly #options: ApiServerOptions<Extension>;
   readonly #dependencies: PipelineDependencies;
   readonly #watchCache: WatchCache;
@@ -154,11 +155,10 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
   readonly #access: AccessControl;
   readonly #storageQuota: ClusterStorageQuota;
   readonly #supervisor: SupervisedLoops;
-  readonly #inFlight = { readOnly: 0, mutating: 0 };
+  readonly #inFlight: InFlightRequests = { readOnly: 0, mutating: 0, onIdle: undefined };
   #flowControlConfig: FlowControlConfigController | undefined;
   #isStarted = false;
   #isDraining = false;
-  #idle: (() => void) | undefined;
 
   constructor(given: ApiServerOptions<Extension>) {
     const { damaged, ...options } = withCheckedStorage(given);
@@ -179,9 +179,9 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const metrics = wireMetrics(watchCache, this.#storedObjects, counters, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.extension = this.#extend({ registry, watchCache });
-    const authenticator = this.#authenticator(registry);
+    const authenticator = this.#authenticator();
     this.#access = this.#accessControl(registry, authenticator);
-    this.#webhooks = this.#webhookClient({ registry, watchCache, storage, random });
+    this.#webhooks = this.#webhookClient({ watchCache, storage, random });
     this.#customResources = this.#defineResources(registry);
     this.#served = this.extension.complete({
       ...this.#access,
@@ -212,16 +212,14 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       catalog,
       health: this.#healthChecks(),
       metrics,
+      log,
+      inFlight: this.#inFlight,
       snapshots: options.snapshots,
-      onResponse: (context, response) => {
-        observeRequest(context, response, observers);
-        this.#inFlight[kindOf(context.request)]--;
-        if (this.#isDraining) this.#noteIdle();
-      },
       onStoreUnavailable: storageFaultLogger(options),
       onError: (error, context) =>
         log.error({ err: error, path: pathOf(context) }, "a request failed unexpectedly"),
     };
+    this.handle = requestHandler(this.#dependencies);
   }
 
   #accessControl(registry: Registry, authenticator: ClusterAuthenticator): AccessControl {
@@ -292,12 +290,10 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       : new VirtualResourceCatalog(catalog, virtualResources);
   }
 
-  #authenticator(registry: Registry): ClusterAuthenticator {
+  #authenticator(): ClusterAuthenticator {
     const { authenticator: given } = this.#options;
     const everywhere =
-      typeof given === "function"
-        ? given(serviceAccountTokenGetter(registry, this.#watchCache))
-        : given;
+      typeof given === "function" ? given(serviceAccountTokenGetter(this.#watchCache)) : given;
     return new ClusterAuthenticator(everywhere, this.#clusterTokens());
   }
 
@@ -364,11 +360,6 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     await this.#flowControlConfig?.ensure();
   }
 
-  handle(request: ApiRequest): MaybePromise<ApiResponse> {
-    this.#inFlight[kindOf(request)]++;
-    return handleRequest(request, this.#dependencies);
-  }
-
   get isReady(): boolean {
     return this.#dependencies.health.readyz.every((check) => check.check() === undefined);
   }
@@ -392,7 +383,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     this.#watchCache.endWatches();
     if (this.#inFlight.readOnly + this.#inFlight.mutating === 0) return;
     await new Promise<void>((resolve) => {
-      this.#idle = resolve;
+      this.#inFlight.onIdle = resolve;
     });
   }
 
@@ -461,14 +452,6 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     });
     await this.#flowControlConfig.start();
   }
-
-  #noteIdle(): void {
-    if (this.#inFlight.readOnly + this.#inFlight.mutating === 0) this.#idle?.();
-  }
-}
-
-function kindOf({ method }: ApiRequest): "readOnly" | "mutating" {
-  return method === "GET" || method === "HEAD" ? "readOnly" : "mutating";
 }
 
 function pathOf(context: RequestContext): string {

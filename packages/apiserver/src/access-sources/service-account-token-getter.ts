@@ -1,25 +1,22 @@
-/** Supplies the service accounts and Secrets that authentication needs, from the registry. */
+/** Supplies the service accounts and Secrets that authentication needs, from the watch cache. */
 import { neverAborted } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { AccountObject, ServiceAccountTokenGetter } from "../authentication/index.ts";
 import {
-  type Registry,
   secrets,
   serviceAccounts,
+  storageKeyOf,
   translateStorageErrors,
 } from "../registry/index.ts";
 import type { Entry } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 
-export function serviceAccountTokenGetter(
-  registry: Registry,
-  watchCache: WatchCache,
-): ServiceAccountTokenGetter {
+export function serviceAccountTokenGetter(watchCache: WatchCache): ServiceAccountTokenGetter {
   return {
     getter(resource, address) {
       const definition = resource === "secrets" ? secrets : serviceAccounts;
-      const key = registry.key(definition, address);
+      const key = storageKeyOf(definition, address);
       return () => {
         const entry = watchCache.peek(key);
         if (entry !== undefined) return stateOf(entry);

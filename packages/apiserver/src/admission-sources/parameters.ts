@@ -7,8 +7,8 @@ import type { ParameterKind, ParameterSource } from "../admission/index.ts";
 import {
   apiVersionOf,
   type Catalog,
-  type Registry,
   type ResourceDefinition,
+  storageKeyOf,
   toServed,
   toServedEntries,
 } from "../registry/index.ts";
@@ -18,7 +18,6 @@ import { cachedLabels, type WatchCache } from "../watch-cache/index.ts";
 
 export interface ParameterSourceOptions {
   readonly catalog: Catalog;
-  readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly storage: Storage;
 }
@@ -45,12 +44,12 @@ export function parameterSource(options: ParameterSourceOptions): ParameterSourc
 function parameterKind(
   definition: ResourceDefinition,
   cluster: ClusterName,
-  { registry, watchCache, storage }: ParameterSourceOptions,
+  { watchCache, storage }: ParameterSourceOptions,
 ): ParameterKind {
   return {
     isNamespaced: definition.isNamespaced,
     async get(namespace, name) {
-      const key = registry.key(definition, { cluster, namespace, name });
+      const key = storageKeyOf(definition, { cluster, namespace, name });
       const entry = await watchCache.get(key, { kind: "latest" }, neverAborted);
       return entry === undefined ? undefined : decodeObject(await toServed(definition, entry));
     },

@@ -11,8 +11,8 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Catalog,
   collectionKeyOf,
-  type Registry,
   type ResourceDefinition,
+  storageKeyOf,
 } from "../registry/index.ts";
 import { namespacePrefix, type Storage, type StorageKey } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
@@ -22,7 +22,6 @@ import { addressOfEndpoints, addressOfService, type ServiceObjects } from "../we
 export interface ServiceObjectsOptions {
   /** Called on demand: the catalog is created after the webhook client. */
   readonly catalog: () => Catalog;
-  readonly registry: Registry;
   readonly watchCache: WatchCache;
   readonly storage: Storage;
   readonly random: Random;
@@ -67,7 +66,7 @@ class StoredObjects {
   ): Promise<JsonObject | undefined> {
     const definition = await this.#options.catalog().find(cluster, "", "v1", resource);
     if (definition?.isNamespaced !== true) return undefined;
-    const key = this.#options.registry.key(definition, { cluster, namespace, name });
+    const key = storageKeyOf(definition, { cluster, namespace, name });
     const entry = await this.#options.watchCache.get(key, { kind: "latest" }, neverAborted);
     return entry === undefined ? undefined : decodeObject(entry);
   }

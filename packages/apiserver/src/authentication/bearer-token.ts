@@ -38,8 +38,8 @@ export class BearerTokenAuthenticator implements Authenticator {
     if (recent === undefined) checkLength(token);
     const user = this.#known.authenticateToken(token);
     if (user instanceof Promise) return user.then(known);
-    if (recent === undefined && user !== undefined) this.#recent.keep(authorization, token);
-    return known(user);
+    if (recent === undefined && user !== undefined) this.#recent.set(authorization, token);
+    return user ?? known(user);
   }
 
   /** Throws as `authenticate` does. Without requested audiences, those of this server apply. */
@@ -120,7 +120,7 @@ export class UnionTokenAuthenticator implements TokenAuthenticator {
     });
     if (user === undefined || user instanceof Promise || asked === recent?.[0]) return user;
     const order = asked && this.#beginningWith.get(asked);
-    if (order !== undefined) this.#recent.keep(token, order);
+    if (order !== undefined) this.#recent.set(token, order);
     return user;
   }
 
@@ -182,20 +182,10 @@ function refusalOrThrow(
  * of a lookup does not reveal how much of a guess is right. Only accepted credentials may be
  * cached, so that unauthenticated clients cannot evict them.
  */
-export class BoundedCache<Finding> {
-  readonly #findings = new Map<string, Finding>();
-
-  get(text: string): Finding | undefined {
-    return this.#findings.get(text);
-  }
-
-  keep(text: string, finding: Finding): void {
-    if (this.#findings.size >= boundedCacheMax) this.#findings.clear();
-    this.#findings.set(text, finding);
-  }
-
-  forget(): void {
-    this.#findings.clear();
+export class BoundedCache<Finding> extends Map<string, Finding> {
+  override set(text: string, finding: Finding): this {
+    if (this.size >= boundedCacheMax && !this.has(text)) this.clear();
+    return super.set(text, finding);
   }
 }
 

@@ -5,7 +5,7 @@ import { BoundedCache, boundedCacheMax } from "./bearer-token.ts";
 describe("the bounded cache", () => {
   const filled = (count: number) => {
     const recent = new BoundedCache<number>();
-    for (let at = 0; at < count; at++) recent.keep(`text-${at}`, at);
+    for (let at = 0; at < count; at++) recent.set(`text-${at}`, at);
     return recent;
   };
 
@@ -22,7 +22,7 @@ describe("the bounded cache", () => {
     const recent = filled(1);
     for (const text of ["", "text-", "text-00", "__proto__", "constructor"])
       assert.equal(recent.get(text), undefined);
-    recent.forget();
+    recent.clear();
     assert.equal(recent.get("text-0"), undefined);
   });
 });

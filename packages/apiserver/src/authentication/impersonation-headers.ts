@@ -21,18 +21,9 @@ export type ImpersonationRequest =
 /** The number of attributes, each of which is authorized separately. */
 export const impersonationRequestsMax = 500;
 
-const prefix = "impersonate-";
+/** Of the names of all these headers. */
+export const impersonationPrefix = "impersonate-";
 const extraPrefix = "impersonate-extra-";
-
-/** Whether the request has such a header; checked for every request. */
-export function hasImpersonation(headers: HeaderRecord): boolean {
-  for (const name in headers) {
-    if (name.charCodeAt(0) === firstLetter && name.startsWith(prefix)) return true;
-  }
-  return false;
-}
-
-const firstLetter = prefix.charCodeAt(0);
 
 /**
  * The attributes to impersonate, in the order in which they are authorized. Throws a 400 when there
@@ -45,7 +36,9 @@ export function impersonationRequests(
   const username = header(headers, "impersonate-user") ?? "";
   const uid = header(headers, "impersonate-uid") ?? "";
   const wishes: ImpersonationRequest[] = username === "" ? [] : [userRequest(username)];
-  const values = headerValues({ headers, rawHeaders }, (name) => name.startsWith(prefix));
+  const values = headerValues({ headers, rawHeaders }, (name) =>
+    name.startsWith(impersonationPrefix),
+  );
   for (const name of values.get("impersonate-group") ?? []) wishes.push({ kind: "Group", name });
   for (const [name, each] of values) {
     if (!name.startsWith(extraPrefix)) continue;

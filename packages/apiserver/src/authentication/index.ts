@@ -27,8 +27,8 @@ export {
 } from "./errors.ts";
 export { reviewSelf, reviewToken } from "./identity-reviews.ts";
 export {
-  hasImpersonation,
   type ImpersonationRequest,
+  impersonationPrefix,
   impersonationRequests,
   impersonationRequestsMax,
 } from "./impersonation-headers.ts";

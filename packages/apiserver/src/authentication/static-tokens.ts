@@ -32,14 +32,14 @@ export class StaticTokenAuthenticator implements TokenAuthenticator {
    */
   replace(tokens: readonly StaticToken[]): void {
     this.#users = usersOf(tokens);
-    this.#recent.forget();
+    this.#recent.clear();
   }
 
   authenticateToken(token: string): UserInfo | undefined {
     const recent = this.#recent.get(token);
     if (recent !== undefined) return recent;
     const user = this.#users.get(hashToken(token));
-    if (user !== undefined) this.#recent.keep(token, user);
+    if (user !== undefined) this.#recent.set(token, user);
     return user;
   }
 }

@@ -36,21 +36,17 @@ function consult(
       const goOn = (next: Opinions) => consult(authorizers, attributes, next, at + 1);
       return decision.then(
         (settled) =>
-          isConclusive(settled)
+          settled.allowed || settled.isFinal === true
             ? settled
             : goOn({ reasons: joined(before, settled.reason), failure }),
         (error: unknown) => goOn({ reasons: before, failure: failure ?? error }),
       );
     }
-    if (isConclusive(decision)) return decision;
+    if (decision.allowed || decision.isFinal === true) return decision;
     reasons = joined(reasons, decision.reason);
   }
   if (failure !== undefined) throw failure;
   return reasons === "" ? refused : { allowed: false, reason: reasons };
-}
-
-function isConclusive(decision: Decision): boolean {
-  return decision.allowed || decision.isFinal === true;
 }
 
 const refused: Decision = { allowed: false, reason: "" };

@@ -17,7 +17,7 @@ import {
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Catalog, type Registry, timestamp } from "../registry/index.ts";
+import { type Catalog, type Registry, storageKeyOf, timestamp } from "../registry/index.ts";
 import {
   type Entry,
   isStorageError,
@@ -153,10 +153,10 @@ export class DefinitionController implements HubListener {
   }
 
   async #reconcile(cluster: ClusterName, name: string): Promise<void> {
-    const { registry, storage, index } = this.#options;
+    const { storage, index } = this.#options;
     const { signal } = this.#stop;
     const definitions = await (await index.load(cluster)).prepare();
-    const key = registry.key(customResourceDefinitions, { cluster, namespace: "", name });
+    const key = storageKeyOf(customResourceDefinitions, { cluster, namespace: "", name });
     const entry = await storage.get(key, { signal });
     if (entry === undefined) {
       this.#requeueNameConflicts(cluster, name);

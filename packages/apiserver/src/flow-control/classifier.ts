@@ -33,7 +33,12 @@ export class Classifier {
       this.#ofUsers.set(user, candidates);
     }
     for (const { schema, rules } of candidates)
-      for (const rule of rules) if (matchesScope(rule, scope)) return schema;
+      for (const { resourceRules, nonResourceRules } of rules)
+        if (scope.kind === "path") {
+          for (const rule of nonResourceRules) if (matchesPath(rule, scope)) return schema;
+        } else {
+          for (const rule of resourceRules) if (matchesResource(rule, scope)) return schema;
+        }
     return undefined;
   }
 
@@ -84,11 +89,6 @@ function matchesUser({ kind, name, namespace }: FlowSubject, { username, groups 
   if (kind === "Group") return name === "*" || groups.includes(name);
   const prefix = `system:serviceaccount:${namespace}:`;
   return name === "*" ? username.startsWith(prefix) : username === prefix + name;
-}
-
-function matchesScope({ resourceRules, nonResourceRules }: FlowRule, scope: RequestScope): boolean {
-  if (scope.kind === "path") return nonResourceRules.some((rule) => matchesPath(rule, scope));
-  return resourceRules.some((rule) => matchesResource(rule, scope));
 }
 
 function matchesPath({ verbs, paths }: PathRule, { verb, path }: RequestScope): boolean {

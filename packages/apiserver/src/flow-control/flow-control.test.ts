@@ -82,7 +82,8 @@ class Simulation {
 
   arrive(guest: Guest, cost = micros, seats = 1): Guest {
     this.fairness.classify(guest);
-    const pending = this.fairness.admit(guest, { seats, micros: cost });
+    const isExempt = this.fairness.admitExempt(guest);
+    const pending = isExempt ? undefined : this.fairness.admit(guest, { seats, micros: cost });
     if (pending === undefined) guest.outcome.state = "begun";
     else
       pending.then(

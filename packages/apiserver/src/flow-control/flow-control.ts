@@ -20,8 +20,8 @@ import {
   WatchOpenLimiter,
 } from "../event-loop/index.ts";
 import type { ApiResponse, Pace } from "../request/api-request.ts";
-import type { RequestScope } from "../request/request-scope.ts";
-import type { UserInfo } from "../request/user.ts";
+import { type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
+import { mayEnterAll, type UserInfo } from "../request/user.ts";
 import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { bootstrapFlowSchemas, bootstrapPriorityLevels } from "./bootstrap.ts";
 import { Classifier, Shares } from "./classifier.ts";
@@ -174,6 +174,16 @@ export class FlowControl {
     this.#tenantKeys.show(cluster);
   }
 
+  /**
+   * A response without an error proves that the logical cluster exists, except that users with access to all clusters
+   * get empty lists for clusters that do not exist.
+   */
+  #noteCluster({ scope, user }: FlowControlledRequest): void {
+    if (scope?.kind !== "resource" || scope.cluster === unresolvedCluster) return;
+    if (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
+      this.markClusterExisting(scope.cluster);
+  }
+
   forgetCluster(cluster: string): void {
     this.#tenantKeys.forget(cluster);
   }
@@ -185,17 +195,20 @@ export class FlowControl {
     request.bodyBytes += bytes;
   }
 
+  /** Starts a request of an exempt level, which is never estimated and never waits. */
+  admitExempt(request: FlowControlledRequest): boolean {
+    const schema = request.flowSchema as FlowSchema;
+    if (!schema.level.config.isExempt || request.isFinished) return false;
+    this.#startExecuting(request, schema, 1);
+    return true;
+  }
+
   /**
    * Undefined when the request may start now; otherwise the request starts when the promise
    * resolves, or is rejected when the promise rejects.
    */
   admit(request: FlowControlledRequest, estimate: WorkEstimate): Promise<void> | undefined {
     const schema = request.flowSchema as FlowSchema;
-    const { level } = schema;
-    if (level.config.isExempt && !request.isFinished) {
-      this.#startExecuting(request, schema, 1);
-      return undefined;
-    }
     if (estimate.opensWatch !== true) return this.#admitBySize(request, schema, estimate);
     request.queue = this.#watchOpens;
     const waiting = this.#watchOpens.enter(flowDistinguisherOf(request, schema), request);
@@ -283,6 +296,8 @@ export class FlowControl {
     const { config, level } = schema;
     response.headers["x-kubernetes-pf-flowschema-uid"] = config.uid;
     response.headers["x-kubernetes-pf-prioritylevel-uid"] = level.config.uid;
+    const isNew = request.tenantKey !== request.scope?.cluster;
+    if (isNew && response.status < 300) this.#noteCluster(request);
     if (response.body === undefined || response.body instanceof Uint8Array) return;
     response.throttle = this.throttleFor(request, response.microsPerByte);
   }

@@ -9,6 +9,7 @@ import {
   type Draft,
   type SubresourceKind,
   type SubresourceStrategy,
+  storageKeyOf,
   toServed,
   translateStorageErrors,
 } from "../registry/index.ts";
@@ -65,7 +66,7 @@ async function find(handled: HandlerRequest, dependencies: HandlerDependencies):
   const { definition, scope } = handled;
   const { namespace, name } = scope;
   const address = { cluster: requireSingleCluster(scope), namespace, name };
-  const key = dependencies.registry.key(definition, address);
+  const key = storageKeyOf(definition, address);
   const entry =
     dependencies.watchCache.peek(key) ??
     (await translateStorageErrors({ resource: definition }, () =>

@@ -1,10 +1,14 @@
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ResponseFormat } from "../content/index.ts";
-import { toServed, translateStorageErrors } from "../registry/index.ts";
+import { storageKeyOf, toServed, translateStorageErrors } from "../registry/index.ts";
 import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
 import type { StorageKey } from "../storage/index.ts";
 import type { Freshness } from "../watch-cache/index.ts";
-import { clusterToRead, type HandlerDependencies, type HandlerRequest } from "./handler-context.ts";
+import {
+  type HandlerDependencies,
+  type HandlerRequest,
+  requireSingleCluster,
+} from "./handler-context.ts";
 import { parseResourceVersion } from "./options.ts";
 import { negotiateObject, renderObject } from "./render.ts";
 
@@ -19,8 +23,9 @@ export function handleGet(
   const { definition, scope } = handled;
   const form = negotiateObject(handled);
   const { namespace, name } = scope;
-  const key = dependencies.registry.key(definition, {
-    cluster: clusterToRead(definition, scope),
+  const asked = requireSingleCluster(scope);
+  const key = storageKeyOf(definition, {
+    cluster: definition.sourceCluster ?? asked,
     namespace,
     name,
   });
@@ -29,6 +34,8 @@ export function handleGet(
     const entry = dependencies.watchCache.peek(key);
     if (entry !== undefined) {
       if (definition.isVisible?.(entry) === false) throw statusError.notFound(definition, name);
+      if (definition.codec === undefined)
+        return renderObject(200, entry, form, handled, dependencies);
       const shown = toServed(definition, entry);
       return shown instanceof Promise
         ? shown.then((each) => renderObject(200, each, form, handled, dependencies))

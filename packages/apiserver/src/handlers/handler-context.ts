@@ -68,15 +68,6 @@ export function requireSingleCluster(scope: ResourceScope): ClusterName {
   throw statusError.notInWildcard(scope, scope.verb);
 }
 
-/** The logical cluster that a GET of one object reads from. */
-export function clusterToRead(
-  { sourceCluster }: ResourceDefinition,
-  scope: ResourceScope,
-): ClusterName {
-  const asked = requireSingleCluster(scope);
-  return sourceCluster ?? asked;
-}
-
 /**
  * The signal of writes, which never aborts. As in Kubernetes, a write that has been received
  * completes whether or not its client waits for the response; the pipeline enforces the timeout of

@@ -28,7 +28,10 @@ export type { Reviewer, Reviewers, ReviewRequest } from "./review.ts";
 export type { TokenSource } from "./token-source.ts";
 export { timeoutDefaultMinMs } from "./watch.ts";
 
-type Handler = (handled: HandlerRequest, rooms: HandlerDependencies) => MaybePromise<ApiResponse>;
+export type Handler = (
+  handled: HandlerRequest,
+  rooms: HandlerDependencies,
+) => MaybePromise<ApiResponse>;
 
 const handlers: Readonly<Record<Verb, Handler>> = {
   get: handleGet,
@@ -65,7 +68,10 @@ export function handlerOf(handled: HandlerRequest, dependencies: HandlerDependen
       return (request, given) => handleConnect(request, given, subresource);
     if (action !== undefined) return handleTokenRequest;
     if (view !== undefined) return (request, given) => handleView(request, given, view);
-  } else if (!definition.verbs.includes(scope.verb) || !isRightForm(handled)) {
+  } else if (
+    !definition.verbs.includes(scope.verb) ||
+    namesObject[scope.verb] === (scope.name === "")
+  ) {
     throw notAllowed(handled);
   } else if (definition.isNamespaced && scope.namespace === "" && needsNamespace(handled)) {
     throw scope.name === "" && !definition.itemsCarryKind
@@ -84,11 +90,12 @@ function needsNamespace({ scope: { verb } }: HandlerRequest): boolean {
   return verb !== "list" && verb !== "watch";
 }
 
-/** A create names a collection; updates and patches name an object. */
-function isRightForm({ scope: { verb, name } }: HandlerRequest): boolean {
-  if (verb === "create") return name === "";
-  return (verb !== "update" && verb !== "patch") || name !== "";
-}
+/** A create names a collection; updates and patches name an object; other verbs name either. */
+const namesObject: Readonly<Partial<Record<Verb, boolean>>> = {
+  create: false,
+  update: true,
+  patch: true,
+};
 
 /** `namespaces/a`: the name of a Namespace is also the namespace of the request. */
 function isNamespaceItself({ scope, definition }: HandlerRequest): boolean {

@@ -36,7 +36,7 @@ export function renderObject(
   { clock }: HandlerDependencies,
 ): ApiResponse {
   if (form.as === "object" && form.mediaType === "application/json")
-    return jsonBytes(status, servedBytes(entry));
+    return { status, headers: responseHeaders(form.mediaType), body: servedBytes(entry) };
   const show = (object: JsonObject) => transform(object, form, handled, clock.now());
   if (entry.value.length <= shortObjectBytes)
     return renderValue(status, show(decodeObject(entry)), form);

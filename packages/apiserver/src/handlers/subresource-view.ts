@@ -12,6 +12,7 @@ import {
   type ResourceDefinition,
   type SubresourceKind,
   type SubresourceView,
+  storageKeyOf,
   toServed,
   translateStorageErrors,
 } from "../registry/index.ts";
@@ -49,7 +50,7 @@ async function readView(
   view: SubresourceView,
 ): Promise<JsonObject> {
   const { namespace, name } = scope;
-  const key = dependencies.registry.key(definition, {
+  const key = storageKeyOf(definition, {
     cluster: requireSingleCluster(scope),
     namespace,
     name,

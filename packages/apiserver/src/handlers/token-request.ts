@@ -7,6 +7,7 @@ import {
   type Draft,
   type SubresourceKind,
   secrets,
+  storageKeyOf,
   timestamp,
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
@@ -165,13 +166,13 @@ async function boundSecret(
 
 async function find(
   { scope, signal }: HandlerRequest,
-  { registry, watchCache }: HandlerDependencies,
+  { watchCache }: HandlerDependencies,
   definition: HandlerRequest["definition"],
   name: string,
 ): Promise<JsonObject> {
   const { namespace } = scope;
   if (name === "" || name.includes("/")) throw statusError.notFound(definition, name);
-  const key = registry.key(definition, { cluster: requireSingleCluster(scope), namespace, name });
+  const key = storageKeyOf(definition, { cluster: requireSingleCluster(scope), namespace, name });
   const entry = await watchCache.get(key, { kind: "latest" }, signal);
   if (entry === undefined) throw statusError.notFound(definition, name);
   return decodeObject(entry);

@@ -105,31 +105,29 @@ export class Http2ApiRequest implements ApiRequest {
     if (isHead || this.#stream.isClosed) cancelBody(answer.body);
     if (this.#stream.isClosed) return undefined;
     const isSmall = answer.body instanceof Uint8Array && answer.body.length <= compressBytesMin;
-    const { status, headers, body } =
-      isHead || isSmall ? answer : compressResponse(answer, this.headers);
+    const isPlain = isHead || isSmall || answer.isWatch === true;
+    const { status, headers, body } = isPlain ? answer : compressResponse(answer, this.headers);
     headers["date"] ??= this.#date();
     if (isHead) this.#stream.respond(status, headers, undefined);
-    else return this.#write(status, headers, body, answer);
+    else if (body === undefined || body instanceof Uint8Array) {
+      if (body !== undefined) headers["content-length"] = String(body.length);
+      this.#stream.respond(status, headers, body);
+    } else return this.#send(status, headers, body, answer);
     return undefined;
   }
 
-  #write(
+  #send(
     status: number,
     headers: ApiResponse["headers"],
-    body: ApiResponse["body"],
+    body: AsyncIterable<Uint8Array>,
     answer: ApiResponse,
-  ): Promise<void> | undefined {
+  ): Promise<void> {
     const stream = this.#stream;
     if (answer.isWatch === true) stream.isWatch = true;
     const { unread } = answer;
     if (unread !== undefined) {
       stream.unread = unread;
       unread.onReset = () => stream.reset(errorCode.cancel);
-    }
-    if (body === undefined || body instanceof Uint8Array) {
-      if (body !== undefined) headers["content-length"] = String(body.length);
-      stream.respond(status, headers, body);
-      return undefined;
     }
     stream.writeHead(status, headers);
     return isCallbackBody(body) ? this.#follow(body, answer) : this.#pipe(body, answer);

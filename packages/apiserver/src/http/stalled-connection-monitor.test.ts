@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type ClientHttp2Stream, connect as connectHttp2, constants } from "node:http2";
 import { after, afterEach, before, describe, it } from "node:test";
+import type { ApiRequest } from "../request/api-request.ts";
 import { ListeningServer } from "../testing/index.ts";
 import type { ListenerLimits } from "./index.ts";
 
@@ -99,11 +100,13 @@ describe("unread responses of one connection", () => {
 
   it("hold back its further requests, which begin when the client reads", async () => {
     let begun = 0;
-    const handle = current().test.server.handle.bind(current().test.server);
-    current().test.server.handle = (request) => {
+    const { server } = current().test;
+    const { handle } = server;
+    const counting = (request: ApiRequest) => {
       if (request.target.includes("large-")) begun++;
       return handle(request);
     };
+    Object.assign(server, { handle: counting });
     const { session, get } = unreading(current());
     const streams = Array.from({ length: 50 }, (_, i) => get(`${configMaps}/large-${i % 8}`));
     await once(streams[0] as ClientHttp2Stream, "response");

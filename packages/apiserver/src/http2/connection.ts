@@ -448,7 +448,7 @@ export class Connection implements StreamConnection {
     this.#closedStreams.add(stream.id, stream.isReceived ? "ended" : how);
     if (stream.isQueued) this.queued.delete(stream);
     if (stream.isExecuting) this.#in.responded(stream);
-    this.#out.remove(stream);
+    if (!stream.isResponseSent) this.#out.remove(stream);
     const unconsumedBytes = stream.close();
     if (unconsumedBytes > 0) this.#returnWindow(unconsumedBytes);
     if (this.#isDraining) this.#endWhenIdle();

@@ -505,13 +505,13 @@ export class HeaderEncoder {
    */
   #confirmSize(smallest: number): void {
     this.#resizedTo = undefined;
-    this.#reserve(16);
     if (smallest < this.#tableBytesMax) this.#integer(smallest, 5, 0x20);
     this.#integer(this.#tableBytesMax, 5, 0x20);
   }
 
   #write(name: string, value: string): void {
-    this.#reserve(name.length + value.length + 16);
+    const bytesMax = name.length + value.length + 16;
+    if (this.#length + bytesMax > scratch.length) this.#grow(bytesMax);
     const known = staticPairs.get(name)?.get(value);
     if (known !== undefined) {
       this.#integer(known, 7, 0x80);
@@ -550,8 +550,7 @@ export class HeaderEncoder {
     }
   }
 
-  #reserve(bytes: number): void {
-    if (this.#length + bytes <= scratch.length) return;
+  #grow(bytes: number): void {
     const larger = Buffer.allocUnsafeSlow((this.#length + bytes) * 2);
     scratch.copy(larger, 0, 0, this.#length);
     scratch = larger;

@@ -35,8 +35,9 @@ export class Inbound extends FrameReader {
   override next(): Frame | undefined {
     const { budget } = this.#options;
     const { atWorkMax, unitsFree } = budget.limits;
-    if (this.isEmpty) this.#setPaused(false);
-    else if (this.#executing >= atWorkMax) this.#setPaused(true);
+    if (this.isEmpty) {
+      if (this.#isPaused) this.#setPaused(false);
+    } else if (this.#executing >= atWorkMax) this.#setPaused(true);
     else if (this.#executing >= unitsFree && !budget.hasRoom) {
       this.#setPaused(true);
       budget.waitForRoom(this.#resume);
@@ -45,7 +46,7 @@ export class Inbound extends FrameReader {
       this.#waitForIteration();
     } else {
       const frame = super.next();
-      if (frame === undefined) this.#setPaused(false);
+      if (frame === undefined && this.#isPaused) this.#setPaused(false);
       return frame;
     }
     return undefined;

@@ -171,14 +171,17 @@ export class ServerMetrics {
     );
   }
 
-  observe(sample: RequestSample): void {
+  /** Records a request, and the size of its response where it is known. */
+  observe(sample: RequestSample, bytes?: number): void {
     const series = this.#seriesOf(sample);
     if (series.total !== undefined) series.total.value++;
     if (series.duration !== undefined) this.#duration.observeIn(series.duration, sample.seconds);
     if (series.sli !== undefined) this.#sli.observeIn(series.sli, sample.seconds);
+    if (bytes !== undefined && series.sizes !== undefined)
+      this.#sizes.observeIn(series.sizes, bytes);
   }
 
-  /** Records the response size of a read. */
+  /** Records the size of a response that was streamed. */
   observeSize(sample: RequestSample, bytes: number): void {
     const { sizes } = this.#seriesOf(sample);
     if (sizes !== undefined) this.#sizes.observeIn(sizes, bytes);

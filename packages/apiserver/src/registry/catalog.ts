@@ -117,11 +117,12 @@ export class VirtualResourceCatalog implements Catalog, CollectionSource {
     resource: string,
   ): MaybePromise<ResourceDefinition | undefined> {
     const own = this.#inner.find(cluster, group, version, resource);
+    if (own !== undefined && !(own instanceof Promise)) return own;
     const known = this.#virtualResources.get(nameOf({ group, version, resource }));
     if (known === undefined || cluster === "*") return own;
     return own instanceof Promise
       ? own.then((found) => found ?? this.#findVirtual(cluster, known))
-      : (own ?? this.#findVirtual(cluster, known));
+      : this.#findVirtual(cluster, known);
   }
 
   /** Virtual resources are computed, so they have no collection. */

@@ -33,6 +33,7 @@ export {
   type OpenApiSource,
   type Prerequisites,
   type ResourceDefinition,
+  storageKeyOf,
 } from "./resource-definition.ts";
 export { validatingAdmissionPolicies } from "./resources/admissionregistration/policies.ts";
 export { builtIns } from "./resources/built-ins.ts";

@@ -21,7 +21,6 @@ import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
   isStorageError,
-  objectKey,
   type Revision,
   type Storage,
   type StorageKey,
@@ -47,7 +46,7 @@ import {
   timestamp,
   type UpdateRules,
 } from "./prepare.ts";
-import { collectionKeyOf, type ResourceDefinition } from "./resource-definition.ts";
+import { type ResourceDefinition, storageKeyOf } from "./resource-definition.ts";
 import { fromStorageError, translateStorageErrors } from "./storage-errors.ts";
 import type { StorageQuota, UsageDelta } from "./storage-quota.ts";
 import type { Draft } from "./strategy.ts";
@@ -146,18 +145,6 @@ export class Registry {
     this.#options = options;
   }
 
-  key(definition: ResourceDefinition, { cluster, namespace, name }: ObjectAddress): StorageKey {
-    const { group, resource, identity } = collectionKeyOf(definition);
-    return objectKey({
-      group,
-      resource,
-      identity,
-      cluster,
-      namespace: definition.isNamespaced ? namespace : "",
-      name,
-    });
-  }
-
   async create(
     definition: ResourceDefinition,
     address: ObjectAddress,
@@ -237,7 +224,7 @@ export class Registry {
     build: BuildObject,
     options: WriteOptions & UpdateRules & { readonly mayCreate?: boolean },
   ): Promise<WriteResult> {
-    const key = this.key(definition, address);
+    const key = storageKeyOf(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) {
@@ -293,7 +280,7 @@ export class Registry {
   ): Promise<WriteResult> {
     const forbidden = definition.strategy.deletionForbidden?.(address.name);
     if (forbidden !== undefined) throw statusError.forbidden(definition, address.name, forbidden);
-    const key = this.key(definition, address);
+    const key = storageKeyOf(definition, address);
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
@@ -356,7 +343,7 @@ export class Registry {
     object: JsonObject,
     { isDryRun, signal, user, isLarge = false, isCreatedWithNamespace = false }: WriteOptions,
   ): Promise<WriteResult | undefined> {
-    const key = this.key(definition, address);
+    const key = storageKeyOf(definition, address);
     const form = toStored(definition, object);
     const stored = form instanceof Promise ? await form : form;
     const value = await encoded(stored, isLarge);
@@ -458,7 +445,7 @@ export class Registry {
     signal: AbortSignal,
   ): Promise<Error> {
     const exists = statusError.alreadyExists(definition, address.name);
-    const entry = await this.#read(definition, this.key(definition, address), signal);
+    const entry = await this.#read(definition, storageKeyOf(definition, address), signal);
     if (entry === undefined || !isBeingDeleted(entry)) return exists;
     return statusError.terminating(definition, address.name);
   }

@@ -3,7 +3,7 @@ import type { Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { UserInfo } from "../request/user.ts";
-import type { Entry } from "../storage/index.ts";
+import { type Entry, type ObjectKey, objectKey, type StorageKey } from "../storage/index.ts";
 import type { ComputedResource } from "./computed-resource.ts";
 import type { Strategy, SubresourceStrategy } from "./strategy.ts";
 import type { VersionCodec } from "./version-codec.ts";
@@ -122,6 +122,22 @@ export interface CollectionKey {
 export function collectionKeyOf(definition: ResourceDefinition): CollectionKey {
   const { group, resource, identity, storedAs } = definition;
   return storedAs ?? { group, resource, identity };
+}
+
+/** The storage key of one object of the definition. */
+export function storageKeyOf(
+  definition: ResourceDefinition,
+  { cluster, namespace, name }: Pick<ObjectKey, "cluster" | "namespace" | "name">,
+): StorageKey {
+  const { group, resource, identity } = definition.storedAs ?? definition;
+  return objectKey({
+    group,
+    resource,
+    identity,
+    cluster,
+    namespace: definition.isNamespaced ? namespace : "",
+    name,
+  });
 }
 
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {

@@ -73,75 +73,18 @@ function parse(
   if (!rawPath.startsWith("/"))
     throw statusError.badRequest("the request path must start with a slash");
 
-  if (rawPath.startsWith(servicesPrefix)) {
-    const view = split?.(rawPath, decodeSegment);
-    if (view !== undefined) {
-      const { cluster, service } = view;
-      return parseScope(method, { ...namedPlace, cluster, service }, view.path, query);
-    }
-  }
-  const { cluster: reference, path } = splitCluster(rawPath, clusterHeader);
-  return parseScope(method, targetClusterOf(reference), path, query);
-}
-
-/**
- * The cluster of a request. Every scope is created with all of its members, so that all scopes have
- * one hidden class: property reads in nearly every stage stay monomorphic.
- */
-interface TargetCluster {
-  readonly cluster: ClusterScope;
-  readonly clusterPath: ClusterPath | undefined;
-  readonly isClusterImplicit: boolean;
-  readonly service: ServiceScope | undefined;
-}
-
-const namedPlace: TargetCluster = {
-  cluster: unresolvedCluster,
-  clusterPath: undefined,
-  isClusterImplicit: false,
-  service: undefined,
-};
-const unnamedPlace: TargetCluster = {
-  ...namedPlace,
-  cluster: rootCluster,
-  isClusterImplicit: true,
-};
-
-function targetClusterOf(reference: ClusterScope | ClusterPath | undefined): TargetCluster {
-  if (reference === undefined) return unnamedPlace;
-  const isName = typeof reference === "string";
-  return {
-    cluster: isName ? reference : unresolvedCluster,
-    clusterPath: isName ? undefined : reference,
-    isClusterImplicit: false,
-    service: undefined,
-  };
-}
-
-/** The request target without its cluster prefix, with a leading slash. */
-export function stripClusterPrefix(target: string): string {
-  if (!target.startsWith(clusterPathPrefix)) return target;
-  const rest = target.slice(clusterPathPrefix.length);
-  const end = rest.search(/[/?]/);
-  if (end < 0) return "/";
-  return rest[end] === "/" ? rest.slice(end) : `/${rest.slice(end)}`;
-}
-
-const servicesPrefix = "/services/";
-
-function parseScope(
-  method: string,
-  place: TargetCluster,
-  path: string,
-  query: URLSearchParams,
-): RequestScope {
+  const view = rawPath.startsWith(servicesPrefix) ? split?.(rawPath, decodeSegment) : undefined;
+  const place =
+    view === undefined
+      ? splitCluster(rawPath, clusterHeader)
+      : { ...view, clusterPath: undefined, isClusterImplicit: false };
+  const { cluster, clusterPath, isClusterImplicit, service, path } = place;
   const segments = path.split("/");
   // Leading slash: the first element is empty.
   if (segments[1] === "api" || segments[1] === "apis") {
-    const scope = parseResource({ method, place, path, query, segments });
+    const scope = parseResource({ method, place, query, segments });
     if (scope !== undefined) return scope;
   }
-  const { cluster, clusterPath, isClusterImplicit, service } = place;
   return {
     kind: "path",
     cluster,
@@ -155,22 +98,39 @@ function parseScope(
 }
 
 const noQuery = new URLSearchParams();
+const servicesPrefix = "/services/";
+const clusterPathPrefix = "/clusters/";
 
-interface ClusterSplit {
-  /** Undefined when the target names no cluster. */
-  readonly cluster: ClusterScope | ClusterPath | undefined;
+/**
+ * The cluster of a request, and its path there. Every scope is created with all of its members, so
+ * that all scopes have one hidden class: property reads in nearly every stage stay monomorphic.
+ */
+interface TargetCluster {
+  readonly cluster: ClusterScope;
+  readonly clusterPath: ClusterPath | undefined;
+  readonly isClusterImplicit: boolean;
+  readonly service: ServiceScope | undefined;
   readonly path: string;
 }
 
-const clusterPathPrefix = "/clusters/";
+/** The request target without its cluster prefix, with a leading slash. */
+export function stripClusterPrefix(target: string): string {
+  if (!target.startsWith(clusterPathPrefix)) return target;
+  const rest = target.slice(clusterPathPrefix.length);
+  const end = rest.search(/[/?]/);
+  if (end < 0) return "/";
+  return rest[end] === "/" ? rest.slice(end) : `/${rest.slice(end)}`;
+}
 
-function splitCluster(rawPath: string, clusterHeader: string | undefined): ClusterSplit {
+function splitCluster(rawPath: string, clusterHeader: string | undefined): TargetCluster {
   if (!rawPath.startsWith(clusterPathPrefix)) {
+    if (clusterHeader !== undefined && clusterHeader !== "")
+      return targetCluster(clusterHeader, rawPath);
     return {
-      cluster:
-        clusterHeader === undefined || clusterHeader === ""
-          ? undefined
-          : parseCluster(clusterHeader),
+      cluster: rootCluster,
+      clusterPath: undefined,
+      isClusterImplicit: true,
+      service: undefined,
       path: rawPath,
     };
   }
@@ -178,7 +138,7 @@ function splitCluster(rawPath: string, clusterHeader: string | undefined): Clust
   const encoded = rawPath.slice(clusterPathPrefix.length, end < 0 ? undefined : end);
   const path = end < 0 ? "/" : rawPath.slice(end);
   const text = decodeSegment(encoded);
-  const cluster = parseCluster(text);
+  const place = targetCluster(text, path);
   if (clusterHeader !== undefined && clusterHeader !== "" && clusterHeader !== text) {
     throw statusError.badRequest(
       `the cluster in the path (${text}) and in X-Kubernetes-Cluster (${clusterHeader}) differ`,
@@ -187,23 +147,28 @@ function splitCluster(rawPath: string, clusterHeader: string | undefined): Clust
   // Only the first prefix names a cluster; a second one is neither a resource nor a path of the
   // server.
   if (path === "/clusters" || path.startsWith(clusterPathPrefix)) throw statusError.pathNotFound();
-  return { cluster, path };
+  return place;
 }
 
-function parseCluster(text: string): ClusterScope | ClusterPath {
-  if (text === "*") return "*";
-  const reference = parseClusterReference(text);
+function targetCluster(text: string, path: string): TargetCluster {
+  const reference = text === "*" ? text : parseClusterReference(text);
   if (reference === undefined)
     throw statusError.badRequest(
       `invalid cluster: ${JSON.stringify(text)} does not match the regex`,
     );
-  return reference;
+  const isName = typeof reference === "string";
+  return {
+    cluster: isName ? reference : unresolvedCluster,
+    clusterPath: isName ? undefined : reference,
+    isClusterImplicit: false,
+    service: undefined,
+    path,
+  };
 }
 
 interface ResourceInput {
   readonly method: string;
   readonly place: TargetCluster;
-  readonly path: string;
   readonly query: URLSearchParams;
   readonly segments: readonly string[];
 }
@@ -212,7 +177,6 @@ interface ResourceInput {
 function parseResource({
   method,
   place,
-  path,
   query,
   segments,
 }: ResourceInput): RequestScope | undefined {
@@ -242,7 +206,7 @@ function parseResource({
   if (verb === undefined) throw statusError.methodNotAllowedHere();
   if ((verb === "list" || verb === "watch") && name === "")
     name = nameFromFieldSelector(query) ?? "";
-  const { cluster, clusterPath, isClusterImplicit, service } = place;
+  const { cluster, clusterPath, isClusterImplicit, service, path } = place;
   return {
     kind: "resource",
     cluster,

@@ -1,24 +1,27 @@
 /** Finishes every request: encodes its response, and notifies metrics, audit and flow control. */
-import type { Clock } from "@kcp-ts/machinery/base";
 import type { Audit } from "../audit/index.ts";
 import { prettyPrint, statusResponse, toStatusError, wantsPretty } from "../content/index.ts";
 import { type FlowControl, holdSlotWhileOpen, type WatchSlot } from "../flow-control/index.ts";
 import { type ApiResponse, cancelBody, type MaybePromise } from "../request/api-request.ts";
-import { type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
-import { mayEnterAll } from "../request/user.ts";
 import { finishAuditRecord } from "./audit-wiring.ts";
+import { observeRequest, type RequestObservers } from "./observe-request.ts";
 import type { RequestContext } from "./request-context.ts";
 
-export interface FinishDependencies {
-  readonly clock: Clock;
+export interface FinishDependencies extends RequestObservers {
   /** Undefined without an audit policy. */
   readonly audit: Audit | undefined;
   /** Undefined without API Priority and Fairness. */
   readonly flowControl: FlowControl | undefined;
-  /** Called for every request when its response is ready. */
-  readonly onResponse: (exchange: RequestContext, response: ApiResponse) => void;
+  readonly inFlight: InFlightRequests;
   /** Called for unexpected errors, which no stage throws on purpose. */
   readonly onError: (error: unknown, exchange: RequestContext) => void;
+}
+
+/** The requests without a response; `onIdle` is called when there are none. */
+export interface InFlightRequests {
+  readOnly: number;
+  mutating: number;
+  onIdle: (() => void) | undefined;
 }
 
 /**
@@ -33,7 +36,11 @@ export function finishResponse(
   const { audit, flowControl } = dependencies;
   let response = made;
   try {
-    finishHeaders(context, made);
+    const { headers, status } = made;
+    headers["audit-id"] = context.auditId;
+    headers["cache-control"] ??= "no-cache, private";
+    if (status === 401 || status === 403) headers["x-content-type-options"] = "nosniff";
+    if (context.warnings.length > 0) headers["warning"] = formatWarnings(context.warnings);
     if (wantsPretty(context.request)) response = prettyPrint(made);
   } catch (error) {
     response = unmade(error, context, made, dependencies);
@@ -47,7 +54,7 @@ export function finishResponse(
   }
   if (context.flowSchema !== undefined && flowControl !== undefined) {
     try {
-      releaseSeat(context, response, flowControl);
+      flowControl.finish(context, response);
     } catch (error) {
       dependencies.onError(error, context);
     }
@@ -88,23 +95,15 @@ function counted(
   response: ApiResponse,
   dependencies: FinishDependencies,
 ): ApiResponse {
+  const { inFlight } = dependencies;
+  inFlight[context.isWrite ? "mutating" : "readOnly"]--;
+  if (inFlight.readOnly + inFlight.mutating === 0) inFlight.onIdle?.();
   try {
-    dependencies.onResponse(context, response);
+    observeRequest(context, response, dependencies);
   } catch (error) {
     dependencies.onError(error, context);
   }
   return response;
-}
-
-function releaseSeat(
-  context: RequestContext,
-  response: ApiResponse,
-  flowControl: FlowControl,
-): void {
-  const { cluster } = context.scope as RequestScope;
-  if (context.tenantKey !== cluster && response.status < 300 && provesClusterExists(context))
-    flowControl.markClusterExisting(cluster);
-  flowControl.finish(context, response);
 }
 
 /** A watch that is rejected, or whose response has no body, needs no watch slot. */
@@ -119,32 +118,11 @@ function holdOrReleaseSlot(
   return response;
 }
 
-/**
- * Whether a response without an error proves that the logical cluster exists. Users with access to
- * all clusters get empty lists for clusters that do not exist.
- */
-function provesClusterExists({ scope, user }: RequestContext): boolean {
-  return (
-    scope?.kind === "resource" &&
-    scope.cluster !== unresolvedCluster &&
-    (scope.name !== "" || scope.verb === "create" || !mayEnterAll(user))
-  );
-}
-
-// The headers of every response.
+// Warning headers.
 
 /** The limit of all warnings together; beyond it each is truncated, as in Kubernetes. */
 const warningRunesMax = 4096;
 const warningCutRunes = 256;
-
-export function finishHeaders({ auditId, warnings }: RequestContext, response: ApiResponse): void {
-  const { headers } = response;
-  headers["audit-id"] = auditId;
-  headers["cache-control"] ??= "no-cache, private";
-  if (response.status === 401 || response.status === 403)
-    headers["x-content-type-options"] = "nosniff";
-  if (warnings.length > 0) headers["warning"] = formatWarnings(warnings);
-}
 
 export function formatWarnings(warnings: readonly string[]): string[] {
   const unique = [...new Set(warnings)].filter((text) => text !== "" && !controls.test(text));

@@ -7,11 +7,14 @@
  * cluster gains nothing in another cluster by impersonating its users.
  */
 import { statusError } from "@kcp-ts/machinery/status";
-import { type ImpersonationRequest, impersonationRequests } from "../authentication/index.ts";
+import {
+  type ImpersonationRequest,
+  impersonationPrefix,
+  impersonationRequests,
+} from "../authentication/index.ts";
 import { type Authorizer, forbidden, readWarrant } from "../authorization/index.ts";
-import type { ApiRequest } from "../request/api-request.ts";
 import type { Attributes } from "../request/attributes.ts";
-import type { ClusterScope } from "../request/request-scope.ts";
+import type { ClusterScope, RequestScope } from "../request/request-scope.ts";
 import {
   isPrivilegedGroup,
   isSystemMaster,
@@ -21,16 +24,38 @@ import {
   wellKnownGroup,
   wellKnownUser,
 } from "../request/user.ts";
+import type { RequestContext } from "./request-context.ts";
 
-/** The impersonated user; undefined without impersonation headers. Throws a 400 or a 403. */
-export async function impersonate(
-  request: Pick<ApiRequest, "headers" | "rawHeaders">,
+/** The stage `impersonate` of the pipeline. Most requests have no header of impersonation. */
+export function impersonate(
+  context: RequestContext,
+  { authorizer }: { readonly authorizer: Authorizer },
+): Promise<undefined> | undefined {
+  for (const name in context.request.headers)
+    if (name.charCodeAt(0) === firstLetter && name.startsWith(impersonationPrefix))
+      return becomeImpersonated(context, authorizer);
+  return undefined;
+}
+
+const firstLetter = impersonationPrefix.charCodeAt(0);
+
+async function becomeImpersonated(context: RequestContext, authorizer: Authorizer) {
+  const { request, user, scope } = context;
+  const { cluster } = scope as RequestScope;
+  const wishes = impersonationRequests(request.headers, request.rawHeaders);
+  if (wishes.length === 0) return undefined;
+  context.user = await impersonatedUser(wishes, user, cluster, authorizer);
+  context.impersonator = user;
+  return undefined;
+}
+
+/** Throws a 403 unless the requestor may impersonate each of the attributes. */
+async function impersonatedUser(
+  wishes: readonly ImpersonationRequest[],
   requestor: UserInfo,
   cluster: ClusterScope,
   authorizer: Authorizer,
-): Promise<UserInfo | undefined> {
-  const wishes = impersonationRequests(request.headers, request.rawHeaders);
-  if (wishes.length === 0) return undefined;
+): Promise<UserInfo> {
   for (const wish of wishes) {
     const attributes = attributesOf(wish, requestor, cluster);
     const { allowed } = await authorizer.authorize(attributes);

@@ -6,9 +6,12 @@ export {
   startAuditRecord,
 } from "./audit-wiring.ts";
 export { Deadlines, setDeadline } from "./deadlines.ts";
-export { type FinishDependencies, finishResponse } from "./finish-response.ts";
+export {
+  type FinishDependencies,
+  finishResponse,
+  type InFlightRequests,
+} from "./finish-response.ts";
 export { impersonate } from "./impersonate.ts";
-export { observeRequest } from "./observe-request.ts";
 export { flowControlOfBody, receiveBody } from "./receive-body.ts";
 export { RequestContext } from "./request-context.ts";
 export { type RouteDependencies, route } from "./route-request.ts";

@@ -6,7 +6,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import { servedVerbs } from "../handlers/index.ts";
 import type { RequestSample, ServerMetrics } from "../metrics/index.ts";
 import { type ApiResponse, isObservable } from "../request/api-request.ts";
-import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
+import type { RequestScope } from "../request/request-scope.ts";
 import type { ServerLog } from "../server-log.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -21,13 +21,19 @@ export function observeRequest(
   response: ApiResponse,
   { clock, metrics, log }: RequestObservers,
 ): void {
-  const { scope, user, impersonator, startedAt } = context;
+  const { scope, definition, user, impersonator, startedAt } = context;
   const ms = clock.monotonic() - startedAt;
+  const verb = scope?.verb ?? context.request.method;
   const resource = scope?.kind === "resource" ? scope : undefined;
-  const isKnown = resource !== undefined && isServed(context, resource);
+  // A resource name that a client invented must not become a label, for any response.
+  const isKnown =
+    resource !== undefined &&
+    definition !== undefined &&
+    (resource.subresource === "" || definition.subresources.has(resource.subresource));
   const sample: RequestSample = {
-    verb: verbLabel(scope?.verb ?? context.request.method),
-    dryRun: scope === undefined || isRead(scope.verb) ? "" : dryRunLabel(scope),
+    // An HTTP method that a client invented must not become a label.
+    verb: verbLabels.get(verb) ?? verbLabels.get(verb.toLowerCase()) ?? "OTHER",
+    dryRun: scope !== undefined && context.isWrite ? dryRunLabel(scope) : "",
     group: isKnown ? resource.group : "",
     version: isKnown ? resource.version : "",
     resource: isKnown ? resource.resource : "",
@@ -43,15 +49,10 @@ export function observeRequest(
     seconds: ms / 1000,
     isLongRunning: response.isWatch === true,
   };
-  metrics.observe(sample);
   const { body } = response;
-  if (body instanceof Uint8Array) metrics.observeSize(sample, body.length);
-  else if (body !== undefined && !sample.isLongRunning)
-    response.onSent = (bytes) => metrics.observeSize(sample, bytes);
-  else if (body !== undefined && isObservable(body)) {
-    const notes = metrics.longRunningObserverOf(sample);
-    if (notes !== undefined) body.observe(notes);
-  }
+  metrics.observe(sample, body instanceof Uint8Array ? body.length : undefined);
+  if (body !== undefined && !(body instanceof Uint8Array))
+    observeStream(response, body, sample, metrics);
   if (!log.isLevelEnabled("debug")) return;
   log.debug(
     {
@@ -68,15 +69,17 @@ export function observeRequest(
   );
 }
 
-/** A resource name that a client invented must not become a label, for any response. */
-function isServed({ definition }: RequestContext, { subresource }: ResourceScope): boolean {
-  return (
-    definition !== undefined && (subresource === "" || definition.subresources.has(subresource))
-  );
-}
-
-function isRead(verb: string): boolean {
-  return verb === "get" || verb === "list" || verb === "watch" || verb === "head";
+function observeStream(
+  response: ApiResponse,
+  body: AsyncIterable<Uint8Array>,
+  sample: RequestSample,
+  metrics: ServerMetrics,
+): void {
+  if (!sample.isLongRunning) response.onSent = (bytes) => metrics.observeSize(sample, bytes);
+  else if (isObservable(body)) {
+    const notes = metrics.longRunningObserverOf(sample);
+    if (notes !== undefined) body.observe(notes);
+  }
 }
 
 /** As in Kubernetes: an invalid value gets no label of its own. */
@@ -88,8 +91,3 @@ function dryRunLabel({ query }: RequestScope): string {
 const verbLabels = new Map(
   [...servedVerbs, "head", "post", "put", "options"].map((verb) => [verb, verb.toUpperCase()]),
 );
-
-/** An HTTP method that a client invented must not become a label. */
-function verbLabel(verb: string): string {
-  return verbLabels.get(verb) ?? verbLabels.get(verb.toLowerCase()) ?? "OTHER";
-}

@@ -105,6 +105,7 @@ export function flowControlOfBody(
 ): Promise<undefined> | undefined {
   const { body, yaml } = context;
   if (flowControl === undefined || body === undefined) return undefined;
+  if (flowControl.admitExempt(context)) return undefined;
   const { length } = yaml !== undefined && "json" in yaml ? yaml.json : body;
   return flowControl.admit(context, estimateWrite(length)) as Promise<undefined> | undefined;
 }

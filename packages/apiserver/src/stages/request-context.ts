@@ -17,15 +17,10 @@ import type {
   QueuedRequest,
   WatchSlot,
 } from "../flow-control/index.ts";
-import type { HandlerRequest } from "../handlers/index.ts";
+import type { Handler } from "../handlers/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
-import {
-  type ApiRequest,
-  type ApiResponse,
-  header,
-  type MaybePromise,
-} from "../request/api-request.ts";
-import type { RequestScope, ResourceScope } from "../request/request-scope.ts";
+import { type ApiRequest, header } from "../request/api-request.ts";
+import type { RequestScope } from "../request/request-scope.ts";
 import { anonymousUser, type UserInfo } from "../request/user.ts";
 
 const auditIdPattern = /^[\w.-]{1,64}$/;
@@ -65,7 +60,7 @@ export class RequestContext implements FlowControlledRequest, AuditContext {
   /** The decoded body, when it was sent as YAML. */
   yaml: TranslatedYaml | undefined;
   /** Serves the request, once its scope and its definition are known. */
-  serve: (() => MaybePromise<ApiResponse>) | undefined;
+  serve: Handler | undefined;
   receivedAt = 0;
   #auditId: string | undefined;
   #controller: AbortController | undefined;
@@ -95,13 +90,6 @@ export class RequestContext implements FlowControlledRequest, AuditContext {
     if (this.#abortReason !== undefined) controller.abort(this.#abortReason);
     else this.request.onClose(() => controller.abort(clientGone));
     return controller.signal;
-  }
-
-  /** The context as handlers see it, once the scope and the definition are known. */
-  toHandlerRequest(scope: ResourceScope, definition: ResourceDefinition): HandlerRequest {
-    this.scope = scope;
-    this.definition = definition;
-    return this as unknown as HandlerRequest;
   }
 
   /** Adds an audit annotation of admission; ignored for requests that are not audited. */

@@ -42,8 +42,10 @@ export function namespacePrefix(key: Omit<ObjectKey, "name">): StorageKey {
 }
 
 export function objectKey(key: ObjectKey): StorageKey {
-  assert(key.name.length > 0, "an object key needs a name");
-  return `${namespacePrefix(key)}${part(key.name)}` as StorageKey;
+  const { group, resource, identity, cluster, namespace, name } = key;
+  assert(cluster.length > 0 && name.length > 0, "an object key needs a cluster and a name");
+  const collection = `/${part(group)}/${part(resource)}/${part(identity)}/${part(cluster)}`;
+  return `${collection}/${part(namespace)}/${part(name)}` as StorageKey;
 }
 
 /** The logical cluster of an object, and the end of its name in the key. */

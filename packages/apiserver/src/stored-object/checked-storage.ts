@@ -37,7 +37,7 @@ export class CheckedStorage implements Storage {
   constructor(inner: Storage, onDamage: (damage: CorruptEntry) => void) {
     this.#inner = inner;
     this.#onCorrupt = onDamage;
-    if (inner.peek !== undefined) this.peek = (key) => inner.peek?.(key);
+    if (inner.peek !== undefined) this.peek = inner.peek.bind(inner);
     if (inner.requestProgress !== undefined)
       this.requestProgress = () => inner.requestProgress?.() === true;
     if (inner.evictUnused !== undefined) this.evictUnused = () => inner.evictUnused?.();

@@ -18,7 +18,6 @@ export {
   mayContain,
   partialBytesAt,
   servedBytes,
-  servedBytesAt,
   storedVersionOf,
   typeMetaPrefix,
   writeListItem,

@@ -19,7 +19,6 @@ import {
   labelsOf,
   partialBytesAt,
   servedBytes,
-  servedBytesAt,
   storedVersionOf,
   typeMetaPrefix,
   writeListItem,
@@ -153,7 +152,7 @@ describe("stored object layout", () => {
       fc.property(hostileObject, (hostile) => {
         const entry = entryOf(hostile);
         assert.deepEqual(parsed(servedBytes(entry)), expected(hostile, "7"));
-        assert.deepEqual(parsed(servedBytesAt(entry, 9 as Revision)), expected(hostile, "9"));
+        assert.deepEqual(parsed(servedBytes(entry, 9 as Revision)), expected(hostile, "9"));
         assert.deepEqual(parsed(stringify(decodeObject(entry))), expected(hostile, "7"));
         for (const withKind of [true, false]) {
           const buffer = Buffer.alloc(itemBytesMax(entry));

@@ -62,16 +62,11 @@ function readable<Result>(entry: Entry, parse: () => Result): Result {
   }
 }
 
-/** The complete object as a client gets it. */
-export function servedBytes(entry: Entry): Buffer {
-  return servedBytesAt(entry, entry.modifiedAt);
-}
-
 /**
- * The object with another resourceVersion: a deleted object is served at the revision of its
- * deletion.
+ * The complete object as a client gets it. A deleted object is served with another resourceVersion,
+ * the revision of its deletion.
  */
-export function servedBytesAt(entry: Entry, revision: Revision): Buffer {
+export function servedBytes(entry: Entry, revision: Revision = entry.modifiedAt): Buffer {
   const { bytes, gap } = readEnvelope(entry);
   const filling = serverFieldsOf(entry.key, revision);
   const served = Buffer.allocUnsafe(bytes.length - textStart + filling.length);

@@ -8,7 +8,7 @@
 import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { DataChange } from "../storage/change-feed.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
-import { labelsOf, servedBytesAt } from "../stored-object/index.ts";
+import { labelsOf, servedBytes } from "../stored-object/index.ts";
 
 export type EventType = "ADDED" | "MODIFIED" | "DELETED";
 
@@ -125,7 +125,7 @@ export interface EventEncoding {
 
 const previousMember = Buffer.from(',"previous":');
 
-export const fullObjectEncoding: EventEncoding = { name: "object", encode: servedBytesAt };
+export const fullObjectEncoding: EventEncoding = { name: "object", encode: servedBytes };
 
 export function encodeFrame(type: string, object: Buffer): Buffer {
   return Buffer.concat([

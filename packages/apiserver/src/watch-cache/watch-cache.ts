@@ -31,6 +31,8 @@ export class WatchCache {
   readonly collections: CollectionCache;
   /** Called for every list that is answered from memory. */
   onCachedList: ((group: string, resource: string) => void) | undefined;
+  /** The newest state of an object when it is cached; undefined means unknown. */
+  readonly peek: (key: StorageKey) => Entry | undefined;
   readonly #reader: ObjectReader;
   readonly #watchers = new Set<Watcher>();
   /** The watchers by scope: a logical cluster, or all of them. */
@@ -42,6 +44,7 @@ export class WatchCache {
   constructor(options: WatchCacheOptions) {
     const { storage, clock } = options;
     this.#options = options;
+    this.peek = storage.peek?.bind(storage) ?? (() => undefined);
     this.hub = new WatchHub(options);
     this.unread = new UnreadBudget(options.unread);
     this.collections = new CollectionCache({
@@ -66,11 +69,6 @@ export class WatchCache {
   async start(): Promise<void> {
     await this.hub.start();
     this.#tick();
-  }
-
-  /** The newest state of an object when it is cached; undefined means unknown. */
-  peek(key: StorageKey): Entry | undefined {
-    return this.#options.storage.peek?.(key);
   }
 
   get(key: StorageKey, freshness: Freshness, signal: AbortSignal): Promise<Entry | undefined> {

@@ -280,7 +280,7 @@ async function composeOn(files: FileWatch, options: CoreOptions): Promise<Contro
       ? apiServerAlone(options, gates)
       : wholeServer(options, gates, new MulticlusterServer(multiclusterOptions));
   const { server } = made;
-  const handle = withMiddleware((request) => server.handle(request), extensions.middleware ?? []);
+  const handle = withMiddleware(server.handle, extensions.middleware ?? []);
   loopback.leadTo(handle);
   return new ControlPlaneCore({
     ...options,

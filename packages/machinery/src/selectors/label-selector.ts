@@ -45,6 +45,7 @@ export const everything: LabelSelector = newLabelSelector([]);
 
 /** Parses `a=b,c in (d,e),!f`. Throws `SelectorSyntaxError`. */
 export function parseLabelSelector(text: string): LabelSelector {
+  if (text === "") return everything;
   if (utf8Length(text) > selectorTextBytesMax)
     throw new SelectorSyntaxError(`a selector may have at most ${selectorTextBytesMax} bytes`);
   return newLabelSelector(parseLabelRequirements(text));

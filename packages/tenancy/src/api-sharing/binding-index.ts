@@ -80,11 +80,8 @@ export class BindingIndex {
   readonly #byExport = new Map<string, Set<BindingRecord>>();
   /** The number of bindings to a schema, by its uid. */
   readonly #uses = new Map<string, number>();
-
-  /** True while no binding serves a resource. */
-  get isEmpty(): boolean {
-    return this.#uses.size === 0;
-  }
+  /** True while no binding serves a resource: read by every request. */
+  isEmpty = true;
 
   inCluster(cluster: ClusterName): ClusterBindings | undefined {
     return this.#byCluster.get(cluster);
@@ -129,6 +126,7 @@ export class BindingIndex {
     else known.add(record);
     for (const { schemaUid } of record.bound)
       this.#uses.set(schemaUid, (this.#uses.get(schemaUid) ?? 0) + 1);
+    this.isEmpty = this.#uses.size === 0;
   }
 
   #forget(record: BindingRecord): void {
@@ -142,6 +140,7 @@ export class BindingIndex {
       if (left === 0) this.#uses.delete(schemaUid);
       else this.#uses.set(schemaUid, left);
     }
+    this.isEmpty = this.#uses.size === 0;
   }
 }
 

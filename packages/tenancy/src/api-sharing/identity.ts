@@ -3,7 +3,7 @@
  * key can export the same API again; no other workspace can read the objects under the identity.
  */
 import { randomBytes } from "node:crypto";
-import { namespaces, secrets } from "@kcp-ts/apiserver/registry";
+import { namespaces, secrets, storageKeyOf } from "@kcp-ts/apiserver/registry";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -45,7 +45,7 @@ export async function identityOf(
   };
   const known = textOf(member(exported, "status")["identityHash"]);
   const address = { cluster, ...secretRef };
-  const key = sources.registry.key(secrets, address);
+  const key = storageKeyOf(secrets, address);
   let secret = await keyIn(sources, key);
   if (secret === undefined && asked["name"] === undefined && known === "") {
     const value = randomBytes(keyBytes).toString("base64url");

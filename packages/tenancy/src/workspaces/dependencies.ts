@@ -5,6 +5,7 @@ import {
   type ObjectAddress,
   type Registry,
   type ResourceDefinition,
+  storageKeyOf,
   type WriteOptions,
 } from "@kcp-ts/apiserver/registry";
 import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
@@ -133,7 +134,7 @@ export async function ensureObject(
   address: ObjectAddress,
   object: JsonObject,
 ): Promise<void> {
-  const key = dependencies.registry.key(definition, address);
+  const key = storageKeyOf(definition, address);
   const found = await dependencies.watchCache.get(key, { kind: "latest" }, uncancelled);
   if (found === undefined) await createIfAbsent(dependencies, definition, address, object);
 }

@@ -5,7 +5,7 @@
  * The controller listens to each mount object by its key, so changes are reconciled at once, and it
  * holds no state for other workspaces.
  */
-import type { Draft, ResourceDefinition } from "@kcp-ts/apiserver/registry";
+import { type Draft, type ResourceDefinition, storageKeyOf } from "@kcp-ts/apiserver/registry";
 import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -101,9 +101,9 @@ export class MountController {
       this.forget(workspace);
       return undefined;
     }
-    const { registry, watchCache } = this.#options;
+    const { watchCache } = this.#options;
     const address = { cluster, namespace: definition.isNamespaced ? namespace : "", name };
-    const key = registry.key(definition, address);
+    const key = storageKeyOf(definition, address);
     if (this.#watchedObjects.get(workspace)?.key !== key) this.#listen(workspace, key);
     const entry = await watchCache.get(key, { kind: "latest" }, uncancelled);
     return entry === undefined ? undefined : decodeObject(entry);

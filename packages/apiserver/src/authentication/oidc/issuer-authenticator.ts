@@ -91,7 +91,7 @@ export class IssuerAuthenticator implements TokenAuthenticator {
       if (keys instanceof Promise)
         return keys.then((found) => this.#fromCache(id, known, found) ?? this.#verify(id, token));
       const user = this.#fromCache(id, known, keys);
-      if (user !== undefined && recent === undefined) this.#recent.keep(token, id);
+      if (user !== undefined && recent === undefined) this.#recent.set(token, id);
       if (user !== undefined) return user;
     }
     return this.#verify(id, token);

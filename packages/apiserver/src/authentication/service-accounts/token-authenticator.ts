@@ -139,7 +139,7 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }
-    if (this.#cacheEntriesMax > 0) this.#recent.keep(token, verified);
+    if (this.#cacheEntriesMax > 0) this.#recent.set(token, verified);
     return verified;
   }
 
