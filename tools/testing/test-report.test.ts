@@ -40,6 +40,17 @@ describe("the report of a test run", () => {
     assert.match(text, /^✔ a\.test \(1 run, 1\.5 s\)$/m);
   });
 
+  it("counts a test for the file of its suite, although another file declares it", () => {
+    const { text } = reportOf([
+      { type: "test:start", data: { nesting: 0, name: "suite", file: "a.test" } },
+      start(1, "works"),
+      pass(1, "works", { file: "shared-cases" }),
+      pass(0, "suite", { details: { duration_ms: 1500, type: "suite" } }),
+    ]);
+    assert.match(text, /^✔ a\.test \(1 run, 1\.5 s\)$/m);
+    assert.doesNotMatch(text, /shared-cases/);
+  });
+
   it("shows a failure with its suites, its place and its cause, and what the file printed", () => {
     const { passed, text } = reportOf([
       start(0, "suite"),

@@ -51,6 +51,7 @@ export class TestReport {
       case "test:start":
         this.#path.length = event.data.nesting;
         this.#path.push(event.data.name);
+        if (event.data.nesting === 0 && event.data.file !== undefined) this.#open(event.data.file);
         break;
       case "test:pass":
         this.#count(event.data);
@@ -86,15 +87,20 @@ export class TestReport {
   }
 
   #count(data: Result): void {
-    const name = this.#options.nameOf(data.file ?? "");
-    if (this.#file?.name !== name) {
-      this.#closeFile();
-      this.#file = { name, tests: 0, failures: [], durationMs: 0 };
-    }
-    const tally = this.#file;
+    // A test in a suite names the file that declares it, which may be shared between test files.
+    const tally =
+      data.nesting > 0 && this.#file !== undefined ? this.#file : this.#open(data.file ?? "");
     if (data.nesting === 0) tally.durationMs += data.details.duration_ms;
     if (data.details.type !== "suite") tally.tests++;
     if (data.skip !== undefined && data.skip !== false) this.#skipped.push(this.#skip(data));
+  }
+
+  #open(file: string): FileTally {
+    const name = this.#options.nameOf(file);
+    if (this.#file?.name === name) return this.#file;
+    this.#closeFile();
+    this.#file = { name, tests: 0, failures: [], durationMs: 0 };
+    return this.#file;
   }
 
   #skip(data: Result): string {

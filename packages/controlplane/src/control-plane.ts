@@ -198,7 +198,7 @@ async function composeCore(
   context: ComposeContext,
   { tokens, collectGarbage }: CoreSettings,
 ): Promise<ControlPlaneCore> {
-  const { clock, batteries } = context;
+  const { clock, batteries, log } = context;
   return ControlPlaneCore.compose({
     ...options,
     ...context,
@@ -211,7 +211,7 @@ async function composeCore(
       homeCreatorGroups: options.homeCreatorGroups,
     },
     random: systemRandom,
-    audit: await composeAudit(options.audit, { clock, random: systemRandom }),
+    audit: await composeAudit(options.audit, { clock, random: systemRandom, log }),
     limits: trafficOf(options.traffic),
     collectGarbage: throttledGarbageCollector(clock, collectGarbage),
     mounts: await loadMounts(options),

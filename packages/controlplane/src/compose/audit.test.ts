@@ -14,7 +14,9 @@ import { composeAudit } from "./audit.ts";
 const directory = mkdtempSync(join(tmpdir(), "kcp-audit-options-"));
 after(() => rmSync(directory, { recursive: true, force: true }));
 
-const parts = { clock: systemClock, random: systemRandom };
+const warnings: string[] = [];
+const log = { warn: (_: object, message: string) => warnings.push(message) };
+const parts = { clock: systemClock, random: systemRandom, log };
 const policyFile = join(directory, "policy.yaml");
 writeFileSync(policyFile, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n");
 const { audit: defaults } = controlPlaneDefaults;
@@ -24,15 +26,23 @@ describe("the audit options", () => {
     assert.equal(await composeAudit(defaults, parts), undefined);
   });
 
-  it("need a policy and a backend, and the error says so", async () => {
+  it("record nothing without a policy or without a backend, as kube-apiserver, and warn", async () => {
+    warnings.length = 0;
+    assert.equal(await composeAudit({ ...defaults, logPath: "-" }, parts), undefined);
+    assert.equal(await composeAudit({ ...defaults, policyFile }, parts), undefined);
+    assert.deepEqual(warnings, [
+      "No audit policy file provided, no events are recorded: set --audit-policy-file",
+      "No audit backend provided, no events are recorded: set --audit-log-path or --audit-webhook-config-file",
+    ]);
+  });
+
+  it("are refused with a policy that is missing or invalid, and the error names the file", async () => {
     const refused = (options: object, says: RegExp) =>
       assert.rejects(composeAudit({ ...defaults, ...options }, parts), (error) => {
         assert.ok(error instanceof OptionsError);
         assert.match(error.message, says);
         return true;
       });
-    await refused({ logPath: "-" }, /give --audit-policy-file/);
-    await refused({ policyFile }, /writes nothing down/);
     await refused({ policyFile: join(directory, "none"), logPath: "-" }, /--audit-policy-file/);
     const wrong = join(directory, "wrong.yaml");
     writeFileSync(wrong, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Much\n");

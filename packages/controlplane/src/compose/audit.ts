@@ -7,6 +7,7 @@ import {
   type BackendObserver,
   LogBackend,
   parseAuditPolicy,
+  type ServerLog,
   WebhookBackend,
 } from "@kcp-ts/apiserver";
 import { parseManifests } from "@kcp-ts/apiserver/manifests";
@@ -18,6 +19,7 @@ import { connectWebhook, type WebhookConnection } from "./webhook-connection.ts"
 interface AuditDependencies {
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Pick<ServerLog, "warn">;
 }
 
 export async function composeAudit(
@@ -25,15 +27,23 @@ export async function composeAudit(
   parts: AuditDependencies,
 ): Promise<AuditWiringOptions | undefined> {
   const { policyFile, logPath, webhookConfigFile } = options;
+  const hasBackend = logPath !== undefined || webhookConfigFile !== undefined;
   if (policyFile === undefined) {
-    if (logPath === undefined && webhookConfigFile === undefined) return undefined;
-    throw new OptionsError("audit needs a policy: give --audit-policy-file");
+    if (hasBackend)
+      parts.log.warn(
+        {},
+        "No audit policy file provided, no events are recorded: set --audit-policy-file",
+      );
+    return undefined;
   }
-  if (logPath === undefined && webhookConfigFile === undefined)
-    throw new OptionsError(
-      "an audit policy without --audit-log-path or --audit-webhook-config-file writes nothing down",
-    );
   const policy = readPolicy(await readFlagFile("--audit-policy-file", policyFile), policyFile);
+  if (!hasBackend) {
+    parts.log.warn(
+      {},
+      "No audit backend provided, no events are recorded: set --audit-log-path or --audit-webhook-config-file",
+    );
+    return undefined;
+  }
   // Opened at the start, where the operator sees the error: an unwritable log would go unnoticed
   // later.
   if (logPath !== undefined && logPath !== "-")
