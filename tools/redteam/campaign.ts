@@ -1,6 +1,7 @@
 /**
- * A hostile tenant against a running server: attacks drawn by a seed, each in a workspace of its own, each request measured from inside
- * of the server; and a bystander, whose objects are looked at before and after.
+ * A hostile tenant attacks a running server. The seed draws the attacks; each attack has its own
+ * workspace, and a probe inside the server measures each request. A bystander's objects are
+ * compared before and after.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -10,21 +11,27 @@ import { SeededRandom } from "@kcp-ts/testkit";
 import { ApiClient } from "../bench/api-client.ts";
 import { benchToken, memberToken, requestProbe, ServerProcess } from "../bench/server-process.ts";
 import { accessAttacks } from "./access-attacks.ts";
-import type { Attack, AttackContext, Step } from "./attack.ts";
+import type { Attack, Step, StepResponse } from "./attack.ts";
+import { combination } from "./combination.ts";
 import { expressionAttacks } from "./expression-attacks.ts";
 import { hostAttacks } from "./host-attacks.ts";
 import { HostileHosts } from "./hostile-hosts.ts";
+import { kindAttacks } from "./kind-attacks.ts";
 import { objectAttacks } from "./object-attacks.ts";
 import { RawConnections } from "./raw-connections.ts";
 import { readAttacks } from "./read-attacks.ts";
+import { readServedKinds, type ServedKind } from "./served-kinds.ts";
+import { sharingAttacks } from "./sharing-attacks.ts";
 import { TenantClient } from "./tenant-client.ts";
 import { wireAttacks } from "./wire-attacks.ts";
 
 export const holdMaxMs = 50;
 export const peakBytesMax = 64 << 20;
 
-export const allAttacks: readonly Attack[] = [
+const singleAttacks: readonly Attack[] = [
   ...objectAttacks,
+  ...kindAttacks,
+  ...sharingAttacks,
   ...expressionAttacks,
   ...accessAttacks,
   ...readAttacks,
@@ -32,13 +39,15 @@ export const allAttacks: readonly Attack[] = [
   ...hostAttacks,
 ];
 
+export const allAttacks: readonly Attack[] = [...singleAttacks, combination(singleAttacks)];
+
 export interface Measurement {
   readonly holdMs: number;
-  /** Of garbage, in the turn that was longest. */
+  /** The collections of garbage in the longest turn. */
   readonly collections: readonly string[];
-  /** Memory that was resident at any moment beyond what was before. */
+  /** The highest resident memory, less that of the beginning. */
   readonly peakBytes: number;
-  /** What a collection leaves. */
+  /** What a collection leaves of the used memory, less that of the beginning. */
   readonly keptBytes: number;
 }
 
@@ -46,7 +55,7 @@ export interface MeasuredStep extends Measurement {
   readonly attack: string;
   /** Draws this attack again. */
   readonly seed: number;
-  /** Which of its requests. */
+  /** The number of the request within its attack. */
   readonly index: number;
   readonly request: string;
   readonly status: number;
@@ -86,6 +95,13 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   }
 }
 
+interface DrawnAttack {
+  readonly seed: number;
+  /** The number of the attack within the campaign. */
+  readonly n: number;
+  readonly kinds: readonly ServedKind[];
+}
+
 class Campaign {
   readonly #options: CampaignOptions;
   readonly #server: ServerProcess;
@@ -109,12 +125,14 @@ class Campaign {
     );
     if (known.length === 0) throw new Error(`no attack is named ${only.join(" or ")}`);
     const before = await this.#bystander();
+    const kinds = await readServedKinds(this.#admin, "root:bystander");
     const endsAt = systemClock.monotonic() + seconds * 1000;
     let attacks = 0;
     for (; attacks === 0 || systemClock.monotonic() < endsAt; attacks++) {
       const attackSeed = attacks === 0 ? seed : drawn.integer(2 ** 32);
       const random = new SeededRandom(attackSeed);
-      await this.#attack(random.pick(known as [Attack, ...Attack[]]), random, attackSeed, attacks);
+      const attack = random.pick(known as [Attack, ...Attack[]]);
+      await this.#attack(attack, random, { seed: attackSeed, n: attacks, kinds });
     }
     const after = await this.#contents();
     this.#admin.close();
@@ -133,26 +151,28 @@ class Campaign {
     };
   }
 
-  async #attack(attack: Attack, random: SeededRandom, seed: number, n: number): Promise<void> {
-    const workspace = `t${n}`;
+  async #attack(attack: Attack, random: SeededRandom, drawn: DrawnAttack): Promise<void> {
+    const { seed, kinds } = drawn;
+    const workspace = `t${drawn.n}`;
     await this.#workspace(workspace);
     const client = new TenantClient(`${this.#server.url}/clusters/root:${workspace}`, memberToken);
     const connections = new RawConnections(this.#server.url);
-    const context: AttackContext = { random, hosts: this.#hosts, connections };
+    const steps = attack.steps({ random, hosts: this.#hosts, connections, kinds, workspace });
     let index = 0;
     try {
-      for await (const step of attack.steps(context)) {
-        await this.#step(client, step, { attack: attack.name, seed, index: index++ });
-        if (!client.isUsable) break;
+      for (let next = steps.next(); next.done !== true && client.isUsable; ) {
+        const place = { attack: attack.name, seed, index: index++ };
+        next = steps.next(await this.#step(client, next.value, place));
       }
     } finally {
       connections.closeAll();
       client.close();
       this.#hosts.answer = () => "{}";
       const path = `/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/${workspace}`;
-      await this.#measured({ attack: attack.name, seed, index }, `DELETE ${path}`, () =>
-        this.#admin.status("DELETE", path),
-      );
+      await this.#measured({ attack: attack.name, seed, index }, `DELETE ${path}`, async () => ({
+        status: await this.#admin.status("DELETE", path),
+        text: "",
+      }));
     }
   }
 
@@ -160,32 +180,39 @@ class Campaign {
     client: TenantClient,
     step: Step,
     place: Pick<MeasuredStep, "attack" | "seed" | "index">,
-  ): Promise<void> {
+  ): Promise<StepResponse> {
     const request = `${step.method} ${step.path.slice(0, 200)}${step.accept === undefined ? "" : ` as ${step.accept}`} (${step.body?.length ?? 0} of ${step.contentType ?? "application/json"})`;
-    await this.#measured(place, request, async () => {
-      const { status, text } = await client.send(step);
-      if (step.waitsForDefinition === true && status === 201) await served(client, text);
-      return status;
+    return this.#measured(place, request, async () => {
+      const response = await client.send(step);
+      if (step.waitsForDefinition === true && response.status === 201)
+        await served(client, response.text);
+      return response;
     });
   }
 
   async #measured(
     place: Pick<MeasuredStep, "attack" | "seed" | "index">,
     request: string,
-    run: () => Promise<number>,
-  ): Promise<void> {
+    run: () => Promise<StepResponse>,
+  ): Promise<StepResponse> {
     this.#server.say("begin");
     await this.#server.line('"redteam":"begun"');
-    const status = await run();
+    const response = await run();
     this.#server.say("end");
     const measurement = JSON.parse(await this.#server.line('{"holdMs"')) as Measurement;
-    const measured: MeasuredStep = { ...place, request, status, ...measurement };
+    const measured: MeasuredStep = {
+      ...place,
+      request,
+      status: response.status,
+      ...measurement,
+    };
     this.#count++;
     this.#options.onStep?.(measured);
     this.#keep(measured);
+    return response;
   }
 
-  /** Those beyond a bound, and the two that come nearest. */
+  /** Keeps the requests beyond a bound, and those that came nearest to a bound so far. */
   #keep(step: MeasuredStep): void {
     if (isBeyond(step) || this.#steps.length < 2) this.#steps.push(step);
     else if (this.#steps.every(({ holdMs }) => step.holdMs > holdMs)) this.#steps.push(step);
@@ -245,7 +272,7 @@ class Campaign {
     return this.#contents();
   }
 
-  /** All that the bystander has, as it reads it. */
+  /** A hash of the bystander's objects as the server serves them. */
   async #contents(): Promise<string> {
     const hash = createHash("sha256");
     for (const plural of ["configmaps", "secrets"]) {
@@ -264,7 +291,7 @@ function isBeyond({ holdMs, peakBytes }: MeasuredStep): boolean {
   return holdMs > holdMaxMs || peakBytes > peakBytesMax;
 }
 
-/** A definition's kind is asked for until it is there. */
+/** Waits until the server serves the kind of a created definition. */
 async function served(client: TenantClient, created: string): Promise<void> {
   const group = /"group":"([^"]+)"/.exec(created)?.[1];
   const plural = /"plural":"([^"]+)"/.exec(created)?.[1];

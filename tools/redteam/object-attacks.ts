@@ -3,7 +3,16 @@ import type { SeededRandom } from "@kcp-ts/testkit";
 import { define, fields, type HoldCase, hostilesPath, object, text } from "../bench/hold-case.ts";
 import { definitionCases } from "../bench/hold-definitions.ts";
 import { objectCases } from "../bench/hold-objects.ts";
-import { type Attack, anySize, get, metadataAccept, post, tableAccept, times } from "./attack.ts";
+import {
+  type Attack,
+  anyJson,
+  anySize,
+  get,
+  metadataAccept,
+  post,
+  tableAccept,
+  times,
+} from "./attack.ts";
 
 const preserved = { "x-kubernetes-preserve-unknown-fields": true };
 
@@ -28,27 +37,6 @@ const reads = (random: SeededRandom) =>
     get(`${hostilesPath}?watch=true&timeoutSeconds=1`),
     get(`${hostilesPath}?watch=true&timeoutSeconds=1`, tableAccept),
   ].filter(() => random.chance(0.5));
-
-/** JSON of any shape, of up to `values` values. */
-function anyJson(random: SeededRandom, values: number): string {
-  const count = anySize(random, values);
-  switch (random.integer(7)) {
-    case 0:
-      return `[${times(count, (i) => String(i)).join()}]`;
-    case 1:
-      return `{${times(Math.min(count, 19_900), (i) => `"k${i}":1`).join()}}`;
-    case 2:
-      return `"${"aé世😀\\n".repeat(count)}"`;
-    case 3:
-      return `${"[".repeat(Math.min(count, 900))}${"]".repeat(Math.min(count, 900))}`;
-    case 4:
-      return `[${times(count >> 2, (i) => `{"k":"k${i}","v":[${i}]}`).join()}]`;
-    case 5:
-      return `"${"x".repeat(count * 30)}"`;
-    default:
-      return `{"0":{"metadata":{"name":"y","finalizers":["a/b"],"uid":"","annotations":{"kcp.io/cluster":"root"}}},"1":{"metadata":{}}}`;
-  }
-}
 
 const slices: Attack = {
   name: "columns with slices and unions",

@@ -1,8 +1,8 @@
 /** Sends the requests of one hostile tenant over HTTP/2, as any client would. */
 import { type ClientHttp2Session, connect } from "node:http2";
-import type { Step } from "./attack.ts";
+import type { Step, StepResponse } from "./attack.ts";
 
-/** Answers are read up to here; a tenant that wants more waits for nobody. */
+/** A response that takes longer is given up. */
 const answerMsMax = 70_000;
 
 export class TenantClient {
@@ -25,17 +25,17 @@ export class TenantClient {
     return !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** The status and the beginning of the answer; 0 when there was none. */
-  send(step: Step): Promise<{ readonly status: number; readonly text: string }> {
+  send(step: Step): Promise<StepResponse> {
     const { method, path, body, contentType, accept = "application/json", headers = {} } = step;
+    const staysOpen = step.isUnread === true || step.isWatched === true;
     return new Promise((resolve) => {
       let status = 0;
       let text = "";
       const stream = this.#session.request({
+        authorization: `Bearer ${this.#token}`,
         ...headers,
         ":method": method,
-        ":path": this.#base + path,
-        authorization: `Bearer ${this.#token}`,
+        ":path": step.isFromRoot === true ? path : this.#base + path,
         accept,
         ...(body === undefined ? {} : { "content-type": contentType ?? "application/json" }),
       });
@@ -45,7 +45,7 @@ export class TenantClient {
       stream.on("close", done);
       stream.on("response", (answer) => {
         status = Number(answer[":status"]);
-        if (step.isUnread === true) done();
+        if (staysOpen) done();
       });
       if (step.isUnread !== true) {
         stream.on("data", (part: Buffer) => {

@@ -58,9 +58,35 @@ describe("a definition, from its creation to its deletion", () => {
         "Established False Installing: the initial names have been accepted",
         "Established True InitialNamesAccepted: the initial names have been accepted",
         "Terminating True InstanceDeletionPending: CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        "Terminating False InstanceDeletionCompleted: removed all instances",
       ],
     );
+    await server.close();
+  });
+
+  it("shows its last condition while another finalizer keeps it, without its own", async () => {
+    const server = await TestServer.start();
+    const path = `/clusters/a${definitionsPath}`;
+    const body = cronTabs();
+    const watch = await server.watch(`${path}?watch=1`);
+    await server.requestOk("POST", path, {
+      body: { ...body, metadata: { ...body.metadata, finalizers: ["example.com/kept"] } },
+    });
+    let writes = 0;
+    for (let isDeleted = false; ; ) {
+      const [event] = await watch.take(1);
+      assert.ok(event !== undefined && event.type !== "DELETED");
+      const { metadata, status } = event.object;
+      if (isDeleted) writes++;
+      if (JSON.stringify(status).includes("InstanceDeletionCompleted")) {
+        assert.deepEqual(metadata["finalizers"], ["example.com/kept"]);
+        break;
+      }
+      if (!isServed(event.object) || isDeleted) continue;
+      isDeleted = true;
+      await server.requestOk("DELETE", `${path}/crontabs.stable.example.com`);
+    }
+    assert.equal(writes, 2, "the deletion, and its end");
+    await watch.leave();
     await server.close();
   });
 });

@@ -6,7 +6,12 @@ import { assert, type Clock, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Registry, type ResourceDefinition, timestamp } from "../registry/index.ts";
+import {
+  type Registry,
+  type ResourceDefinition,
+  type SubresourceStrategy,
+  timestamp,
+} from "../registry/index.ts";
 import { forEachAtOnce } from "../request/entries-at-once.ts";
 import {
   clusterPrefix,
@@ -59,11 +64,10 @@ export class DefinitionRemoval {
     const { name } = parseObjectKey(entry.key);
     if (isEstablished(entry)) {
       if (!(await this.#deleteInstances(cluster, name, entry))) return;
-      await this.#setCondition(cluster, name, deletionCompleted);
+      await this.#finish(cluster, name, deletionCompleted);
     } else {
-      await this.#setCondition(cluster, name, neverEstablished);
+      await this.#finish(cluster, name, neverEstablished);
     }
-    await this.#removeFinalizer(cluster, name);
   }
 
   close(): void {
@@ -138,27 +142,31 @@ export class DefinitionRemoval {
     }
   }
 
-  async #setCondition(
-    cluster: ClusterName,
-    name: string,
-    condition: DefinitionCondition,
-  ): Promise<void> {
-    const now = timestamp(this.#options.clock.now());
+  #setCondition(cluster: ClusterName, name: string, condition: DefinitionCondition): Promise<void> {
     const status = customResourceDefinitions.subresources.get("status");
-    await this.#update(cluster, name, { subresource: status }, (old) => {
-      const conditions = withCondition(conditionsOf(old), condition, now);
-      const before = (old["status"] ?? {}) as JsonObject;
-      return { ...old, status: { ...before, conditions: conditions as readonly JsonValue[] } };
-    });
+    return this.#update(cluster, name, { subresource: status }, (old) =>
+      this.#withCondition(old, condition),
+    );
   }
 
-  #removeFinalizer(cluster: ClusterName, name: string): Promise<void> {
-    return this.#update(cluster, name, {}, (old) => {
+  /** Sets the last condition and removes the finalizer in one write: a definition may be large. */
+  #finish(cluster: ClusterName, name: string, condition: DefinitionCondition): Promise<void> {
+    return this.#update(cluster, name, { subresource: finalization }, (old) => {
       const metadata = old["metadata"] as JsonObject;
       const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
       const left = finalizers.filter((each) => each !== cleanupFinalizer);
-      return { ...old, metadata: { ...metadata, finalizers: left } };
+      return {
+        ...this.#withCondition(old, condition),
+        metadata: { ...metadata, finalizers: left },
+      };
     });
+  }
+
+  #withCondition(old: JsonObject, condition: DefinitionCondition): JsonObject {
+    const now = timestamp(this.#options.clock.now());
+    const conditions = withCondition(conditionsOf(old), condition, now);
+    const before = (old["status"] ?? {}) as JsonObject;
+    return { ...old, status: { ...before, conditions: conditions as readonly JsonValue[] } };
   }
 
   async #update(
@@ -180,6 +188,13 @@ export class DefinitionRemoval {
     }
   }
 }
+
+/** A write of the controller alone: it changes status and finalizers, and nothing else. */
+const finalization: SubresourceStrategy = {
+  verbs: [],
+  prepareForUpdate: () => undefined,
+  validateUpdate: () => [],
+};
 
 /** Definitions of the core group are named as those of a group `core` would be. */
 function isGroupClear(name: string): boolean {

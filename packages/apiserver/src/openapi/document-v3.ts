@@ -7,28 +7,45 @@ import { addKindSchemas, responseSchemaName, schemaName } from "./kind-schemas.t
 import { type Operation, pathItemsOf } from "./operations.ts";
 import { addSchemas, reference, type Schemas } from "./schemas.ts";
 
-/** The document as text, which is encoded schema by schema: any of them may be large. */
+/**
+ * The document as text. The schemas of each definition are encoded before those of the next are
+ * created: each definition may be large, and schemas in memory take many times their text.
+ */
 export function* documentV3(definitions: readonly ResourceDefinition[]): Resumable<Buffer> {
-  const schemas: Schemas = {};
+  const encoded = new Map<string, Buffer>();
   const paths: { [path: string]: JsonValue } = {};
-  addSchemas(deleteOptions, schemas, "v3");
-  addSchemas(status, schemas, "v3");
+  const common: Schemas = {};
+  addSchemas(deleteOptions, common, "v3");
+  addSchemas(status, common, "v3");
+  yield* encodeSchemas(common, encoded);
   for (const definition of definitions) {
+    const schemas: Schemas = {};
     yield* addKindSchemas(definition, schemas, "v3");
+    yield* encodeSchemas(schemas, encoded);
     Object.assign(paths, pathsV3(definition));
     yield;
   }
   const info = { title: "Kubernetes", version: "unversioned" };
   const head = stringifyJson({ openapi: "3.0.0", info, paths });
-  const parts = [Buffer.from(`${head.slice(0, -1)},"components":{"schemas":{`)];
-  for (const name of Object.keys(schemas)) {
-    yield;
-    const comma = parts.length === 1 ? "" : ",";
-    const schema = stringifyJson(schemas[name] as JsonValue);
-    parts.push(Buffer.from(`${comma}${JSON.stringify(name)}:${schema}`));
+  const parts: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"components":{"schemas":{`)];
+  for (const schema of encoded.values()) {
+    if (parts.length > 1) parts.push(comma);
+    parts.push(schema);
   }
   parts.push(Buffer.from("}}}"));
   return Buffer.concat(parts);
+}
+
+const comma = Buffer.from(",");
+
+/** Definitions share schemas: a schema that is encoded already is the same. */
+function* encodeSchemas(schemas: Schemas, encoded: Map<string, Buffer>): Resumable<void> {
+  for (const name of Object.keys(schemas)) {
+    if (encoded.has(name)) continue;
+    yield;
+    const schema = stringifyJson(schemas[name] as JsonValue);
+    encoded.set(name, Buffer.from(`${JSON.stringify(name)}:${schema}`));
+  }
 }
 
 function pathsV3(definition: ResourceDefinition): JsonObject {

@@ -174,18 +174,7 @@ function addToEmbedded(json: Json, dialect: OpenApiDialect): void {
 
 /** Writes out the meaning of int-or-string, for clients that do not know the extension. */
 function unfold(schema: SchemaProps): SchemaProps {
-  const properties =
-    schema.properties === undefined
-      ? undefined
-      : new Map([...schema.properties].map(([name, property]) => [name, unfold(property)]));
-  const unfolded: SchemaProps = {
-    ...schema,
-    properties,
-    items: isSchema(schema.items) ? unfold(schema.items) : schema.items,
-    additionalProperties: isSchema(schema.additionalProperties)
-      ? unfold(schema.additionalProperties)
-      : schema.additionalProperties,
-  };
+  const unfolded = withSubSchemas(schema, unfold);
   if (!schema.intOrString) return unfolded;
   const [first] = schema.allOf;
   if (isAlternatives(schema.anyOf) || (first !== undefined && isAlternatives(first.anyOf)))
@@ -197,6 +186,29 @@ function unfold(schema: SchemaProps): SchemaProps {
   return schema.anyOf.length === 0
     ? { ...unfolded, anyOf }
     : { ...unfolded, allOf: [{ ...emptySchema(), anyOf }, ...schema.allOf] };
+}
+
+/** The schema with replaced sub-schemas; itself when all of them stay: a definition has many. */
+function withSubSchemas(
+  schema: SchemaProps,
+  replace: (subSchema: SchemaProps) => SchemaProps,
+): SchemaProps {
+  let properties = schema.properties;
+  for (const [name, property] of schema.properties ?? []) {
+    const replaced = replace(property);
+    if (replaced === property) continue;
+    if (properties === schema.properties) properties = new Map(schema.properties);
+    (properties as Map<string, SchemaProps>).set(name, replaced);
+  }
+  const items = isSchema(schema.items) ? replace(schema.items) : schema.items;
+  const additionalProperties = isSchema(schema.additionalProperties)
+    ? replace(schema.additionalProperties)
+    : schema.additionalProperties;
+  const isSame =
+    properties === schema.properties &&
+    items === schema.items &&
+    additionalProperties === schema.additionalProperties;
+  return isSame ? schema : { ...schema, properties, items, additionalProperties };
 }
 
 function isAlternatives(branches: readonly SchemaProps[]): boolean {
