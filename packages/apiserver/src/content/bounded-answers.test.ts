@@ -101,16 +101,19 @@ describe("a Table with columns that a tenant defines", () => {
       isShown,
       rows.map(() => false),
     );
-    assert.ok(turns > 20, `${turns} turns`);
+    assert.ok(turns > 10, `${turns} turns`);
   });
 });
 
 describe("a list as YAML", () => {
-  const data = { text: "some: text\nof several lines\n".repeat(200), word: "plain" };
+  const text = "some: text\nof several lines\n".repeat(130);
+  // Metadata is as large as data: lists of metadata take many turns on a fast machine, too.
   const names = Array.from({ length: 400 }, (_, i) => `y-${String(i).padStart(4, "0")}`);
   before(async () => {
     for (const name of names)
-      await server.requestOk("POST", configmaps, { body: { metadata: { name }, data } });
+      await server.requestOk("POST", configmaps, {
+        body: { metadata: { name, annotations: { text } }, data: { text, word: "plain" } },
+      });
   });
 
   for (const [title, accept] of [
@@ -125,7 +128,7 @@ describe("a list as YAML", () => {
       const { answer, turns } = await turnsOf(server.get(configmaps, { headers: { accept } }));
       assert.equal(answer.headers["content-type"], "application/yaml");
       assert.deepEqual(yamlValue(answer), json.object);
-      assert.ok(turns > 20, `${turns} turns`);
+      assert.ok(turns > 10, `${turns} turns`);
     });
 
   it("of an empty collection is an empty list", async () => {
@@ -143,7 +146,7 @@ describe("a list as YAML", () => {
     const headers = { accept: "application/yaml" };
     const { answer, turns } = await turnsOf(server.get(`${configmaps}/large`, { headers }));
     assert.deepEqual(yamlValue(answer), json.object);
-    assert.ok(turns > 20, `${turns} turns`);
+    assert.ok(turns > 10, `${turns} turns`);
     await server.requestOk("DELETE", `${configmaps}/large`);
   });
 });
