@@ -11,6 +11,7 @@ import {
   ownedByLabel,
   stateLabel,
   syncerFinalizer,
+  syncPolicies,
 } from "@kcp-ts/multicluster";
 import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
@@ -103,13 +104,12 @@ const asSyncer = "?fieldManager=kcp-syncer";
 
 /** The operator of the SyncTarget has Deployments come up: an agent may create them then. */
 async function letDeploymentsComeUp({ plane }: Stage): Promise<void> {
-  await plane.client.resource(configMaps).create({
-    metadata: {
-      name: "policies",
-      namespace: "default",
-      labels: { "workload.kcp.io/sync-policy": "mine" },
+  await plane.client.resource(syncPolicies).create({
+    metadata: { name: "both" },
+    spec: {
+      syncTargets: ["mine"],
+      resources: [{ group: "apps", resource: "deployments", direction: "Both" }],
     },
-    data: { "deployments.apps": '{"direction":"both"}' },
   });
 }
 
@@ -272,10 +272,7 @@ describe("an agent's token", () => {
       ],
       [`${inCore}/configmaps/settings`, { data: { a: "2" } }],
       [`${inCore}/secrets/settings`, { data: { a: "Mg==" } }],
-      [
-        `${inCore}/configmaps/settings`,
-        { metadata: { labels: { "workload.kcp.io/sync-policy": "" } } },
-      ],
+      [`${inCore}/configmaps/settings`, { metadata: { labels: { "workload.kcp.io/tenant": "" } } }],
       [`${apps}/shared/status`, { status: { replicas: 7 } }],
     ];
     for (const [path, patch] of refused) {
@@ -306,16 +303,12 @@ describe("an agent's token", () => {
       assert.equal(await ask("PATCH", `${path}${asSyncer}`, patch), 200, JSON.stringify(patch));
   });
 
-  it("lifts a field that the policy of its SyncTarget names, and no other", async (t) => {
+  it("upsyncs a field that a SyncPolicy of its SyncTarget names, and no other", async (t) => {
     const { ask, plane } = await stage(t);
-    await plane.client.resource(configMaps).create({
-      metadata: {
-        ...{ name: "policies", namespace: "default" },
-        labels: { "workload.kcp.io/sync-policy": "" },
-      },
-      data: {
-        "deployments.apps": '{"contested":[{"path":"spec.replicas","mode":"lift"}]}',
-      },
+    const conflictingFields = [{ path: "spec.replicas", resolution: "Upsync" }] as const;
+    await plane.client.resource(syncPolicies).create({
+      metadata: { name: "autoscaled" },
+      spec: { resources: [{ group: "apps", resource: "deployments", conflictingFields }] },
     });
     await plane.client
       .resource(deployments)

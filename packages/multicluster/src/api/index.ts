@@ -197,6 +197,16 @@ export {
 } from "./scheduling.ts";
 export { locationKind, placementKind } from "./scheduling-kinds.ts";
 export {
+  appliesTo,
+  type ConflictingField,
+  type ResourceSyncPolicy,
+  type SyncPolicy,
+  type SyncPolicySpec,
+  type SyncRules,
+  syncPolicies,
+  syncPolicyKind,
+} from "./sync-policy.ts";
+export {
   allResources,
   defaultSecretKey,
   heartbeatIntervalMsOf,

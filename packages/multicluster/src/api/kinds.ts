@@ -17,6 +17,7 @@ import {
   resourceSchema,
   stringType,
 } from "./schema-builders.ts";
+import { syncPolicyKind } from "./sync-policy.ts";
 import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
 export interface KindDefinition {
@@ -281,6 +282,7 @@ export const multiclusterKinds: readonly KindDefinition[] = [
   negotiatedApiResourceKind,
   clusterDaemonSetKind,
   workloadStrategyKind,
+  syncPolicyKind,
   locationKind,
   placementKind,
   serviceExportKind,

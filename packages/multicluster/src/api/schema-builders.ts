@@ -53,6 +53,14 @@ export const conditions: JsonObject = arrayType(
   },
 );
 
+/** The schema of a complete object without a status; apiVersion, kind and metadata are implied. */
+export function specSchema(description: string, spec: JsonObject): JsonObject {
+  return objectType(
+    { apiVersion: stringType(), kind: stringType(), metadata: { type: "object" }, spec },
+    { description, required: ["spec"] },
+  );
+}
+
 /** The schema of a complete object; apiVersion, kind and metadata are implied. */
 export function resourceSchema(
   description: string,

@@ -23,6 +23,7 @@ import {
   stringMember,
   WorkQueue,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import { ownedByLabels, stateLabel, stateUpsync, syncerFieldManager } from "../api/index.ts";
 import type { CachedObject } from "./cached-object.ts";
 import type { SyncContext } from "./context.ts";
@@ -30,7 +31,6 @@ import { copyName, isShorterInCluster } from "./copy-names.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventRateLimiter } from "./event-rate-limiter.ts";
 import type { KindView } from "./kind-view.ts";
-import type { KindPolicy } from "./policy.ts";
 
 export interface EventSyncOptions {
   readonly context: SyncContext;
@@ -44,7 +44,7 @@ export interface EventSyncOptions {
 
 export interface KindOf {
   readonly resource: Resource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
 }
 

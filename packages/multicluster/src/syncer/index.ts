@@ -23,13 +23,10 @@ export {
 } from "./origin.ts";
 export { PodSecuritySetting, podSecurityLabels, strictestLevel } from "./pod-security.ts";
 export {
-  type ConflictingField,
-  defaultKindPolicy,
   defaultPolicies,
-  type KindPolicy,
+  defaultRules,
   type Policies,
-  PolicyError,
-  parsePolicies,
+  policiesOf,
   policyFor,
 } from "./policy.ts";
 export { PolicySet } from "./policy-set.ts";
@@ -37,7 +34,6 @@ export {
   appliedDiffAnnotation,
   appliedHashAnnotation,
   originAnnotation,
-  syncPolicyLabel,
 } from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
