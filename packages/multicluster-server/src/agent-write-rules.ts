@@ -7,20 +7,28 @@
  * - On objects of others, an agent writes the labels, annotations and finalizers of the sync
  *   protocol, with its own name. It changes neither their content nor their owners nor the
  *   finalizers of others.
+ * - Events and imports, by which an agent reports, have no finalizers and no owners of its choice:
+ *   they are deleted when their namespace or their SyncTarget is deleted.
  */
 import type { Draft } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import { statusError } from "@kcp-ts/machinery/status";
+import { formatGroupResource, statusError } from "@kcp-ts/machinery/status";
 import {
+  type APIResourceImport,
+  apiVersionAnnotation,
   appliedDiffAnnotation,
   appliedHashAnnotation,
   assignedTargets,
   attachedInClusterAnnotation,
   deletionAnnotation,
+  groupOf,
+  importName,
+  importOwner,
   isCopyLabel,
   isKcpKey,
   nameInCluster,
   type SyncRules,
+  type SyncTarget,
   sharedStatus,
   simulatorPrefix,
   stateLabel,
@@ -106,6 +114,71 @@ export function deletionRefusal(
   const isThereAlone = assigned.length === 1 && assigned[0] === target;
   if (policy.onDownstreamDeletion === "Propagate" && isThereAlone) return undefined;
   return `an agent deletes only what has the label ${stateLabel(target)}: ${stateUpsync}`;
+}
+
+/** An Event has no labels but that of its SyncTarget, and nothing that could hold its namespace. */
+export function checkEvent(draft: Draft, old: JsonObject | undefined, target: string): void {
+  const own = stateLabel(target);
+  for (const label of changed(labelsOf(draft), labelsOf(old ?? {}))) {
+    if (label !== own) throw forbidden(draft, `an agent does not set the label ${label}`);
+  }
+  checkAnnotations(draft, old ?? {}, { target, isCopy: true });
+  checkDeletable(draft, old);
+}
+
+/**
+ * An import describes an API that was requested of the cluster. The SyncTarget owns it, and users
+ * alone decide whether it may narrow an API that is published.
+ */
+export function checkImport(
+  draft: Draft,
+  old: JsonObject | undefined,
+  { target, isRequested }: ImportRules,
+): void {
+  const { spec } = draft as unknown as Partial<APIResourceImport>;
+  const { name = "" } = target.metadata;
+  const { plural = "", groupVersion = { version: "" } } = spec ?? {};
+  const api = { plural, version: groupVersion.version, group: groupOf(groupVersion) };
+  const isOwn = spec?.location === name && metadataOf(draft)["name"] === importName(api, name);
+  if (!isOwn) throw forbidden(draft, `an agent imports only what ${name} serves`);
+  if (!isRequested({ group: api.group, version: api.version, resource: plural }))
+    throw forbidden(
+      draft,
+      `the SyncTarget ${name} does not request ${formatGroupResource({ group: api.group, resource: plural })}`,
+    );
+  if (strategyOf(spec) !== strategyOf((old as unknown as APIResourceImport | undefined)?.spec))
+    throw forbidden(draft, "an agent does not change spec.schemaUpdateStrategy");
+  for (const label of changed(labelsOf(draft), labelsOf(old ?? {})))
+    throw forbidden(draft, `an agent does not set the label ${label}`);
+  for (const key of changed(annotationsOf(draft), annotationsOf(old ?? {}))) {
+    if (key !== apiVersionAnnotation && key !== clusterAnnotation)
+      throw forbidden(draft, `an agent does not change the annotation ${key}`);
+  }
+  checkDeletable(draft, old, [importOwner(target)] as unknown as JsonValue);
+}
+
+function strategyOf(spec: APIResourceImport["spec"] | undefined): string {
+  return spec?.schemaUpdateStrategy ?? "UpdateUnpublished";
+}
+
+export interface ImportRules {
+  readonly target: SyncTarget;
+  /** Whether the SyncTarget requests the API, and the control plane does not serve it itself. */
+  readonly isRequested: (api: {
+    readonly group: string;
+    readonly version: string;
+    readonly resource: string;
+  }) => boolean;
+}
+
+/** Owners and finalizers stay as they are; a new object has no finalizers. */
+function checkDeletable(draft: Draft, old: JsonObject | undefined, owners: JsonValue = []): void {
+  const member = (object: JsonObject | Draft, name: string) => metadataOf(object)[name] ?? [];
+  if (!jsonEqual(member(draft, "finalizers"), member(old ?? {}, "finalizers")))
+    throw forbidden(draft, "an agent does not change metadata.finalizers");
+  const owned = member(draft, "ownerReferences");
+  if (!jsonEqual(owned, owners) && !jsonEqual(owned, member(old ?? {}, "ownerReferences")))
+    throw forbidden(draft, "an agent does not change metadata.ownerReferences");
 }
 
 function checkNewCopy(draft: Draft, target: string, policy: WritePolicy | undefined): void {

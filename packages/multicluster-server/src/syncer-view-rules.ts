@@ -2,7 +2,7 @@
  * The rules of the views in `syncer-views.ts`: for each kind, the objects that an agent sees, and
  * the writes that it may make.
  */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   appliesTo,
   relatedTargets,
@@ -14,10 +14,13 @@ import {
 } from "@kcp-ts/multicluster";
 import type { FilteredObject, ResourceFilter } from "@kcp-ts/tenancy";
 import {
+  checkEvent,
+  checkImport,
   checkStatusWrite,
   checkWrite,
   deletionRefusal,
   forbidden,
+  type ImportRules,
   isUpsyncedKind,
   labelsOf,
   metadataOf,
@@ -123,18 +126,14 @@ function heldBy(target: string): (seen: FilteredObject) => boolean {
 }
 
 /** `<plural>.<location>.<version>.<group>`: the first two contain no dots. */
-export function importsOf(target: string): ResourceFilter {
+export function importsOf(name: string, rules: ImportRules | undefined): ResourceFilter {
   return {
     verbs: [...readVerbs, "create", "patch", "delete"],
     statusVerbs: ["get"],
-    isVisible: ({ name }) => name.split(".")[1] === target,
-    check: (draft) => {
-      const { spec } = draft;
-      const isOwn =
-        isJsonObject(spec) &&
-        spec["location"] === target &&
-        String(metadataOf(draft)["name"]).split(".")[1] === target;
-      if (!isOwn) throw forbidden(draft, `an agent imports only what ${target} serves`);
+    isVisible: (seen) => seen.name.split(".")[1] === name,
+    check: (draft, old) => {
+      if (rules === undefined) throw forbidden(draft, `the SyncTarget ${name} is not there`);
+      checkImport(draft, old, rules);
     },
   };
 }
@@ -150,8 +149,9 @@ export function eventsOf(target: string): ResourceFilter {
   return {
     verbs: ["create", "patch"],
     isVisible: (seen) => isOwn(seen.object()),
-    check: (draft) => {
+    check: (draft, old) => {
       if (!isOwn(draft)) throw forbidden(draft, `an agent tells only of ${target}`);
+      checkEvent(draft, old, target);
     },
   };
 }

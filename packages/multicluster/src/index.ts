@@ -203,6 +203,8 @@ export {
 export {
   ApiImporter,
   type ApiImporterOptions,
+  importName,
+  importOwner,
   importPollMsDefault,
 } from "./api-importer/index.ts";
 export {
