@@ -31,13 +31,6 @@ export interface TrafficFlags {
 }
 
 export function addTrafficFlags(command: Command): Command {
-  const count = (flags: string, description: string, initial: number) =>
-    command.option(
-      `${flags} <number>`,
-      description,
-      integerFlag(flags, 0, Number.MAX_SAFE_INTEGER),
-      initial,
-    );
   command
     .optionsGroup("API priority and fairness flags:")
     .option(
@@ -46,108 +39,80 @@ export function addTrafficFlags(command: Command): Command {
       booleanFlag("--enable-priority-and-fairness"),
       true,
     );
-  count(
-    "--max-requests-inflight",
-    "maximum number of non-mutating requests in flight; added to the next for priority and fairness",
-    400,
-  );
-  count(
-    "--max-mutating-requests-inflight",
-    "maximum number of mutating requests in flight; added to the previous for priority and fairness",
-    200,
-  );
-  count(
-    "--max-watches-per-cluster",
-    "maximum number of watches of one logical cluster; 0 is unlimited",
-    0,
-  );
-  count(
-    "--max-watches-per-user",
-    "maximum number of watches of one user in one logical cluster; 0 is unlimited",
-    0,
-  );
+  const { traffic } = controlPlaneDefaults;
+  const count = countFlags(command);
+  count("--max-requests-inflight", "maximum read requests in flight, together with the next", 400);
+  count("--max-mutating-requests-inflight", "maximum mutating requests in flight", 200);
+  count("--max-watches-per-cluster", "maximum watches of a logical cluster; 0 is unlimited", 0);
+  count("--max-watches-per-user", "the same, of one user in it; 0 is unlimited", 0);
   count(
     "--max-unread-watch-bytes-per-cluster",
-    "maximum number of bytes that watches of one logical cluster buffer for slow clients; 0 is unlimited",
-    controlPlaneDefaults.traffic.unreadBytesPerClusterMax,
+    "maximum bytes that the watches of a logical cluster buffer for slow clients; 0 is unlimited",
+    traffic.unreadBytesPerClusterMax,
   );
   count(
     "--max-unread-watch-bytes",
-    "maximum number of bytes that all watches buffer for slow clients; 0 is unlimited",
-    controlPlaneDefaults.traffic.unreadBytesMax,
+    "maximum bytes that all watches buffer for slow clients; 0 is unlimited",
+    traffic.unreadBytesMax,
   );
   count(
     "--max-connections",
-    "maximum number of open connections; 0 derives it from the limit of file descriptors",
-    controlPlaneDefaults.traffic.connectionsMax,
+    "maximum open connections; 0 derives it from the limit of file descriptors",
+    traffic.connectionsMax,
   );
   count(
     "--http2-max-streams-per-connection",
-    "maximum number of streams of an HTTP/2 connection; 0 is the default",
-    controlPlaneDefaults.traffic.streamsPerConnectionMax,
+    "maximum streams of an HTTP/2 connection; 0 is the default",
+    traffic.streamsPerConnectionMax,
   );
   count(
     "--logical-cluster-total-object-limit",
-    "maximum number of objects in one logical cluster; 0 is unlimited",
+    "maximum objects in a logical cluster; 0 is unlimited",
     0,
   );
-  count(
-    "--logical-cluster-total-bytes-limit",
-    "maximum number of bytes of the objects in one logical cluster; 0 is unlimited",
-    0,
-  );
+  count("--logical-cluster-total-bytes-limit", "maximum bytes of them; 0 is unlimited", 0);
   count(
     "--logical-cluster-object-count-scan-interval",
     "seconds between two counts of the objects of logical clusters",
     60,
   );
+  return addAuditFlags(command);
+}
+
+type AddCount = (flags: string, description: string, initial: number) => void;
+
+function countFlags(command: Command): AddCount {
+  return (flags, description, initial) => {
+    const read = integerFlag(flags, 0, Number.MAX_SAFE_INTEGER);
+    command.option(`${flags} <number>`, description, read, initial);
+  };
+}
+
+function addAuditFlags(command: Command): Command {
+  const count = countFlags(command);
   command
     .optionsGroup("Auditing flags:")
-    .option(
-      "--audit-policy-file <path>",
-      "file that defines the audit policy (audit.k8s.io/v1 Policy)",
-    )
-    .option(
-      "--audit-log-path <path>",
-      "if set, events are written to this file, one line of JSON each; - is standard output",
-    );
-  count(
-    "--audit-log-maxage",
-    "maximum number of days to retain old audit log files; 0 retains all",
-    0,
-  );
-  count(
-    "--audit-log-maxbackup",
-    "maximum number of old audit log files to retain; 0 retains all",
-    0,
-  );
-  count(
-    "--audit-log-maxsize",
-    "maximum size in megabytes of the audit log file before it is rotated",
-    100,
-  );
+    .option("--audit-policy-file <path>", "file with the audit policy (audit.k8s.io/v1 Policy)")
+    .option("--audit-log-path <path>", "file of audit events, as lines of JSON; - is stdout");
+  count("--audit-log-maxage", "maximum days to retain old audit log files; 0 retains all", 0);
+  count("--audit-log-maxbackup", "maximum old audit log files to retain; 0 retains all", 0);
+  count("--audit-log-maxsize", "maximum megabytes of the audit log file before it is rotated", 100);
   command
     .addOption(
-      new Option(
-        "--audit-log-mode <mode>",
-        "strategy for sending audit events: with blocking, responses wait until their event is written",
-      )
+      new Option("--audit-log-mode <mode>", "blocking: a response waits until its event is written")
         .choices(["batch", "blocking", "blocking-strict"])
         .default("blocking"),
     )
     .option("--audit-webhook-config-file <path>", "kubeconfig file of the audit webhook");
   command.addOption(batchOnly("--audit-webhook-mode <mode>"));
-  count("--audit-webhook-batch-max-size", "maximum number of events in a batch", 400);
+  count("--audit-webhook-batch-max-size", "maximum events in a batch", 400);
   count("--audit-webhook-initial-backoff", "seconds to wait before a failed batch is retried", 10);
   return command;
 }
 
 /** Requests never wait for an audit webhook: the blocking modes of Kubernetes are not supported. */
 function batchOnly(flags: string): Option {
-  return new Option(
-    flags,
-    "strategy for sending audit events: batch, requests do not wait for the webhook",
-  )
+  return new Option(flags, "batch: requests do not wait for the webhook")
     .choices(["batch"])
     .default("batch");
 }
