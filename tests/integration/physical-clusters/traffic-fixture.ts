@@ -1,10 +1,11 @@
 /** For the tests of traffic: a control plane, clusters in which ServiceImports are installed, and a workload with a Service. */
+
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { PhysicalClusterOptions } from "@kcp-ts/controlplane";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { definitionOfKind } from "@kcp-ts/machinery/schema";
 import {
-  definitionOfKind,
   importedServiceLabel,
   type ServiceExport,
   type ServiceImport,

@@ -2,14 +2,11 @@
  * For the use cases: a control plane, two clusters of the test environment that serve all their
  * APIs, and a terminal.
  */
+
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import {
-  definitionOfKind,
-  serviceImportKind,
-  syncedResourcesDefault,
-  syncTargets,
-} from "@kcp-ts/multicluster";
+import { definitionOfKind } from "@kcp-ts/machinery/schema";
+import { serviceImportKind, syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
 import {
   type Client,
   type Condition,

@@ -8,4 +8,4 @@ export { customResourceDefinitions } from "./definitions.ts";
 export { compileExportedDefinition, exportedDefinitionErrors } from "./exported-definition.ts";
 export type { SharedDefinition } from "./shared-definition.ts";
 export type { SharedVersion } from "./shared-version.ts";
-export { type SystemKind, systemDefinition } from "./system-definition.ts";
+export { systemDefinition } from "./system-definition.ts";

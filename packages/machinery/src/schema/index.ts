@@ -93,6 +93,30 @@ export {
   ruleObjectCostMax,
   schemaEstimateMax,
 } from "./rule-evaluator.ts";
+export {
+  ageColumn,
+  anyObject,
+  anyValue,
+  atomic,
+  bool,
+  column,
+  conditionColumn,
+  conditionList,
+  int32,
+  intOrString,
+  keyedBy,
+  kindSchema,
+  list,
+  map,
+  type ObjectOf,
+  object,
+  rules,
+  type Schema,
+  type SchemaProperties,
+  string,
+  type TypeOf,
+  time,
+} from "./schema-builders.ts";
 export type { SchemaNode } from "./schema-node.ts";
 export {
   additionalSchema,
@@ -111,4 +135,5 @@ export {
 export { type Shaped, type ShapeSteps, shape } from "./shape.ts";
 export { strictDecodingErrors } from "./strict-errors.ts";
 export { validateStructural } from "./structural.ts";
+export { definitionOfKind, namesOfKind, type SystemKind } from "./system-kind.ts";
 export { compareVersionPriority } from "./version-priority.ts";

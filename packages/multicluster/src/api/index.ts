@@ -13,10 +13,11 @@ export {
 export {
   type APIResourceImport,
   type ApiResourceSpec,
+  apiResourceImportKind,
   apiResourceImports,
-  type ColumnDefinition,
   importConditions,
   type NegotiatedAPIResource,
+  negotiatedApiResourceKind,
   negotiatedApiResources,
   negotiatedConditions,
   type SchemaUpdateStrategy,
@@ -48,14 +49,8 @@ export {
   schemaDigest,
 } from "./import-informer.ts";
 export { jsonObjectOf } from "./json-object.ts";
-export {
-  apiResourceImportKind,
-  definitionOfKind,
-  type KindDefinition,
-  multiclusterKinds,
-  negotiatedApiResourceKind,
-  syncTargetKind,
-} from "./kinds.ts";
+export type { Severity, SeverityCondition } from "./kind-schemas.ts";
+export { multiclusterKinds } from "./kinds.ts";
 export {
   exportConditions,
   type ImportedPort,
@@ -161,41 +156,36 @@ export {
 export { podTemplatePath } from "./pod-template-path.ts";
 export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
 export {
-  type AvailableSelectorLabel,
   type ClusterOverride,
   defaultLocationName,
   type FailoverPolicy,
   type FailoverStrategy,
-  type GroupVersionResourceName,
   globalPlacement,
   type Location,
-  type LocationReference,
   type LocationSpec,
   type LocationStatus,
+  locationKind,
   locations,
   namespaceScheduledCondition,
   type OverridePatch,
   type Placement,
-  type PlacementPhase,
   type PlacementSpec,
   type PlacementStatus,
   type PodSecurityLevel,
   placementConditions,
+  placementKind,
   placements,
   podsResource,
   type ResourceLimits,
   type RolloutPolicy,
   regionLabel,
-  type SpreadConstraint,
   syncTargetResource,
   type Taint,
   type TaintEffect,
   type Toleration,
   type WorkloadAffinity,
   workloadsResource,
-  zoneLabel,
 } from "./scheduling.ts";
-export { locationKind, placementKind } from "./scheduling-kinds.ts";
 export {
   allResources,
   defaultSecretKey,
@@ -203,15 +193,12 @@ export {
   isOnlyHeartbeat,
   leaseMsMax,
   leaseMsMin,
-  type SecretKeyReference,
-  type Severity,
-  type SeverityCondition,
   type SyncMode,
   type SyncTarget,
   type SyncTargetSpec,
   type SyncTargetStatus,
+  syncTargetKind,
   syncTargets,
-  type TunnelStatus,
   targetConditions,
   tunnellessHeartbeatMs,
 } from "./sync-target.ts";

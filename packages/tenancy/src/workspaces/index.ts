@@ -23,7 +23,7 @@ export {
   workspaceTypes,
 } from "./kinds/definitions.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
-export { schemaBuilders } from "./kinds/schema-builders.ts";
+export { conditions, labelSelector } from "./kinds/shared-schemas.ts";
 export { ObjectIndex } from "./object-index.ts";
 export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
