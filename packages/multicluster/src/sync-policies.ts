@@ -18,9 +18,9 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import { JsonSyntaxError, JsonTooManyValuesError } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
+  builtInResource,
   type Client,
   type Clusters,
-  defineResource,
   EventRecorder,
   formatKey,
   type KubernetesObject,
@@ -44,13 +44,7 @@ interface ReadPolicies {
   readonly policies: Policies;
 }
 
-export const policyConfigMaps = defineResource<ConfigMap>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+export const policyConfigMaps = builtInResource<ConfigMap>("configmaps");
 
 export interface SyncPoliciesOptions {
   readonly client: Client;

@@ -12,7 +12,7 @@ import {
   stateLabel,
   syncerFinalizer,
 } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
@@ -25,14 +25,11 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-const core = { group: "", version: "v1", namespaced: true };
-const pods = defineResource<KubernetesObject>({ ...core, resource: "pods", kind: "Pod" });
-const configMaps = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "configmaps", kind: "ConfigMap" },
-});
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "secrets", kind: "Secret" },
-});
+const pods = builtInResource<KubernetesObject>("pods");
+const configMaps = builtInResource<KubernetesObject & { data?: Record<string, string> }>(
+  "configmaps",
+);
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
 
 const apps = "/clusters/root/apis/apps/v1/namespaces/default/deployments";
 const inCore = "/clusters/root/api/v1/namespaces/default";

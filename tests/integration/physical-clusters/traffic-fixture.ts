@@ -15,10 +15,10 @@ import {
   sourceClusterLabel,
 } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   type Condition,
   type DynamicObject,
-  defineResource,
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
@@ -42,37 +42,15 @@ export interface EndpointSlice extends KubernetesObject {
   readonly ports?: readonly JsonObject[];
 }
 
-export const endpointSlices = defineResource<EndpointSlice>({
-  group: "discovery.k8s.io",
-  version: "v1",
-  resource: "endpointslices",
-  kind: "EndpointSlice",
-  namespaced: true,
-});
+export const endpointSlices = builtInResource<EndpointSlice>("endpointslices.discovery.k8s.io");
 
-export const services = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "services",
-  kind: "Service",
-  namespaced: true,
-});
+export const services = builtInResource<DynamicObject>("services");
 
-export const configMaps = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+export const configMaps = builtInResource<DynamicObject>("configmaps");
 
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<DynamicObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 export const namespace = "default";
 const kubelet = { startDelayMs: { min: 10, max: 200 }, stopDelayMs: 20, runMs: 100 };

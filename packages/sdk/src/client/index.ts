@@ -1,6 +1,8 @@
 /** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
+
 export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
 export { AbortableBody } from "./abortable-body.ts";
+export { type BuiltInResourceName, builtInResource } from "./built-in-resources.ts";
 export {
   type CallOptions,
   Client,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import {
   deployments,
   eventually,
@@ -23,13 +23,9 @@ import {
   webDeployment,
 } from "./fixture.ts";
 
-const configMaps = defineResource<KubernetesObject & { data: Record<string, string> }>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+const configMaps = builtInResource<KubernetesObject & { data: Record<string, string> }>(
+  "configmaps",
+);
 
 describe("Pods of a workspace's workloads", () => {
   it("are seen upstream, found by the labels of their Deployment, and named by their cluster", async (t) => {
