@@ -1,6 +1,6 @@
 /** Custom resources: a CustomResourceDefinition becomes a resource at run time. */
 export type { Conversion } from "./conversion.ts";
-export { CustomResources, type CustomResourcesOptions } from "./custom-resources.ts";
+export { CustomResources } from "./custom-resources.ts";
 export { CustomVersionCodec } from "./custom-version-codec.ts";
 export { declareSchema } from "./declared-schema.ts";
 export { checkDefinitionSize } from "./definition-size.ts";

@@ -1,2 +1,2 @@
 /** Writes the APIs of physical clusters as APIResourceImports. */
-export { ApiImporter, type ApiImporterOptions, importPollMsDefault } from "./api-importer.ts";
+export { ApiImporter } from "./api-importer.ts";

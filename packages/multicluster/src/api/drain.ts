@@ -25,7 +25,6 @@ export const evictAnnotation = "workload.kcp.io/evict";
 const positive = { minimum: 1 };
 
 export type DrainSpec = TypeOf<typeof drainSpec>;
-export type DrainBudget = NonNullable<DrainSpec["budget"]>;
 
 export const drainSpec = object(
   {

@@ -50,7 +50,6 @@ export function resourceLimits(description: string): Schema<ResourceLimits> {
 }
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
-export type TaintEffect = (typeof effects)[number];
 
 const taint = object(
   {
@@ -201,7 +200,6 @@ const rollout = object(
   },
   { description: "A budget for all clusters together." },
 );
-export type RolloutPolicy = TypeOf<typeof rollout>;
 
 const failover = object(
   {
@@ -241,8 +239,6 @@ const override = object(
   { required: ["clusterSelector", "patches"] },
 );
 export type ClusterOverride = TypeOf<typeof override>;
-/** An operation of a JSON patch on the complete object. */
-export type OverridePatch = ClusterOverride["patches"][number];
 
 const placementSpec = object(
   {
@@ -356,7 +352,5 @@ export const namespaceScheduledCondition = "NamespaceScheduled";
  */
 export const defaultLocationName = "default";
 export const globalPlacement = { cluster: "root", name: "default" } as const;
-
-export const regionLabel = "topology.kubernetes.io/region";
 
 export const syncTargetResource = { group: "workload.kcp.io", version, resource: "synctargets" };
