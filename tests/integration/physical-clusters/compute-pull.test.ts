@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { clusterLabel, syncPolicies, syncTargets } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource, findCondition } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject, findCondition } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { agentAccountClient, registerPullTarget, startAgentWith } from "./agents.ts";
 import { deployment, deployments, eventually, startPhysicalCluster } from "./fixture.ts";
@@ -118,10 +118,7 @@ describe("an agent of a compute workspace", () => {
     }
     // What the roles do not give, the agent does not have.
     const [namespace = ""] = owners.get("tenant") ?? [];
-    const pods = defineResource<DynamicObject>({
-      ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
-      namespaced: true,
-    });
+    const pods = builtInResource<DynamicObject>("serviceaccounts");
     await assert.rejects(downstream.resource(pods).list({ namespace }), { code: 403 });
     // Consent is taken back: the copies leave, the originals stay and are nobody's.
     const rejected = { op: "replace", path: "/spec/permissionClaims/1/state", value: "Rejected" };

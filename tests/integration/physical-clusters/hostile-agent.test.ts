@@ -15,7 +15,7 @@ import {
   syncerFinalizer,
   syncPolicies,
 } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
@@ -28,16 +28,13 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-const core = { group: "", version: "v1", namespaced: true };
-const pods = defineResource<KubernetesObject>({ ...core, resource: "pods", kind: "Pod" });
-const configMaps = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "configmaps", kind: "ConfigMap" },
-});
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "secrets", kind: "Secret" },
-});
+const pods = builtInResource<KubernetesObject>("pods");
+const configMaps = builtInResource<KubernetesObject & { data?: Record<string, string> }>(
+  "configmaps",
+);
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
 
-const eventsKind = defineResource<KubernetesObject>({ ...core, resource: "events", kind: "Event" });
+const eventsKind = builtInResource<KubernetesObject>("events");
 
 interface ImportChange {
   readonly metadata?: object;

@@ -2,20 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type ResourceSyncPolicy, type SyncPolicySpec, syncPolicies } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
 import { deployments, type FaultyServer, widgets } from "./faulty-server.ts";
 import { SyncedClusterSet } from "./synced-cluster-set.ts";
 
 const assigned = { "workload.kcp.io/cluster": "east" };
 const at = { name: "a", namespace: "shop" };
-const clusterRoles = defineResource<DynamicObject>({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  resource: "clusterroles",
-  kind: "ClusterRole",
-  namespaced: false,
-});
+const clusterRoles = builtInResource<DynamicObject>("clusterroles.rbac.authorization.k8s.io");
 const kinds = [
   { resource: widgets, hasStatus: true },
   { resource: deployments, hasStatus: true },

@@ -12,6 +12,7 @@ import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type DynamicObject,
   defineResource,
   ExponentialFailureRateLimiter,
@@ -72,13 +73,7 @@ export interface Event extends KubernetesObject {
   readonly reportingInstance?: string;
 }
 
-const events = defineResource<Event>({
-  group: "",
-  version: "v1",
-  resource: "events",
-  kind: "Event",
-  namespaced: true,
-});
+const events = builtInResource<Event>("events");
 
 /** The kinds between synced workloads and Pods, which controllers in the cluster create. */
 const between: readonly Resource[] = [

@@ -80,7 +80,7 @@ export interface SyncerOptions {
    * `syncTargetClient`.
    */
   readonly agentTunnel?: TunnelState | undefined;
-  /** The key that signs the syncer's namespaces in the cluster, of `namespaceKeyBytes`. */
+  /** The key that signs the syncer's namespaces in the cluster, of 32 bytes. */
   readonly namespaceKey?: Uint8Array | undefined;
   /** The Pod security level for other logical clusters; baseline if omitted. */
   readonly podSecurity?: PodSecuritySetting | undefined;

@@ -13,7 +13,7 @@
  * a StatefulSet to several clusters.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
+import { builtInResource, type Client, findCondition, stringMember } from "@kcp-ts/sdk";
 import { assignedCluster, ownedByLabel, syncErrorAnnotation } from "../../api/index.ts";
 import {
   clusterCopyName,
@@ -55,13 +55,7 @@ import {
   type Workload,
 } from "../workload.ts";
 
-export const autoscalers = defineResource<Workload>({
-  group: "autoscaling",
-  version: "v2",
-  resource: "horizontalpodautoscalers",
-  kind: "HorizontalPodAutoscaler",
-  namespaced: true,
-});
+export const autoscalers = builtInResource<Workload>("horizontalpodautoscalers.autoscaling");
 
 export const autoscalerStrategy: Strategy = {
   name: "horizontalpodautoscalers.autoscaling",
