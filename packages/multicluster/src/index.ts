@@ -290,7 +290,6 @@ export {
   retainedRecheckMs,
 } from "./negotiation/index.ts";
 export {
-  boundedTransport,
   checkKubeconfig,
   type DrainHook,
   diagnose,

@@ -9,5 +9,5 @@ export {
 export { BytesInFlight, type BytesInFlightLimits } from "./bytes-in-flight.ts";
 export { assertByteLimit, parseBounded, parseBoundedResumable, parseBoundedText } from "./parse.ts";
 export { ByteCounter, readBounded } from "./read-bounded.ts";
-export { bounds, bytesInFlight, workBounds } from "./table.ts";
+export { bounds, bytesInFlight, objectsMax, workBounds } from "./table.ts";
 export { WorkBudget } from "./work-budget.ts";

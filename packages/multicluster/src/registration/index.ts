@@ -2,7 +2,6 @@
  * SyncTargets: from a kubeconfig to a connected cluster, and the conditions that report its health.
  */
 export { missingAccess } from "./access.ts";
-export { boundedTransport } from "./bounded-transport.ts";
 export { checkKubeconfig, isProblem, kubeconfigTextMax } from "./check-kubeconfig.ts";
 export { diagnose } from "./diagnose.ts";
 export { describeHeldObject, heldObjectResources } from "./held-objects.ts";
