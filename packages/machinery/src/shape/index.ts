@@ -45,7 +45,14 @@ export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { podAttachOptions, podExecOptions, podPortForwardOptions } from "./pod-options-v1.ts";
 export { decodeEnvelope, decodeMessage, decodeMessageResumable } from "./protobuf.ts";
-export { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";
+export {
+  formatNanos,
+  isIntegerQuantity,
+  isNegativeQuantity,
+  parseQuantity,
+  type QuantityNanos,
+  quantityNanos,
+} from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   atomicMap,
