@@ -3,7 +3,6 @@
  * lookups that they need, each made once.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionRequest } from "./admission.ts";
 import { AuthorizerDecisions } from "./expressions/decisions.ts";
 import type { Match } from "./matching/criteria.ts";
@@ -27,7 +26,7 @@ export class ReviewedRequest {
   readonly decisions: AuthorizerDecisions;
   #object: JsonObject | null;
   #namespace: JsonObject | null | undefined;
-  #equivalents: readonly EquivalentKind[] | undefined;
+  #equivalents: Promise<readonly EquivalentKind[]> | undefined;
   readonly #described = new Map<TargetKind, JsonObject>();
   readonly #versioned = new Map<EquivalentKind, VersionedObjects>();
 
@@ -76,14 +75,9 @@ export class ReviewedRequest {
     return this.#namespace;
   }
 
-  equivalents(): MaybePromise<readonly EquivalentKind[]> {
-    if (this.#equivalents !== undefined) return this.#equivalents;
-    const keep = (equivalents: readonly EquivalentKind[]) => {
-      this.#equivalents = equivalents;
-      return equivalents;
-    };
-    const found = this.sources.equivalents(this.request);
-    return found instanceof Promise ? found.then(keep) : keep(found);
+  equivalents(): Promise<readonly EquivalentKind[]> {
+    this.#equivalents ??= this.sources.equivalents(this.request);
+    return this.#equivalents;
   }
 
   async versionedAs({ equivalent }: Match): Promise<VersionedObjects> {

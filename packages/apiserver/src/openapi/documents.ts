@@ -9,7 +9,6 @@
 import { createHash } from "node:crypto";
 import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
 import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
 import { type DocumentV2, documentOf } from "./document-v2.ts";
 import { documentV3 } from "./document-v3.ts";
 import { discoveryPaths, groupPath, pathDocument } from "./path-documents.ts";
@@ -25,10 +24,10 @@ export type HashedV2 = DocumentV2 & { readonly hash: string };
 
 type Definitions = readonly ResourceDefinition[];
 
-const v3Documents = new WeakMap<Definitions, MaybePromise<DocumentsV3>>();
-const v2Documents = new WeakMap<Definitions, MaybePromise<HashedV2>>();
+const v3Documents = new WeakMap<Definitions, Promise<DocumentsV3>>();
+const v2Documents = new WeakMap<Definitions, Promise<HashedV2>>();
 
-export function documentsV3(definitions: Definitions): MaybePromise<DocumentsV3> {
+export function documentsV3(definitions: Definitions): Promise<DocumentsV3> {
   return cachedByDefinitions(v3Documents, definitions, makeV3);
 }
 
@@ -72,7 +71,7 @@ function small(bytes: Buffer): Document {
   return { bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() };
 }
 
-export function documentV2(definitions: Definitions): MaybePromise<HashedV2> {
+export function documentV2(definitions: Definitions): Promise<HashedV2> {
   return cachedByDefinitions(v2Documents, definitions, makeV2);
 }
 
@@ -83,18 +82,15 @@ function* makeV2(definitions: Definitions): Resumable<HashedV2> {
 
 /** Concurrent callers share one creation; a failed one is not cached. */
 function cachedByDefinitions<Made>(
-  known: WeakMap<Definitions, MaybePromise<Made>>,
+  known: WeakMap<Definitions, Promise<Made>>,
   definitions: Definitions,
   make: (definitions: Definitions) => Resumable<Made>,
-): MaybePromise<Made> {
+): Promise<Made> {
   const present = known.get(definitions);
   if (present !== undefined) return present;
   const making = runYielding(make(definitions));
   known.set(definitions, making);
-  making.then(
-    (made) => known.set(definitions, made),
-    () => known.delete(definitions),
-  );
+  making.catch(() => known.delete(definitions));
   return making;
 }
 

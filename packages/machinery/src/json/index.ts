@@ -9,6 +9,7 @@ export {
   cloneJson,
   cloneResumable,
   exceededLimit,
+  isEmptyObject,
   isJsonObject,
   isSmall,
   type JsonArray,

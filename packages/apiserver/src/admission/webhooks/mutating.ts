@@ -7,7 +7,6 @@ import { bounds, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import { type JsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { applyJsonPatchResumable, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../../request/api-request.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
 import type { Match } from "../matching/criteria.ts";
@@ -133,7 +132,7 @@ function* applied(object: JsonObject, operations: readonly JsonValue[]): Resumab
 }
 
 /** An invalid object that a webhook produces is a 500: the client did not cause it. */
-async function inServerWords<Result>(body: () => MaybePromise<Result>): Promise<Result> {
+async function inServerWords<Result>(body: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await body();
   } catch (error) {
