@@ -62,8 +62,8 @@ describe("the response of an admission webhook", () => {
     });
 
   it("that is nested too deeply is rejected", () => {
-    const deep = Buffer.from(`{"a":${"[".repeat(100)}${"]".repeat(100)}}`);
-    const answer = { code: 200, contentType: "", bytes: deep };
+    const text = `{"a":${"[".repeat(100)}${"]".repeat(100)}}`;
+    const answer = { code: 200, contentType: "", text };
     assert.throws(
       () => runSync(parseResponseObject(answer, bounds.admissionAnswer)),
       /limit is 64 levels/,
