@@ -14,12 +14,12 @@ import {
   type MaybePromise,
 } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
+import type { EncodingV2 } from "./document-v2.ts";
 import {
   type Document,
   type DocumentsV3,
   documentsV3,
   documentV2,
-  type HashedV2,
   pathDocuments,
 } from "./documents.ts";
 import { encodingV2, isJsonAccepted, protobufTypeV2 } from "./negotiate.ts";
@@ -59,7 +59,7 @@ function serveDocuments(
   if (scope.path === v2Path) {
     // An unsupported encoding is rejected before a document is created.
     const encoding = encodingV2(header(request.headers, "accept"));
-    const document = documentV2(definitions);
+    const document = documentV2(definitions, encoding);
     return document instanceof Promise
       ? document.then((made) => serveV2(request, made, encoding))
       : serveV2(request, document, encoding);
@@ -74,12 +74,11 @@ function serveDocuments(
 
 function serveV2(
   request: ApiRequest,
-  { json: bytes, protobuf, hash }: HashedV2,
-  encoding: "json" | "protobuf",
+  { bytes, hash }: Document,
+  encoding: EncodingV2,
 ): ApiResponse {
-  const response =
-    encoding === "json" ? jsonBytes(200, bytes) : jsonBytes(200, protobuf, protobufTypeV2);
-  return revalidated(request, response, hash);
+  const type = encoding === "json" ? undefined : protobufTypeV2;
+  return revalidated(request, jsonBytes(200, bytes, type), hash);
 }
 
 function serveV3(
