@@ -19,8 +19,9 @@ import type {
   Validator,
   WriteResult,
 } from "../registry/index.ts";
+import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
-import { decodeDraft, isLargeObject } from "./decode-object.ts";
+import { decodeDraft, decodeLargeDraft, isLargeObject } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
@@ -140,12 +141,13 @@ export class DefinitionDecoder implements ObjectDecoder {
     this.#definition = definition;
   }
 
-  decode(value: JsonObject, how?: "strictly"): MutableObject {
+  decode(value: JsonObject, how?: "strictly"): MaybePromise<MutableObject> {
     const isStrict = how === "strictly" && !this.#definition.itemsCarryKind;
     const fieldValidation = isStrict ? "Strict" : "Ignore";
     const options = { isDryRun: false, fieldValidation, fieldManager: "" } as const;
     const body = { value, duplicates: [] };
-    return decodeDraft(this.#definition, body, options, [], statusError.badRequest);
+    const decode = isLargeObject(value) ? decodeLargeDraft : decodeDraft;
+    return decode(this.#definition, body, options, [], statusError.badRequest);
   }
 
   get applyType(): TypeSchema {
