@@ -70,9 +70,10 @@ export interface GroupVersionKind {
 export interface ObjectDecoder {
   /**
    * Decodes the value into an object of the kind: pruned and with defaults. Throws a StatusError
-   * when the value is invalid; if decoded strictly, also when a built-in kind has no such field.
+   * when the value is invalid; if decoded strictly, also when a built-in kind has no such field. A
+   * large value is decoded while yielding to the event loop.
    */
-  decode(value: JsonObject, how?: "strictly"): MutableObject;
+  decode(value: JsonObject, how?: "strictly"): Promise<MutableObject>;
   /** The type of the kind in server-side apply. */
   readonly applyType: TypeSchema;
 }

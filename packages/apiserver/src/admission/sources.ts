@@ -2,12 +2,13 @@
  * The sources of webhooks and policies. Wiring supplies them; this folder knows no storage, no
  * sockets and no roles.
  */
-import type { Bound } from "@kcp-ts/machinery/bounds";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { Bound, WorkBudget } from "@kcp-ts/machinery/bounds";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import type { Attributes } from "../request/attributes.ts";
+import type { EncodedBody } from "../request/encoded-body.ts";
 import type { AdmissionRequest, ObjectDecoder } from "./admission.ts";
 import type { ClusterConfiguration } from "./configuration.ts";
 
@@ -71,9 +72,10 @@ export interface EquivalentKind extends TargetKind {
 export interface WebhookCaller {
   post(
     config: WebhookClientConfig,
-    body: JsonValue,
+    body: EncodedBody,
     call: {
       readonly answer: Bound;
+      readonly budget: WorkBudget;
       readonly cluster: ClusterName;
       readonly timeoutMs: number;
       readonly signal: AbortSignal;

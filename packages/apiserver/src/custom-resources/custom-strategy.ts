@@ -8,12 +8,7 @@ import {
   setMember,
 } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
-import {
-  type CompiledSchema,
-  openApiName,
-  publishResumable,
-  readSchema,
-} from "@kcp-ts/machinery/schema";
+import { type CompiledSchema, openApiName, publishText } from "@kcp-ts/machinery/schema";
 import { type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
@@ -208,13 +203,11 @@ function countStatus(draft: Draft, old: JsonObject): void {
 }
 
 /** Built anew for every document: documents are rarely read, and cached by their builder. */
-export function* customSchema(version: SharedVersion, dialect: "v2" | "v3"): Resumable<JsonObject> {
-  const json = version.decompressSchema();
-  yield;
+export function* customSchema(version: SharedVersion, dialect: "v2" | "v3"): Resumable<string> {
   // With its descriptions, which the compiled form does not have.
-  const schema = json === undefined ? undefined : readSchema(json, { isAccepted: true }).schema;
+  const schema = yield* version.schemaResumable();
   yield;
-  return (yield* publishResumable(schema, publishedKind(version), dialect)).schema;
+  return yield* publishText(schema, publishedKind(version), dialect);
 }
 
 function publishedKind({ group, version, kind, listKind, resource, traits }: SharedVersion) {

@@ -110,6 +110,9 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
   get openApi(): OpenApiSource {
     return (dialect) => customSchema(this, dialect);
   }
+  get openApiLength(): number {
+    return this.#schema.length;
+  }
   get itemsCarryKind(): boolean {
     return true;
   }
@@ -187,6 +190,10 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
   }
 
   decompressSchema(): JsonObject | undefined {
-    return runSync(this.#schema.decompress());
+    return runSync(this.schemaResumable());
+  }
+
+  schemaResumable(): Resumable<JsonObject | undefined> {
+    return this.#schema.decompress();
   }
 }

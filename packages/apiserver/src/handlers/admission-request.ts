@@ -14,7 +14,7 @@ import type {
 } from "../admission/index.ts";
 import type { BuildObject, ResourceDefinition, Validator, WriteResult } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
-import { decodeDraft, isLargeObject } from "./decode-object.ts";
+import { decodeDraft, decodeLargeDraft, isLargeObject } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
@@ -134,12 +134,13 @@ export class DefinitionDecoder implements ObjectDecoder {
     this.#definition = definition;
   }
 
-  decode(value: JsonObject, how?: "strictly"): MutableObject {
+  async decode(value: JsonObject, how?: "strictly"): Promise<MutableObject> {
     const isStrict = how === "strictly" && !this.#definition.itemsCarryKind;
     const fieldValidation = isStrict ? "Strict" : "Ignore";
     const options = { isDryRun: false, fieldValidation, fieldManager: "" } as const;
     const body = { value, duplicates: [] };
-    return decodeDraft(this.#definition, body, options, [], statusError.badRequest);
+    const decode = isLargeObject(value) ? decodeLargeDraft : decodeDraft;
+    return await decode(this.#definition, body, options, [], statusError.badRequest);
   }
 
   get applyType(): TypeSchema {

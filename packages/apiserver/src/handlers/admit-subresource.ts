@@ -53,7 +53,7 @@ export function admissionKindOf(
 ): GroupVersionKind & { readonly codec: ObjectDecoder } {
   const { group, version } = kind;
   const codec: ObjectDecoder = {
-    decode: (value) => ({
+    decode: async (value) => ({
       ...decodeView(kind, value),
       kind: kind.kind,
       apiVersion: apiVersionOf(kind),

@@ -111,7 +111,7 @@ async function writeView(
 function viewKind(view: SubresourceView) {
   const { group, version, kind, shape } = view;
   const codec = {
-    decode: (value: JsonObject) => decodeView(view, value),
+    decode: async (value: JsonObject) => decodeView(view, value),
     applyType: applyTypeOf(shape),
   };
   return { group, version, kind, codec };

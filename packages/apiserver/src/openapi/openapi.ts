@@ -9,12 +9,12 @@ import { jsonBytes, jsonResponse } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
 import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
+import type { EncodingV2 } from "./document-v2.ts";
 import {
   type Document,
   type DocumentsV3,
   documentsV3,
   documentV2,
-  type HashedV2,
   pathDocuments,
 } from "./documents.ts";
 import { encodingV2, isJsonAccepted, protobufTypeV2 } from "./negotiate.ts";
@@ -52,7 +52,7 @@ async function serveDocuments(
   if (scope.path === v2Path) {
     // An unsupported encoding is rejected before a document is created.
     const encoding = encodingV2(header(request.headers, "accept"));
-    return serveV2(request, await documentV2(definitions), encoding);
+    return serveV2(request, await documentV2(definitions, encoding), encoding);
   }
   if (!isJsonAccepted(header(request.headers, "accept")))
     throw statusError.notAcceptable(["application/json"]);
@@ -61,12 +61,11 @@ async function serveDocuments(
 
 function serveV2(
   request: ApiRequest,
-  { json: bytes, protobuf, hash }: HashedV2,
-  encoding: "json" | "protobuf",
+  { bytes, hash }: Document,
+  encoding: EncodingV2,
 ): ApiResponse {
-  const response =
-    encoding === "json" ? jsonBytes(200, bytes) : jsonBytes(200, protobuf, protobufTypeV2);
-  return revalidated(request, response, hash);
+  const type = encoding === "json" ? undefined : protobufTypeV2;
+  return revalidated(request, jsonBytes(200, bytes, type), hash);
 }
 
 function serveV3(

@@ -8,7 +8,9 @@ export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
   cloneJson,
   cloneResumable,
+  countValues,
   exceededLimit,
+  hasAtMost,
   isEmptyObject,
   isJsonObject,
   isSmall,
