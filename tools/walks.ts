@@ -7,12 +7,14 @@
  * The server runs in a process of its own and is warm. A walk is made several times, and what every
  * one of these called counts: what the server's own loops do meanwhile is not part of a request.
  */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { definitionOfKind, int32, object, rules } from "@kcp-ts/machinery/schema";
 import { ApiClient } from "./bench/api-client.ts";
 import { Child, endChildren } from "./bench/child.ts";
 import type { CalledFunctions } from "./walks/covered-server.ts";
@@ -41,34 +43,16 @@ const widgetsPath = "/clusters/root/apis/walks.example.com/v1/namespaces/default
 
 const definitionsPath = "/clusters/root/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-const number = { type: "integer" };
-const widgetDefinition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.walks.example.com" },
-  spec: {
-    group: "walks.example.com",
-    scope: "Namespaced",
-    names: { plural: "widgets", kind: "Widget" },
-    versions: [
-      {
-        ...{ name: "v1", served: true, storage: true },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: {
-              spec: {
-                type: "object",
-                properties: { min: number, max: number },
-                "x-kubernetes-validations": [{ rule: "self.min <= self.max" }],
-              },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
+const widgetDefinition = definitionOfKind({
+  ...{ group: "walks.example.com", version: "v1", kind: "Widget", resource: "widgets" },
+  isNamespaced: true,
+  schema: object({
+    spec: object(
+      { min: int32(), max: int32() },
+      rules(["self.min <= self.max", "min is at most max"]),
+    ),
+  }),
+});
 
 const walks: readonly Walk[] = [
   {

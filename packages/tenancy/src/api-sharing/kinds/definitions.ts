@@ -9,7 +9,7 @@ import {
 } from "@kcp-ts/apiserver/registry";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { member } from "../../workspaces/index.ts";
+import { member, overriding } from "../../workspaces/index.ts";
 import {
   bindingKind,
   bindingKindV1alpha1,
@@ -173,17 +173,3 @@ export const systemWrite: SubresourceStrategy = {
   prepareForUpdate: () => {},
   validateUpdate: () => [],
 };
-
-/**
- * The strategy of the schema with these overrides. A spread would evaluate the lazy members of the
- * schema's strategy, and keep them.
- */
-function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
-  return Object.defineProperties(
-    {},
-    {
-      ...Object.getOwnPropertyDescriptors(strategy),
-      ...Object.getOwnPropertyDescriptors(own),
-    },
-  ) as Strategy;
-}
