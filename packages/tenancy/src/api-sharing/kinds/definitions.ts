@@ -7,7 +7,7 @@ import {
   type Strategy,
   type SubresourceStrategy,
 } from "@kcp-ts/apiserver/registry";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, listOf, textOf } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { member, overriding } from "../../workspaces/index.ts";
 import {
@@ -19,12 +19,7 @@ import {
   exportKindV1alpha1,
   resourceSchemaKind,
 } from "./schemas.ts";
-import {
-  groupInName,
-  listOf,
-  textOf,
-  toCustomResourceDefinition,
-} from "./to-custom-resource-definition.ts";
+import { groupInName, toCustomResourceDefinition } from "./to-custom-resource-definition.ts";
 import { bindingCodecV1alpha1, exportCodecV1alpha1 } from "./versions.ts";
 
 const plainSchemas = systemDefinition(resourceSchemaKind);
