@@ -13,11 +13,14 @@ export {
 } from "./agent/index.ts";
 export {
   type APIResourceImport,
+  allResources,
   apiAccessLabel,
   apiAccessResources,
   apiAccessSecretName,
   apiAddressLabel,
   apiResourceImports,
+  apiVersionAnnotation,
+  appliesTo,
   assignedTargets,
   attachedInClusterAnnotation,
   clusterDaemonSets,
@@ -26,6 +29,7 @@ export {
   computeExportAnnotation,
   deletionAnnotation,
   downstreamLabel,
+  groupOf,
   hashDigits,
   heartbeatIntervalMsOf,
   importedServiceLabel,
@@ -47,9 +51,13 @@ export {
   ownTargetName,
   type Placement,
   placements,
+  type ResourceSyncPolicy,
   registrationFieldManager,
   type ServiceExport,
   type ServiceImport,
+  type SyncPolicy,
+  type SyncPolicySpec,
+  type SyncRules,
   type SyncTarget,
   type SyncTargetSpec,
   serviceExports,
@@ -69,6 +77,7 @@ export {
   syncErrorAnnotation,
   syncerFieldManager,
   syncerFinalizer,
+  syncPolicies,
   syncTargetNameCharactersMax,
   syncTargetResource,
   syncTargets,
@@ -80,6 +89,7 @@ export {
 } from "./api/index.ts";
 export { apiAccess, apiAccessTokenSecondsDefault } from "./api-access/index.ts";
 export { definitionOf, importApis } from "./api-import/index.ts";
+export { importName, importOwner } from "./api-importer/index.ts";
 export {
   apiExports,
   apiResourceSchemas,
@@ -146,18 +156,17 @@ export {
   unseal,
 } from "./registration/index.ts";
 export { type AgentOptions, runAgent } from "./run-agent.ts";
-export { policiesFrom, policyConfigMaps } from "./sync-policies.ts";
 export {
   appliedDiffAnnotation,
   appliedHashAnnotation,
   cacheVerifyPeriodMs,
   defaultPolicies,
+  defaultRules,
   downstreamNamespace,
-  type KindPolicy,
   leaseMsDefault,
   nameInCluster,
   type Policies,
-  parsePolicies,
+  policiesOf,
   policyFor,
   type ResolvedResources,
   ResourceSet,
@@ -168,7 +177,6 @@ export {
   type SyncerOptions,
   serverNames,
   startSyncer,
-  syncPolicyLabel,
   type TargetIdentity,
   targetKey,
   withoutField,

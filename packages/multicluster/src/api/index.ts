@@ -169,6 +169,15 @@ export {
   workloadsResource,
 } from "./scheduling.ts";
 export {
+  appliesTo,
+  type ResourceSyncPolicy,
+  type SyncPolicy,
+  type SyncPolicySpec,
+  type SyncRules,
+  syncPolicies,
+  syncPolicyKind,
+} from "./sync-policy.ts";
+export {
   allResources,
   defaultSecretKey,
   heartbeatIntervalMsOf,

@@ -6,6 +6,7 @@ import type { SystemKind } from "@kcp-ts/machinery/schema";
 import { apiResourceImportKind, negotiatedApiResourceKind } from "./api-resources.ts";
 import { serviceExportKind, serviceImportKind } from "./multicluster-services.ts";
 import { locationKind, placementKind } from "./scheduling.ts";
+import { syncPolicyKind } from "./sync-policy.ts";
 import { syncTargetKind } from "./sync-target.ts";
 import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
 
@@ -16,6 +17,7 @@ export const multiclusterKinds: readonly SystemKind[] = [
   negotiatedApiResourceKind,
   clusterDaemonSetKind,
   workloadStrategyKind,
+  syncPolicyKind,
   locationKind,
   placementKind,
   serviceExportKind,

@@ -21,10 +21,9 @@ export {
 export { PodSecuritySetting, strictestLevel } from "./pod-security.ts";
 export {
   defaultPolicies,
-  type KindPolicy,
+  defaultRules,
   type Policies,
-  PolicyError,
-  parsePolicies,
+  policiesOf,
   policyFor,
 } from "./policy.ts";
 export { PolicySet } from "./policy-set.ts";
@@ -32,7 +31,6 @@ export {
   appliedDiffAnnotation,
   appliedHashAnnotation,
   originAnnotation,
-  syncPolicyLabel,
 } from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
