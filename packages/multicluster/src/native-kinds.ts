@@ -6,7 +6,7 @@
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
 import type { Client } from "@kcp-ts/sdk";
-import { allResources, serviceImports, syncedNatives } from "./api/index.ts";
+import { allResources, serviceImports, syncedNativeResources } from "./api/index.ts";
 import type { SyncedResource } from "./syncer/index.ts";
 
 export interface NativeKindsOptions {
@@ -27,7 +27,7 @@ const companionResources: readonly { readonly native: SyncedResource; readonly o
 /** The requested resources of a SyncTarget that are not negotiated. */
 export function syncedNativeKinds(asked: readonly string[]): readonly SyncedResource[] {
   const isAll = asked.includes(allResources);
-  return [...syncedNatives]
+  return [...syncedNativeResources]
     .filter(([name]) => isAll || asked.includes(name))
     .map(([, resource]) => ({ resource, hasStatus: false }));
 }

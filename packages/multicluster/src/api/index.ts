@@ -192,7 +192,7 @@ export {
   targetConditions,
   tunnellessHeartbeatMs,
 } from "./sync-target.ts";
-export { isSyncedNative, syncedNatives } from "./synced-natives.ts";
+export { isSyncedNative, syncedNativeResources } from "./synced-natives.ts";
 export {
   isSharedFrom,
   isSharedTargetName,

@@ -6,7 +6,7 @@
 import { builtInResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
 /** By `resource.group`. */
-export const syncedNatives: ReadonlyMap<string, Resource<KubernetesObject>> = new Map(
+export const syncedNativeResources: ReadonlyMap<string, Resource<KubernetesObject>> = new Map(
   (["configmaps", "secrets", "serviceaccounts"] as const).map((name) => [
     name,
     builtInResource<KubernetesObject>(name),
@@ -15,5 +15,5 @@ export const syncedNatives: ReadonlyMap<string, Resource<KubernetesObject>> = ne
 
 /** Whether the resource, as `resource.group` in `spec.resources`, is one of them. */
 export function isSyncedNative(name: string): boolean {
-  return syncedNatives.has(name);
+  return syncedNativeResources.has(name);
 }

@@ -31,9 +31,9 @@ const plan = object(
   },
   { description: "What would move, if this were so.", ...exactlyOne },
 );
+/** A change has exactly one of these fields. */
 export type PlannedChange = TypeOf<typeof plan>;
 
-/** The object, by the names that kubectl accepts for a kind. */
 const explain = object(
   { resource: name, group: string(), namespace: name, name },
   {
@@ -41,6 +41,7 @@ const explain = object(
     required: ["resource", "namespace", "name"],
   },
 );
+/** The object, by the names that kubectl accepts for a kind. */
 export type ExplainedObject = TypeOf<typeof explain>;
 
 const spec = object(
@@ -58,6 +59,7 @@ const spec = object(
   },
   exactlyOne,
 );
+/** A review has exactly one of these fields. */
 export type PlacementReviewSpec = TypeOf<typeof spec>;
 
 export interface PlacementReviewStatus {

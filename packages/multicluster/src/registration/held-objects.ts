@@ -16,7 +16,7 @@ import {
   apiResourceImports,
   registrationFieldManager,
   type SyncTarget,
-  syncedNatives,
+  syncedNativeResources,
   syncerFinalizer,
   targetNameIn,
 } from "../api/index.ts";
@@ -126,7 +126,9 @@ export function heldObjectResources(
   { resources, signal }: { readonly resources: readonly string[]; readonly signal: AbortSignal },
 ): HeldObjectsOptions {
   const synced = spec?.resources ?? resources;
-  const natives = [...syncedNatives].flatMap(([name, one]) => (synced.includes(name) ? [one] : []));
+  const natives = [...syncedNativeResources].flatMap(([name, one]) =>
+    synced.includes(name) ? [one] : [],
+  );
   return { client, target: { cluster, name, uid }, natives, signal };
 }
 
