@@ -108,7 +108,6 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     meta: ["base", "json", "names", "status"],
     patch: ["base", "json", "status"],
     shape: ["base", "bounds", "json", "patch", "apply"],
-    "workload-shapes": ["shape"],
     schema: ["base", "bounds", "json", "status", "cel"],
     cel: ["base", "json"],
     compat: ["json", "schema"],

@@ -14,11 +14,11 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
-  horizontalPodAutoscalerV1,
-  horizontalPodAutoscalerV2,
-} from "@kcp-ts/machinery/workload-shapes";
+  autoscalingV1HorizontalPodAutoscaler,
+  autoscalingV2HorizontalPodAutoscaler,
+} from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind, type KindOptions } from "./kind.ts";
 
@@ -37,7 +37,9 @@ function autoscaler(
     categories: ["all"],
     hasGeneration: false,
     shape: inGeneration(
-      version === "v1" ? horizontalPodAutoscalerV1 : horizontalPodAutoscalerV2,
+      version === "v1"
+        ? autoscalingV1HorizontalPodAutoscaler
+        : autoscalingV2HorizontalPodAutoscaler,
       generation,
     ),
     validate: boundErrors,

@@ -15,9 +15,9 @@ import {
   wideColumn,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { cronJob, job } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { age } from "@kcp-ts/machinery/table";
-import { cronJob, job } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { countErrors, templateCells, templateColumns } from "./apps-kinds.ts";
 import { defineKind } from "./kind.ts";

@@ -10,8 +10,8 @@ import {
   type ResourceDefinition,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { podDisruptionBudget } from "@kcp-ts/machinery/shape";
 import { fieldError } from "@kcp-ts/machinery/status";
-import { podDisruptionBudget } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

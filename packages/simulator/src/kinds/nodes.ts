@@ -12,7 +12,7 @@ import {
   wideColumn,
 } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { node } from "@kcp-ts/machinery/workload-shapes";
+import { node } from "@kcp-ts/machinery/shape";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

@@ -14,8 +14,8 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { templateCells, templateColumns, templateErrors } from "./apps-kinds.ts";
 import { replicasIn } from "./drafts.ts";
