@@ -4,21 +4,15 @@ export {
   decodeShape,
   decodeShapeOfProtobuf,
   decodeShapeResumable,
-  isBase64,
   ShapeError,
 } from "./decode.ts";
 export { FieldCount } from "./field-count.ts";
 export * from "./generated/index.ts";
-export { messageDepthMax, ProtobufError } from "./message-decoder.ts";
+export { messageDepthMax } from "./message-decoder.ts";
 export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { podSessionKinds } from "./pod-session-kinds.ts";
-export {
-  decodeEnvelope,
-  decodeMessage,
-  decodeMessageResumable,
-  type Envelope,
-} from "./protobuf.ts";
+export { decodeEnvelope, decodeMessage, decodeMessageResumable } from "./protobuf.ts";
 export { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";
 export {
   bool,
@@ -43,4 +37,3 @@ export {
   string,
   time,
 } from "./shape.ts";
-export { WireError } from "./wire-reader.ts";

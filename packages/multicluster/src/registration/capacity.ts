@@ -1,5 +1,5 @@
 /** The capacity of a cluster: the sums over its nodes, for each resource. */
-import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import { formatNanos, type Nanos, nanosOf } from "../api/index.ts";
 
 export interface Node extends KubernetesObject {
@@ -9,13 +9,7 @@ export interface Node extends KubernetesObject {
   };
 }
 
-export const nodes = defineResource<Node>({
-  group: "",
-  version: "v1",
-  resource: "nodes",
-  kind: "Node",
-  namespaced: false,
-});
+export const nodes = builtInResource<Node>("nodes");
 
 export interface Capacity {
   readonly capacity: StringMap;
