@@ -1,5 +1,5 @@
 /** Which messages have a name of their own in TypeScript. */
-import { type Facts, metaPackage, packageOf, shortName } from "./facts.ts";
+import { type Facts, metaPackage, packageOf } from "./facts.ts";
 import type { GroupVersionKind } from "./read-openapi.ts";
 
 export interface NamedMessage {
@@ -48,14 +48,24 @@ export function constantName(name: string): string {
   return name.replace(/^[A-Z]+(?=[A-Z][a-z]|$)|^[A-Z]/, (start) => start.toLowerCase());
 }
 
-/** A kind of the core group keeps its short name where another group has it, too. */
-export function uniqueName(message: string, all: readonly NamedMessage[]): string {
-  const name = shortName(message);
-  const [group = "", version = ""] = message.split(".").slice(-3);
-  const isTaken = all.some(
-    (other) => other.message !== message && shortName(other.message) === name,
-  );
-  return isTaken && group !== "core"
-    ? `${group}${version.charAt(0).toUpperCase()}${version.slice(1)}${name}`
-    : constantName(name);
+/**
+ * The newest version of a kind keeps its short name, and a kind of the core group where others have
+ * it, too; the others begin with their group and version.
+ */
+export function uniqueName(message: string, all: readonly Pick<NamedMessage, "message">[]): string {
+  const { group, version, name } = partsOf(message);
+  const rivals = all.map((other) => partsOf(other.message)).filter((other) => other.name === name);
+  const isNewest = rivals.every((other) => other.group === group && other.version <= version);
+  return isNewest || group === "core"
+    ? constantName(name)
+    : `${group}${capitalized(version)}${name}`;
+}
+
+function partsOf(message: string): { group: string; version: string; name: string } {
+  const [group = "", version = "", name = ""] = message.split(".").slice(-3);
+  return { group, version, name };
+}
+
+export function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -232,6 +232,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   },
   sdk: {
     client: [],
+    // Generated types and resources of kinds: docs/adr/0075.
+    kinds: ["client"],
     metrics: ["client"],
     transport: ["client"],
     // For tunnels and for pretended containers: docs/adr/0030.
@@ -239,11 +241,11 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     discovery: ["client"],
     informer: ["client", "metrics"],
     "work-queue": ["metrics"],
-    "leader-election": ["client", "metrics"],
+    "leader-election": ["client", "kinds", "metrics"],
     kubeconfig: ["client", "transport"],
     // For tests of controllers.
     "fake-server": ["client"],
-    controller: ["client", "informer", "leader-election", "metrics", "work-queue"],
+    controller: ["client", "informer", "kinds", "leader-election", "metrics", "work-queue"],
   },
   simulator: {
     shapes: [],

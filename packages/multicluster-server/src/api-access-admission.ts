@@ -15,13 +15,12 @@ import {
   stateUpsync,
   wantsApiAccess,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 
 const kinds = new Set(
   [...apiAccessResources, clusterDaemonSets].map(({ group, resource }) => `${resource}.${group}`),
 );
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 /** `client` may read namespaces everywhere. */
 export function apiAccessAdmission(client: () => Client): AdmissionPlugin {

@@ -1,5 +1,6 @@
 /** The capacity of a cluster: the sums over its nodes, for each resource. */
-import { builtInResource, type Client, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { formatNanos, type Nanos, nanosOf } from "../api/index.ts";
 
 export interface Node extends KubernetesObject {
@@ -9,7 +10,7 @@ export interface Node extends KubernetesObject {
   };
 }
 
-export const nodes = builtInResource<Node>("nodes");
+export const nodes = defineResource<Node>(kinds.nodes);
 
 export interface Capacity {
   readonly capacity: StringMap;

@@ -16,7 +16,7 @@ import {
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   autoscalingV1HorizontalPodAutoscaler,
-  autoscalingV2HorizontalPodAutoscaler,
+  horizontalPodAutoscaler,
 } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { type Generation, inGeneration } from "../shapes/index.ts";
@@ -37,9 +37,7 @@ function autoscaler(
     categories: ["all"],
     hasGeneration: false,
     shape: inGeneration(
-      version === "v1"
-        ? autoscalingV1HorizontalPodAutoscaler
-        : autoscalingV2HorizontalPodAutoscaler,
+      version === "v1" ? autoscalingV1HorizontalPodAutoscaler : horizontalPodAutoscaler,
       generation,
     ),
     validate: boundErrors,

@@ -61,7 +61,7 @@ export {
 } from "./autoscaling-v1.ts";
 
 export {
-  horizontalPodAutoscaler as autoscalingV2HorizontalPodAutoscaler,
+  horizontalPodAutoscaler,
 } from "./autoscaling-v2.ts";
 
 export {
