@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { objectsMax } from "@kcp-ts/machinery/bounds";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { apiResourceImports, runAgent, syncTargets } from "@kcp-ts/multicluster";
@@ -375,5 +376,35 @@ describe("the name of a SyncTarget", () => {
     const refused = (error: unknown) => isStatusError(error, "Invalid");
     await assert.rejects(register(plane.client, "n".repeat(57), { mode: "None" }), refused);
     await assert.rejects(register(plane.client, "with.dots", { mode: "None" }), refused);
+  });
+});
+
+describe("SyncTargets", () => {
+  it("beyond a thousand of a workspace, or longer than any kubeconfig, are refused", async (t) => {
+    const plane = await startControlPlaneWithClusters(t);
+    const refused = (error: unknown) => isStatusError(error, "Forbidden");
+    const annotations = { note: "x".repeat(200_000) };
+    const parts = {
+      ...{ apiVersion: "v1", kind: "Config", "current-context": "x" },
+      clusters: [{ name: "x", cluster: { server: "https://cluster.example.com" } }],
+      users: [{ name: "x", user: { token: "t" } }],
+      contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],
+    };
+    const kubeconfig = JSON.stringify(parts) + " ".repeat(150_000);
+    const spec = { mode: "None", kubeconfig } as const;
+    const long = { metadata: { name: "long", annotations }, spec };
+    await assert.rejects(plane.client.resource(syncTargets).create(long), refused);
+    const names = Array.from({ length: objectsMax.syncTargets }, (_, index) => `t${index}`);
+    while (names.length > 0) {
+      const some = names.splice(0, 50);
+      await Promise.all(some.map((name) => register(plane.client, name, { mode: "None" })));
+    }
+    await assert.rejects(register(plane.client, "more", { mode: "None" }), refused);
+    await register(plane.clientFor("elsewhere"), "more", { mode: "None" });
+    const [name, labels] = ["t0", { app: "x" }];
+    const patch = { type: "merge", patch: { metadata: { labels } } } as const;
+    await plane.client.resource(syncTargets).patch({ name }, patch);
+    await plane.client.resource(syncTargets).delete({ name });
+    await eventually(() => register(plane.client, "more", { mode: "None" }));
   });
 });

@@ -7,7 +7,7 @@ export {
 } from "./catalog.ts";
 export type { ComputedListRequest, ComputedResource } from "./computed-resource.ts";
 export { conversionCodec } from "./conversion-codec.ts";
-export type { DeleteRequest } from "./deletion.ts";
+export { type DeleteRequest, ignoreReadErrorOption } from "./deletion.ts";
 export { type FieldManager, managedFieldsInput } from "./managed-fields.ts";
 export {
   mutableItems,

@@ -13,7 +13,14 @@ export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { podSessionKinds } from "./pod-session-kinds.ts";
 export { decodeEnvelope, decodeMessage, decodeMessageResumable } from "./protobuf.ts";
-export { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";
+export {
+  formatNanos,
+  isIntegerQuantity,
+  isNegativeQuantity,
+  parseQuantity,
+  type QuantityNanos,
+  quantityNanos,
+} from "./quantity.ts";
 export {
   bool,
   bytes,

@@ -145,7 +145,6 @@ export {
   volumesFinalizer,
 } from "./names.ts";
 export { podTemplatePath } from "./pod-template-path.ts";
-export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
 export {
   type ClusterOverride,
   defaultLocationName,

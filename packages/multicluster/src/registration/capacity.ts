@@ -1,7 +1,7 @@
 /** The capacity of a cluster: the sums over its nodes, for each resource. */
+import { formatNanos, type QuantityNanos, quantityNanos } from "@kcp-ts/machinery/shape";
 import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
-import { formatNanos, type Nanos, nanosOf } from "../api/index.ts";
 
 export interface Node extends KubernetesObject {
   readonly status?: {
@@ -37,11 +37,11 @@ export async function readCapacity(client: Client, signal: AbortSignal): Promise
  * exact.
  */
 class Sums {
-  readonly #sums = new Map<string, Nanos>();
+  readonly #sums = new Map<string, QuantityNanos>();
 
   add(amounts: StringMap | undefined): void {
     for (const [name, text] of Object.entries(amounts ?? {})) {
-      const amount = nanosOf(String(text));
+      const amount = quantityNanos(String(text));
       if (amount === undefined) continue;
       const sum = this.#sums.get(name);
       if (sum !== undefined) this.#sums.set(name, { ...sum, nanos: sum.nanos + amount.nanos });

@@ -140,7 +140,7 @@ export class EventSync {
     const atMs = Date.parse(event.lastTimestamp ?? event.eventTime ?? "");
     if (this.#options.context.clock.now() - atMs > oldMs) return;
     const text = `${namespace}/${name}`;
-    this.#waiting.set(text, event);
+    this.#waiting.set(text, shortened(event));
     this.#queue.add(text);
   }
 
@@ -247,6 +247,38 @@ export class EventSync {
     return owner;
   }
 }
+
+/** The parts of an Event that its upstream copy is made of, with texts of a limited length. */
+function shortened(event: Event): Event {
+  const { metadata, involvedObject, source, series, type, count } = event;
+  const { name, namespace } = metadata;
+  const cut = (text: string | undefined) =>
+    typeof text === "string" ? text.slice(0, textCharactersMax) : undefined;
+  const cutAll = <Part extends object>(part: Part | undefined) =>
+    part &&
+    (Object.fromEntries(
+      Object.entries(part)
+        .filter(([, value]) => typeof value === "string" || typeof value === "number")
+        .slice(0, membersMax)
+        .map(([key, value]) => [key, typeof value === "string" ? cut(value) : value]),
+    ) as Part);
+  return withoutEmpty({
+    metadata: { name, namespace },
+    involvedObject: cutAll(involvedObject),
+    ...{ source: cutAll(source), series: cutAll(series), type: cut(type), count },
+    ...{ message: cut(event.message), reason: cut(event.reason), action: cut(event.action) },
+    firstTimestamp: cut(event.firstTimestamp),
+    lastTimestamp: cut(event.lastTimestamp),
+    eventTime: cut(event.eventTime),
+    reportingComponent: cut(event.reportingComponent),
+    reportingInstance: cut(event.reportingInstance),
+  }) as Event;
+}
+
+/** Kubernetes limits the note of an Event to 1,024 characters. */
+const textCharactersMax = 4096;
+/** An object reference has seven members. */
+const membersMax = 16;
 
 function copyOf(
   event: Event,

@@ -62,6 +62,12 @@ export {
 export { ResourceClient } from "./resource-client.ts";
 export { type BodySource, responseBody } from "./response-body.ts";
 export { type ResponseLimits, untrustedServerLimits } from "./response-limits.ts";
+export {
+  approximateBytes,
+  type MemoryAccount,
+  outOfMemoryError,
+  type ResponseMemory,
+} from "./response-memory.ts";
 export { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
 export { serverTransport } from "./server-transport.ts";
 export { SubresourceClient } from "./subresource-client.ts";
