@@ -369,6 +369,13 @@ describeRule("exports are named, one by one", exportForms, {
     },
     finds: [/index\.ts:3: export \*/],
   },
+  "passes on what is generated for a room": {
+    sources: {
+      "machinery/src/shape/index.ts":
+        'export * from "./generated/index.ts";\nexport * from "./other/index.ts";',
+    },
+    finds: [/index\.ts:2: export \*/],
+  },
 });
 
 const longBody = (lines: number) => "  work();\n".repeat(lines);

@@ -15,9 +15,8 @@ import {
   stateUpsync,
   wantsApiAccess,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
+import type { Client } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 
 /** `client` may read namespaces everywhere. */
 export function apiAccessAdmission(client: () => Client): AdmissionPlugin {

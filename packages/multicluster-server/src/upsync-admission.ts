@@ -22,7 +22,8 @@ import {
   stateUpsync,
   syncerFieldManager,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import type { Client, StringMap } from "@kcp-ts/sdk";
+import { services } from "@kcp-ts/sdk/kinds";
 import { maySync } from "./sync-target-verbs.ts";
 import { namespaceNotSynced, type SyncedNamespaces } from "./synced-namespaces.ts";
 
@@ -112,8 +113,6 @@ async function checkService(
     `Service ${service} is not assigned to ${stranger}, which therefore has no endpoints of it`,
   );
 }
-
-const services = builtInResource<KubernetesObject>("services");
 
 interface UpsyncedWrite {
   readonly now: readonly string[];

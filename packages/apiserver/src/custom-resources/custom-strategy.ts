@@ -9,7 +9,7 @@ import {
 } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { type CompiledSchema, openApiName, publishText } from "@kcp-ts/machinery/schema";
-import { type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
+import { kindShapes, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
 import {
@@ -110,13 +110,9 @@ export function isBuiltInGroup(group: string): boolean {
   return !group.includes(".") || wellKnownGroups.has(group);
 }
 
-/**
- * Go clients with a compiled-in kind send protobuf; the shapes are loaded for the first such
- * request.
- */
-async function protobufShape(version: SharedVersion): Promise<MessageShape | undefined> {
-  const { workloadShape } = await import("@kcp-ts/machinery/workload-shapes");
-  return workloadShape(apiVersionOf(version), version.kind);
+/** Go clients with a compiled-in kind send protobuf. */
+function protobufShape(version: SharedVersion): MessageShape | undefined {
+  return kindShapes.get(`${apiVersionOf(version)}/${version.kind}`);
 }
 
 /** Groups with a dot whose kinds are compiled into clients. */

@@ -61,7 +61,7 @@ export async function readObject(
   const apiVersion = apiVersionOf(definition);
   let body: DecodedBody;
   if (protobufShape !== undefined && isProtobuf(sent.contentType)) {
-    body = await decodeForeign(sent, { kind, apiVersion, shape: await protobufShape() });
+    body = await decodeForeign(sent, { kind, apiVersion, shape: protobufShape() });
   } else {
     // Other custom kinds have no protobuf encoding.
     const expected = { kind, apiVersion, shape: definition.itemsCarryKind ? undefined : shape };

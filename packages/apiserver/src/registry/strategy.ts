@@ -48,7 +48,7 @@ export interface Strategy {
    * The shape that decodes protobuf bodies before `decode`; undefined without protobuf support.
    * Called only for protobuf bodies.
    */
-  readonly protobufShape?: () => Promise<MessageShape | undefined>;
+  readonly protobufShape?: () => MessageShape | undefined;
 
   /**
    * Performs expensive parts of `validate` or `validateUpdate` of this draft in advance, while

@@ -25,9 +25,9 @@ export type ObjectOf<Of extends SchemaProperties, Required extends keyof Of> = F
 /** The same members without the intersection, as editors and errors show them. */
 type Flat<Type> = { readonly [Name in keyof Type]: Type[Name] };
 
-interface ObjectRules<Required extends string> extends JsonObject {
+type ObjectRules<Required extends string> = JsonObject & {
   readonly required?: readonly Required[];
-}
+};
 
 export function object<Of extends SchemaProperties, Required extends keyof Of & string = never>(
   properties: Of,

@@ -4,13 +4,16 @@
  * creates the Secret and the syncer that mounts it into Pods need no communication: the name of the
  * Secret follows from the workload and the SyncTarget.
  */
+import { type KubernetesObject, type Resource, type StringMap, stringMember } from "@kcp-ts/sdk";
 import {
-  builtInResource,
-  type KubernetesObject,
-  type Resource,
-  type StringMap,
-  stringMember,
-} from "@kcp-ts/sdk";
+  cronJobs,
+  daemonSets,
+  deployments,
+  jobs,
+  pods,
+  replicaSets,
+  statefulSets,
+} from "@kcp-ts/sdk/kinds";
 import { hashDigits } from "./hash-digits.ts";
 import { apiAccessLabel } from "./names.ts";
 
@@ -27,17 +30,15 @@ export const apiAccessKeys = {
  * The kinds of Kubernetes that create Pods. `spec.template` of other kinds need not be a Pod
  * template.
  */
-export const apiAccessResources: readonly Resource<KubernetesObject>[] = (
-  [
-    "deployments.apps",
-    "replicasets.apps",
-    "statefulsets.apps",
-    "daemonsets.apps",
-    "jobs.batch",
-    "cronjobs.batch",
-    "pods",
-  ] as const
-).map((name) => builtInResource<KubernetesObject>(name));
+export const apiAccessResources: readonly Resource<KubernetesObject>[] = [
+  deployments,
+  replicaSets,
+  statefulSets,
+  daemonSets,
+  jobs,
+  cronJobs,
+  pods,
+];
 
 export interface ApiAccessOf {
   readonly kind: string;

@@ -3,14 +3,12 @@
  * synced to a SyncTarget whose resources name them, and are not included in "*": a user who wants
  * Secrets in a cluster names them.
  */
-import { builtInResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import type { KubernetesObject, Resource } from "@kcp-ts/sdk";
+import { configMaps, secrets, serviceAccounts } from "@kcp-ts/sdk/kinds";
 
 /** By `resource.group`. */
 export const syncedNativeResources: ReadonlyMap<string, Resource<KubernetesObject>> = new Map(
-  (["configmaps", "secrets", "serviceaccounts"] as const).map((name) => [
-    name,
-    builtInResource<KubernetesObject>(name),
-  ]),
+  [configMaps, secrets, serviceAccounts].map((resource) => [resource.resource, resource]),
 );
 
 /** Whether the resource, as `resource.group` in `spec.resources`, is one of them. */

@@ -10,8 +10,8 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { deployment, replicaSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { deployment, replicaSet } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { replicasIn } from "./drafts.ts";
 import { defineKind } from "./kind.ts";

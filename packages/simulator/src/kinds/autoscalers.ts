@@ -9,11 +9,11 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
-  horizontalPodAutoscalerV1,
-  horizontalPodAutoscalerV2,
-} from "@kcp-ts/machinery/workload-shapes";
+  autoscalingV1HorizontalPodAutoscaler,
+  horizontalPodAutoscaler,
+} from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind, type KindOptions } from "./kind.ts";
 
@@ -32,7 +32,7 @@ function autoscaler(
     categories: ["all"],
     hasGeneration: false,
     shape: inGeneration(
-      version === "v1" ? horizontalPodAutoscalerV1 : horizontalPodAutoscalerV2,
+      version === "v1" ? autoscalingV1HorizontalPodAutoscaler : horizontalPodAutoscaler,
       generation,
     ),
     validate: boundErrors,

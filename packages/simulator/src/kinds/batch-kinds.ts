@@ -8,8 +8,8 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { cronJob, job } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { cronJob, job } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { countErrors } from "./apps-kinds.ts";
 import { defineKind } from "./kind.ts";

@@ -1,7 +1,7 @@
 /** PodDisruptionBudgets. */
 import { labelSelectorErrors, objectIn, type ResourceDefinition } from "@kcp-ts/apiserver/kinds";
+import { podDisruptionBudget } from "@kcp-ts/machinery/shape";
 import { fieldError } from "@kcp-ts/machinery/status";
-import { podDisruptionBudget } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

@@ -1,7 +1,7 @@
 /** Nodes. */
 import { objectIn, type ResourceDefinition } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { node } from "@kcp-ts/machinery/workload-shapes";
+import { node } from "@kcp-ts/machinery/shape";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

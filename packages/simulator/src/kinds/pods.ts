@@ -13,8 +13,8 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { pod } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { pod } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 import { addDefaultTolerations, qosClassOf, setAdmittedDefaults } from "./pod-defaults.ts";

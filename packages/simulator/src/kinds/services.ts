@@ -12,8 +12,8 @@ import {
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { dns1035LabelErrors } from "@kcp-ts/machinery/names";
+import { endpointSlice, endpoints, service } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { endpointSlice, endpoints, service } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 import { oneOf } from "./pod-errors.ts";

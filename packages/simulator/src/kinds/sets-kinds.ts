@@ -7,8 +7,8 @@ import {
   setDefault,
 } from "@kcp-ts/apiserver/kinds";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { templateErrors } from "./apps-kinds.ts";
 import { defineKind } from "./kind.ts";

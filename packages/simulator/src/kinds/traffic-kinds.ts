@@ -8,14 +8,14 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
   ingress,
   ingressClass,
   ipAddress,
   networkPolicy,
   serviceCIDR,
-} from "@kcp-ts/machinery/workload-shapes";
+} from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 

@@ -7,14 +7,15 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { anyObject, bool, definitionOfKind, object, string } from "@kcp-ts/machinery/schema";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   type Condition,
+  defineResource,
   findCondition,
   type KubernetesObject,
   type ObjectInput,
   pause,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { storageClasses } from "../api/index.ts";
 
 export interface Snapshotted extends KubernetesObject {
@@ -28,16 +29,12 @@ export interface VolumeSnapshotClass extends KubernetesObject {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-export const volumeSnapshots = builtInResource<Snapshotted>(
-  "volumesnapshots.snapshot.storage.k8s.io",
-);
+export const volumeSnapshots = defineResource<Snapshotted>(kinds.volumeSnapshots);
 
-export const volumeSnapshotContents = builtInResource<Snapshotted>(
-  "volumesnapshotcontents.snapshot.storage.k8s.io",
-);
+export const volumeSnapshotContents = defineResource<Snapshotted>(kinds.volumeSnapshotContents);
 
-export const volumeSnapshotClasses = builtInResource<VolumeSnapshotClass>(
-  "volumesnapshotclasses.snapshot.storage.k8s.io",
+export const volumeSnapshotClasses = defineResource<VolumeSnapshotClass>(
+  kinds.volumeSnapshotClasses,
 );
 
 interface Definition extends KubernetesObject {
@@ -45,7 +42,7 @@ interface Definition extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-const definitions = builtInResource<Definition>("customresourcedefinitions.apiextensions.k8s.io");
+const definitions = defineResource<Definition>(kinds.customResourceDefinitions);
 
 export const snapshotDriver = "snap.sim.kcp.io";
 
@@ -81,9 +78,9 @@ const schemas = {
   },
 };
 
-const kinds = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses, storageClasses];
+const defined = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses, storageClasses];
 
-function definitionOf({ group, version, resource, kind, namespaced }: (typeof kinds)[number]) {
+function definitionOf({ group, version, resource, kind, namespaced }: (typeof defined)[number]) {
   const members = schemas[resource as keyof typeof schemas];
   const definition = definitionOfKind({
     ...{ group, version, resource, kind, isNamespaced: namespaced },
@@ -99,7 +96,7 @@ function definitionOf({ group, version, resource, kind, namespaced }: (typeof ki
 /** Resolves when all kinds are served. */
 export async function installSnapshots(client: Client, clock: Clock): Promise<void> {
   const resource = client.resource(definitions);
-  for (const kind of kinds) {
+  for (const kind of defined) {
     const definition = definitionOf(kind);
     const { name } = definition.metadata;
     await unlessThere(() => resource.create(definition));
