@@ -18,11 +18,15 @@ const run = promisify(execFile);
 const clusterWide = { namespaced: false, version: "v1alpha1" } as const;
 const workspaces = defineResource<KubernetesObject>({
   ...clusterWide,
-  ...{ group: "tenancy.kcp.io", resource: "workspaces", kind: "Workspace" },
+  group: "tenancy.kcp.io",
+  resource: "workspaces",
+  kind: "Workspace",
 });
 const exports = defineResource<KubernetesObject>({
   ...clusterWide,
-  ...{ group: "apis.kcp.io", resource: "apiexports", kind: "APIExport" },
+  group: "apis.kcp.io",
+  resource: "apiexports",
+  kind: "APIExport",
 });
 
 const documents = ["README.md", ...(await readdir("docs/guides")).map((it) => `docs/guides/${it}`)];

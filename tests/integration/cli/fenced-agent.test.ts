@@ -23,12 +23,18 @@ const pods = defineResource<DynamicObject>({
   namespaced: true,
 });
 const workspaces = defineResource<DynamicObject>({
-  ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
-  ...{ kind: "Workspace", namespaced: false },
+  group: "tenancy.kcp.io",
+  version: "v1alpha1",
+  resource: "workspaces",
+  kind: "Workspace",
+  namespaced: false,
 });
 const apiBindings = defineResource<DynamicObject>({
-  ...{ group: "apis.kcp.io", version: "v1alpha2", resource: "apibindings" },
-  ...{ kind: "APIBinding", namespaced: false },
+  group: "apis.kcp.io",
+  version: "v1alpha2",
+  resource: "apibindings",
+  kind: "APIBinding",
+  namespaced: false,
 });
 const resources = ["deployments.apps", "pods", "replicasets.apps"];
 const names = ["east", "west"] as const;

@@ -11,8 +11,11 @@ import { connect, type DynamicObject, defineResource, parseKubeconfig } from "@k
 import { type KcpProcess, startKcp } from "./kcp-process.ts";
 
 const workspaces = defineResource<DynamicObject>({
-  ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
-  ...{ kind: "Workspace", namespaced: false },
+  group: "tenancy.kcp.io",
+  version: "v1alpha1",
+  resource: "workspaces",
+  kind: "Workspace",
+  namespaced: false,
 });
 
 const program = fileURLToPath(

@@ -149,7 +149,8 @@ describe("values that are damaged", () => {
       },
     });
     const collector = new GarbageCollector({
-      ...{ client, clock },
+      client,
+      clock,
       resources: { run: async (_, onChange) => onChange(set) },
       onError: (error) => void errors.push(error),
     });

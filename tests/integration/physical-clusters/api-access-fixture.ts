@@ -29,10 +29,16 @@ export const queues = defineResource<Queue>({
 
 const core = { group: "", version: "v1" } as const;
 export const namespaces = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "namespaces", kind: "Namespace", namespaced: false },
+  ...core,
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
 });
 export const accounts = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "serviceaccounts", kind: "ServiceAccount", namespaced: true },
+  ...core,
+  resource: "serviceaccounts",
+  kind: "ServiceAccount",
+  namespaced: true,
 });
 
 export const namespace = "messaging";
@@ -53,7 +59,11 @@ async function apply(client: Client, manifest: Manifest): Promise<void> {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   const namespaced = kind !== "CustomResourceDefinition";
   const resource = defineResource<DynamicObject>({
-    ...{ group, version, kind, resource: `${kind.toLowerCase()}s`, namespaced },
+    group,
+    version,
+    kind,
+    resource: `${kind.toLowerCase()}s`,
+    namespaced,
   });
   const object = { ...manifest, metadata: { ...metadata, ...(namespaced ? { namespace } : {}) } };
   await client.resource(resource).apply(object as never, { fieldManager: "test", force: true });

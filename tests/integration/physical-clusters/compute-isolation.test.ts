@@ -40,11 +40,16 @@ import {
 const resources = ["deployments.apps", "configmaps"];
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
 const clusterRoleBindings = defineResource<DynamicObject>({
-  ...{ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
+  ...rbac,
+  resource: "clusterrolebindings",
+  kind: "ClusterRoleBinding",
 });
 const definitions = defineResource<DynamicObject>({
-  ...{ group: "apiextensions.k8s.io", version: "v1", resource: "customresourcedefinitions" },
-  ...{ kind: "CustomResourceDefinition", namespaced: false },
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
 });
 
 type Who = "one" | "two" | "compute" | "east" | "west";
@@ -128,8 +133,11 @@ async function world(t: TestContext, mode: "Push" | "Pull"): Promise<World> {
 }
 
 const targetsResource = defineResource<DynamicObject>({
-  ...{ group: "workload.kcp.io", version: "v1alpha1", resource: "synctargets" },
-  ...{ kind: "SyncTarget", namespaced: false },
+  group: "workload.kcp.io",
+  version: "v1alpha1",
+  resource: "synctargets",
+  kind: "SyncTarget",
+  namespaced: false,
 });
 
 const apps = "/apis/apps/v1";
@@ -244,7 +252,8 @@ async function showOwn({ as, views, physical }: World): Promise<void> {
     if (client === undefined) continue;
     asked++;
     const answer = client.json({
-      ...{ method, path },
+      method,
+      path,
       ...(body === undefined ? {} : { body: body as JsonValue }),
       ...(method === "PATCH" ? { contentType: "application/merge-patch+json" } : {}),
     });

@@ -119,15 +119,20 @@ describe("an agent of a compute workspace", () => {
     // What the roles do not give, the agent does not have.
     const [namespace = ""] = owners.get("tenant") ?? [];
     const pods = defineResource<DynamicObject>({
-      ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
+      group: "",
+      version: "v1",
+      resource: "serviceaccounts",
+      kind: "ServiceAccount",
       namespaced: true,
     });
     await assert.rejects(downstream.resource(pods).list({ namespace }), { code: 403 });
     // Consent is taken back: the copies leave, the originals stay and are nobody's.
     const rejected = { op: "replace", path: "/spec/permissionClaims/1/state", value: "Rejected" };
     await tenant.json({
-      ...{ method: "PATCH", path: "/apis/apis.kcp.io/v1alpha2/apibindings/kubernetes" },
-      ...{ contentType: "application/json-patch+json", body: [rejected] },
+      method: "PATCH",
+      path: "/apis/apis.kcp.io/v1alpha2/apibindings/kubernetes",
+      contentType: "application/json-patch+json",
+      body: [rejected],
     });
     await eventually(async () => {
       const left = await physical.client.resource(secrets).list({ namespace });
@@ -184,7 +189,11 @@ describe("an agent of a compute workspace", () => {
     const metadata = { namespace: "default", name: "bad", labels: { [syncPolicyLabel]: "east" } };
     await compute.resource(configMaps).create({ metadata, data: { configmaps: "{" } });
     const events = defineResource<DynamicObject>({
-      ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
+      group: "",
+      version: "v1",
+      resource: "events",
+      kind: "Event",
+      namespaced: true,
     });
     await eventually(async () => {
       const { items } = await compute.resource(events).list({ namespace: "default" });

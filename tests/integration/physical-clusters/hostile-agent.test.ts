@@ -28,10 +28,14 @@ import {
 const core = { group: "", version: "v1", namespaced: true };
 const pods = defineResource<KubernetesObject>({ ...core, resource: "pods", kind: "Pod" });
 const configMaps = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "configmaps", kind: "ConfigMap" },
+  ...core,
+  resource: "configmaps",
+  kind: "ConfigMap",
 });
 const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "secrets", kind: "Secret" },
+  ...core,
+  resource: "secrets",
+  kind: "Secret",
 });
 
 const apps = "/clusters/root/apis/apps/v1/namespaces/default/deployments";
@@ -73,7 +77,8 @@ async function stage(t: TestContext): Promise<Stage> {
   const ask: Stage["ask"] = (method, path, body, contentType) =>
     statusOf(
       agent.client.json({
-        ...{ method, path: `${own}${path}` },
+        method,
+        path: `${own}${path}`,
         ...(body === undefined ? {} : { body: body as never }),
         ...(method === "PATCH" || contentType !== undefined
           ? { contentType: contentType ?? "application/merge-patch+json" }
@@ -310,7 +315,8 @@ describe("an agent's token", () => {
     const { ask, plane } = await stage(t);
     await plane.client.resource(configMaps).create({
       metadata: {
-        ...{ name: "policies", namespace: "default" },
+        name: "policies",
+        namespace: "default",
         labels: { "workload.kcp.io/sync-policy": "" },
       },
       data: {

@@ -32,10 +32,16 @@ import {
 
 const core = { group: "", version: "v1" };
 const namespaces = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "namespaces", kind: "Namespace", namespaced: false },
+  ...core,
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
 });
 const pods = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "pods", kind: "Pod", namespaced: true },
+  ...core,
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
 });
 
 function slice(name: string, at: string, of: string, address: string) {
@@ -96,7 +102,9 @@ describe("a physical cluster that lies", () => {
         labels: { [downstreamLabel]: targetKey(target) },
         annotations: {
           [namespaceLocatorAnnotation]: JSON.stringify({
-            ...{ syncTarget: target, cluster: "root", namespace },
+            syncTarget: target,
+            cluster: "root",
+            namespace,
           }),
           "workload.kcp.io/namespace-signature": "A".repeat(43),
         },

@@ -26,10 +26,16 @@ function asking(replicas: number) {
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
 const roles = defineResource<KubernetesObject & { readonly rules?: object }>({
-  ...{ ...rbac, resource: "clusterroles", kind: "ClusterRole", namespaced: false },
+  ...rbac,
+  resource: "clusterroles",
+  kind: "ClusterRole",
+  namespaced: false,
 });
 const roleBindings = defineResource<KubernetesObject & { roleRef?: object; subjects?: object }>({
-  ...{ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
+  ...rbac,
+  resource: "clusterrolebindings",
+  kind: "ClusterRoleBinding",
+  namespaced: false,
 });
 
 /** Lets a user into a workspace, to do as much there. */
@@ -58,7 +64,9 @@ describe("placement reviews where clusters are used from other workspaces", () =
       await eventually(async () => {
         const { explanation } = await ask(tenant, { explain: web });
         const shares = explanation?.clusters.map(({ name, desired: share, available }) => ({
-          ...{ name, share, available },
+          name,
+          share,
+          available,
         }));
         assert.deepEqual(
           shares,

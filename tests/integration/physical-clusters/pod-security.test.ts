@@ -18,17 +18,29 @@ import {
 import { bind, exportCompute, untilComputeExported, untilReady } from "./tenants.ts";
 
 const namespaces = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false },
+  group: "",
+  version: "v1",
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
 });
 const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
 });
 interface Event extends KubernetesObject {
   readonly message?: string;
   readonly involvedObject?: { readonly kind?: string; readonly name?: string };
 }
 const events = defineResource<Event>({
-  ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "events",
+  kind: "Event",
+  namespaced: true,
 });
 const enforce = "pod-security.kubernetes.io/enforce";
 

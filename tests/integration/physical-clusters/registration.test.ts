@@ -144,7 +144,9 @@ describe("the mode of a SyncTarget", () => {
     const target = { cluster: rootCluster, name: "east", uid: metadata.uid ?? "" };
     const running = runAgent(
       {
-        ...{ upstream: plane.client, downstream: east.client, target },
+        upstream: plane.client,
+        downstream: east.client,
+        target,
         resources: ["deployments.apps"],
         onError: () => {},
       },

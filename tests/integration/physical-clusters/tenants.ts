@@ -32,13 +32,22 @@ export const apiBindings = defineResource<DynamicObject>({
 
 const core = { group: "", version: "v1" } as const;
 export const configMaps = defineResource<DynamicObject>({
-  ...{ ...core, resource: "configmaps", kind: "ConfigMap", namespaced: true },
+  ...core,
+  resource: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
 });
 export const secrets = defineResource<DynamicObject>({
-  ...{ ...core, resource: "secrets", kind: "Secret", namespaced: true },
+  ...core,
+  resource: "secrets",
+  kind: "Secret",
+  namespaced: true,
 });
 export const namespaces = defineResource<DynamicObject>({
-  ...{ ...core, resource: "namespaces", kind: "Namespace", namespaced: false },
+  ...core,
+  resource: "namespaces",
+  kind: "Namespace",
+  namespaced: false,
 });
 
 /** Asks its clusters less often than the other tests of this folder do, and waits longer for answers: here are many parts at work, and none of them is ever lost. */
@@ -110,7 +119,9 @@ export async function bind(
     spec: {
       reference: { export: { path, name: computeExportName } },
       permissionClaims: claims.map((resource) => ({
-        ...{ group: "", resource, state: "Accepted" },
+        group: "",
+        resource,
+        state: "Accepted",
         verbs: ["get", "list", "watch", "patch"],
         selector: { matchAll: true },
       })),

@@ -30,16 +30,25 @@ interface Farm extends KubernetesObject {
 }
 
 const farms = defineResource<Farm>({
-  ...{ group: "example.com", version: "v1" },
-  ...{ resource: "farms", kind: "Farm", namespaced: true },
+  group: "example.com",
+  version: "v1",
+  resource: "farms",
+  kind: "Farm",
+  namespaced: true,
 });
 const budgets = defineResource<DynamicObject>({
-  ...{ group: "policy", version: "v1" },
-  ...{ resource: "poddisruptionbudgets", kind: "PodDisruptionBudget", namespaced: true },
+  group: "policy",
+  version: "v1",
+  resource: "poddisruptionbudgets",
+  kind: "PodDisruptionBudget",
+  namespaced: true,
 });
 const definitions = defineResource<KubernetesObject & { readonly spec: object }>({
-  ...{ group: "apiextensions.k8s.io", version: "v1" },
-  ...{ resource: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false },
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
 });
 
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -51,7 +60,10 @@ const definition = {
     names: { plural: "farms", singular: "farm", kind: "Farm", listKind: "FarmList" },
     versions: [
       {
-        ...{ name: "v1", served: true, storage: true, subresources: { status: {} } },
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
         schema: {
           openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } },
         },
@@ -61,7 +73,10 @@ const definition = {
 };
 
 const strategy = {
-  ...{ group: "example.com", version: "v1", resource: "farms", kind: "Farm" },
+  group: "example.com",
+  version: "v1",
+  resource: "farms",
+  kind: "Farm",
   strategy: "Divide",
   replicasPath: "spec.size",
   available: "self.status.ready",

@@ -16,19 +16,28 @@ import {
 const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
 const snapshots = defineResource<DynamicObject>({
   ...group,
-  ...{ resource: "volumesnapshots", kind: "VolumeSnapshot", namespaced: true },
+  resource: "volumesnapshots",
+  kind: "VolumeSnapshot",
+  namespaced: true,
 });
 const contents = defineResource<DynamicObject>({
   ...group,
-  ...{ resource: "volumesnapshotcontents", kind: "VolumeSnapshotContent", namespaced: false },
+  resource: "volumesnapshotcontents",
+  kind: "VolumeSnapshotContent",
+  namespaced: false,
 });
 const snapshotClasses = defineResource<DynamicObject>({
   ...group,
-  ...{ resource: "volumesnapshotclasses", kind: "VolumeSnapshotClass", namespaced: false },
+  resource: "volumesnapshotclasses",
+  kind: "VolumeSnapshotClass",
+  namespaced: false,
 });
 const storageClasses = defineResource<DynamicObject>({
-  ...{ group: "storage.k8s.io", version: "v1" },
-  ...{ resource: "storageclasses", kind: "StorageClass", namespaced: false },
+  group: "storage.k8s.io",
+  version: "v1",
+  resource: "storageclasses",
+  kind: "StorageClass",
+  namespaced: false,
 });
 
 const kinds = [

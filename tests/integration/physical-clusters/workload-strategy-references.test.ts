@@ -12,12 +12,18 @@ import { eventually } from "./fixture.ts";
 import { data, namespace, VolumeFixture } from "./volume-fixture.ts";
 
 const databases = defineResource<KubernetesObject & { readonly spec: object }>({
-  ...{ group: "example.com", version: "v1" },
-  ...{ resource: "databases", kind: "Database", namespaced: true },
+  group: "example.com",
+  version: "v1",
+  resource: "databases",
+  kind: "Database",
+  namespaced: true,
 });
 const definitions = defineResource<KubernetesObject & { readonly spec: object }>({
-  ...{ group: "apiextensions.k8s.io", version: "v1" },
-  ...{ resource: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false },
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+  namespaced: false,
 });
 const core = { group: "", version: "v1", namespaced: true } as const;
 const kinds = {

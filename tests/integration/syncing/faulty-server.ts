@@ -133,11 +133,13 @@ const deploymentType = simpleResource({
 const batch = { group: "batch", version: "v1", namespaced: true };
 export const cronJobs = defineResource<DynamicObject>({
   ...batch,
-  ...{ resource: "cronjobs", kind: "CronJob" },
+  resource: "cronjobs",
+  kind: "CronJob",
 });
 export const jobs = defineResource<DynamicObject>({
   ...batch,
-  ...{ resource: "jobs", kind: "Job" },
+  resource: "jobs",
+  kind: "Job",
 });
 
 /** As much of them as a fence looks at. */

@@ -17,12 +17,18 @@ import { admin, alice, kinds, phaseOf } from "./workspace-fixture.ts";
 import { userSubject, WorkspaceRequests } from "./workspace-requests.ts";
 
 const serviceAccounts = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
+  group: "",
+  version: "v1",
+  resource: "serviceaccounts",
+  kind: "ServiceAccount",
   namespaced: true,
 });
 const slices = defineResource<DynamicObject>({
-  ...{ group: "apis.kcp.io", version: "v1alpha1", resource: "apiexportendpointslices" },
-  ...{ kind: "APIExportEndpointSlice", namespaced: false },
+  group: "apis.kcp.io",
+  version: "v1alpha1",
+  resource: "apiexportendpointslices",
+  kind: "APIExportEndpointSlice",
+  namespaced: false,
 });
 
 const signal = new AbortController().signal;

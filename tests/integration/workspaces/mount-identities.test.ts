@@ -21,12 +21,18 @@ import { RemoteServer } from "./remote-server.ts";
 import { alice, master, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const accounts = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
+  group: "",
+  version: "v1",
+  resource: "serviceaccounts",
+  kind: "ServiceAccount",
   namespaced: true,
 });
 const roles = defineResource<DynamicObject>({
-  ...{ group: "rbac.authorization.k8s.io", version: "v1", namespaced: false },
-  ...{ resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  namespaced: false,
+  resource: "clusterrolebindings",
+  kind: "ClusterRoleBinding",
 });
 const path = "/api/v1/namespaces";
 const exec = "/api/v1/namespaces/default/pods/p/exec?command=ls";

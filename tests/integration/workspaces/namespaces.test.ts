@@ -6,8 +6,11 @@ import { eventually } from "@kcp-ts/testkit";
 import { kinds, WorkspaceFixture } from "./workspace-fixture.ts";
 
 const serviceAccounts = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "serviceaccounts" },
-  ...{ kind: "ServiceAccount", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "serviceaccounts",
+  kind: "ServiceAccount",
+  namespaced: true,
 });
 const rootCa = "kube-root-ca.crt";
 

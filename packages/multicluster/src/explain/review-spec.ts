@@ -65,7 +65,11 @@ export const placementReviews = defineResource<PlacementReview>({
 const anything: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 const name: JsonObject = { type: "string", minLength: 1, maxLength: 253 };
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
-  ...{ type: "object", properties, minProperties: 1, maxProperties: 1, ...more },
+  type: "object",
+  properties,
+  minProperties: 1,
+  maxProperties: 1,
+  ...more,
 });
 
 /** The most objects of one review. */
@@ -97,7 +101,10 @@ export const placementReviewKind = {
         },
         plan: object(
           {
-            ...{ drain: name, cordon: name, uncordon: name, join: anything },
+            drain: name,
+            cordon: name,
+            uncordon: name,
+            join: anything,
             objects: { type: "array", maxItems: plannedObjectsMax, items: anything },
           },
           { description: "What would move, if this were so." },

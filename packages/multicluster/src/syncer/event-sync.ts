@@ -274,8 +274,17 @@ function copyOf(
     involvedObject: { apiVersion, kind, name, uid, namespace, fieldPath },
     // An upstream user sees one Deployment, which is in many clusters.
     message: kind === "Pod" ? message : `${target}: ${message}`,
-    ...{ reason, type, count, source, firstTimestamp, lastTimestamp, eventTime, series, action },
-    ...{ reportingComponent, reportingInstance },
+    reason,
+    type,
+    count,
+    source,
+    firstTimestamp,
+    lastTimestamp,
+    eventTime,
+    series,
+    action,
+    reportingComponent,
+    reportingInstance,
   };
   return withoutEmpty(told) as unknown as ObjectInput<DynamicObject>;
 }

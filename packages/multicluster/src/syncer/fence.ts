@@ -30,7 +30,11 @@ const stoppable: readonly Resource<DynamicObject>[] = fencedKinds.map((one) =>
 );
 
 const jobs = defineResource<DynamicObject>({
-  ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
+  group: "batch",
+  version: "v1",
+  resource: "jobs",
+  kind: "Job",
+  namespaced: true,
 });
 
 /** The interval between checks. The control plane waits some seconds longer than this. */

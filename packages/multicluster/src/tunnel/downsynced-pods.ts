@@ -10,7 +10,11 @@ import { ownedByLabel, syncTargets } from "../api/index.ts";
 import { workloadUidOf } from "./pod-location.ts";
 
 const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
 });
 /** The limit of a label value; longer names are shortened there. */
 const labelCharactersMax = 63;

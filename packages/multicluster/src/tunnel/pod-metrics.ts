@@ -59,7 +59,11 @@ export const metricsQueriesMax = 1000;
 const answerBytesMax = bounds.clusterAnswer.bytesMax;
 
 const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
 });
 
 /** One cluster and namespace, with the requested Pods by their names in the cluster. */
@@ -206,7 +210,8 @@ function shownOf(copy: PartialObjectMetadata, item: JsonObject): JsonObject {
   const containers = Array.isArray(item["containers"]) ? item["containers"] : [];
   return {
     metadata: {
-      ...{ name, namespace },
+      name,
+      namespace,
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(labels === undefined ? {} : { labels: { ...labels } }),
     },

@@ -7,7 +7,11 @@ import { responseBody } from "./response-body.ts";
 import type { TransportRequest } from "./transport.ts";
 
 const configMaps = defineResource({
-  ...{ group: "", version: "v1", resource: "configmaps", kind: "ConfigMap", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "configmaps",
+  kind: "ConfigMap",
+  namespaced: true,
 });
 const target = { namespace: "default", name: "x" };
 
@@ -71,7 +75,9 @@ describe("a client that requires preconditions", () => {
 
   it("patches them by operations only after tests of uid and resourceVersion", async () => {
     const test = (member: string, value: string) => ({
-      ...{ op: "test", path: `/metadata/${member}`, value },
+      op: "test",
+      path: `/metadata/${member}`,
+      value,
     });
     const patch =
       (...operations: object[]) =>

@@ -76,12 +76,13 @@ export class ApiSharing {
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, watchCache, clock, supervisor, onError } = options;
-    const { hub } = watchCache;
+    const { storage, supervisor } = options;
+    const { hub } = options.watchCache;
+    const indexed = { storage, hub, supervisor };
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
     this.#schemaCopyCollector = new SchemaCopyCollector({
-      ...{ storage, clock, supervisor, onError },
+      ...options,
       isUsed: (uid) => bindings.isUsed(uid),
       onDeleted: (uid) => schemas.forget(uid),
     });
@@ -89,15 +90,21 @@ export class ApiSharing {
       if (!bindings.isUsed(uid)) this.#schemaCopyCollector.markUnused(uid);
     };
     this.#bindingRecords = new EagerIndex({
-      ...{ storage, hub, supervisor, definition: apiBindings, read: readBinding },
+      ...indexed,
+      definition: apiBindings,
+      read: readBinding,
       onChange: (key, now, before) => this.#onBinding(key, now, before),
     });
     this.#exportRecords = new EagerIndex({
-      ...{ storage, hub, supervisor, definition: apiExports, read: readExport },
+      ...indexed,
+      definition: apiExports,
+      read: readExport,
       onChange: (key, now) => this.#onExport(key, now),
     });
     this.#sliceRecords = new EagerIndex({
-      ...{ storage, hub, supervisor, definition: apiExportEndpointSlices, read: readEndpointSlice },
+      ...indexed,
+      definition: apiExportEndpointSlices,
+      read: readEndpointSlice,
       onChange: (key, now, before) => {
         this.#endpointSlices.change(key, now, before);
         // Slices that exist at the start are reconciled once the external URL of this server is
@@ -132,7 +139,9 @@ export class ApiSharing {
       externalUrl,
     });
     this.#claimLabels = new ClaimLabelController({
-      ...{ hub, storage, clock, supervisor, onError, loading: this.dependencies.loading },
+      ...options,
+      hub,
+      loading: this.dependencies.loading,
       prefixesOf: (claim) => prefixesOf(this.dependencies, claim),
       hasStaleClaimLabels: (entry) => hasStaleClaimLabels(this.dependencies, entry),
       updateClaimLabels: (key) => updateClaimLabelsOf(this.dependencies, this.catalog, key),

@@ -22,7 +22,11 @@ import {
 } from "./tenants-fixture.ts";
 
 const jobs = defineResource<DynamicObject>({
-  ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
+  group: "batch",
+  version: "v1",
+  resource: "jobs",
+  kind: "Job",
+  namespaced: true,
 });
 
 const part = `bare--${sharedNameOf("compute", "east").replaceAll(".", "-")}`;

@@ -44,7 +44,11 @@ const clusterRoleBindings = defineResource<
   KubernetesObject & { subjects: object[]; roleRef: object }
 >({ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" });
 const configMaps = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", namespaced: true, resource: "configmaps", kind: "ConfigMap" },
+  group: "",
+  version: "v1",
+  namespaced: true,
+  resource: "configmaps",
+  kind: "ConfigMap",
 });
 const namespaces = defineResource<KubernetesObject>({
   group: "",

@@ -19,8 +19,11 @@ import {
 } from "./fixture.ts";
 
 const workspaces = defineResource<DynamicObject>({
-  ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
-  ...{ kind: "Workspace", namespaced: false },
+  group: "tenancy.kcp.io",
+  version: "v1alpha1",
+  resource: "workspaces",
+  kind: "Workspace",
+  namespaced: false,
 });
 const bob = { username: "bob", groups: ["system:authenticated"] };
 

@@ -29,10 +29,14 @@ export const usage: Readonly<Record<Tenant, string>> = { one: "111m", two: "222m
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
 const clusterRoles = defineResource<DynamicObject>({
-  ...{ ...rbac, resource: "clusterroles", kind: "ClusterRole" },
+  ...rbac,
+  resource: "clusterroles",
+  kind: "ClusterRole",
 });
 export const clusterRoleBindings = defineResource<DynamicObject>({
-  ...{ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
+  ...rbac,
+  resource: "clusterrolebindings",
+  kind: "ClusterRoleBinding",
 });
 
 const resources = ["deployments.apps", "replicasets.apps", "jobs.batch", "pods"];

@@ -29,7 +29,11 @@ import {
 } from "./tenants-fixture.ts";
 
 const events = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "events",
+  kind: "Event",
+  namespaced: true,
 });
 const shared = sharedNameOf("compute", "east");
 const other = (tenant: Tenant): Tenant => (tenant === "one" ? "two" : "one");
@@ -133,7 +137,9 @@ for (const mode of modes) {
           spec: { nodeName: "elsewhere" },
         };
         assert.deepEqual(await debug(client, mine, "look", smuggled), {
-          ...{ status: 200, text: "", containers: ["look"] },
+          status: 200,
+          text: "",
+          containers: ["look"],
         });
         // The copy follows, and the container can be talked to.
         const pod = await eventually(async () => {
