@@ -54,7 +54,6 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/multicluster/src/syncer/cached-object.ts":
     "objects that an informer keeps, which its client has bounded",
   "packages/multicluster/src/syncer/desired-object.ts": annotations,
-  "packages/multicluster/src/syncer/policy.ts": annotations,
   "packages/multicluster/src/traffic/decide-service.ts": annotations,
   "packages/multicluster/src/tunnel/multiplexer.ts": "frames have 256 KiB at most",
   "packages/multicluster/src/tunnel/peer-router.ts": "another server of the same operator",

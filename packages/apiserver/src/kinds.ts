@@ -13,7 +13,6 @@ export {
   column,
   conversionCodec,
   type Draft,
-  duplicateErrors,
   itemErrors,
   labelSelectorErrors,
   listIn,
@@ -22,7 +21,6 @@ export {
   mutableMemberIfPresent,
   nameCell,
   nameColumn,
-  namespacedNames,
   nodeMetricsKind,
   objectIn,
   podMetricsKind,
@@ -37,7 +35,5 @@ export {
   setPodSpecDefaults,
   startGeneration,
   textIn,
-  type VersionConversion,
-  type WriteContext,
   wideColumn,
 } from "./registry/index.ts";

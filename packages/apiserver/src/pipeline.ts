@@ -349,14 +349,14 @@ async function authorizeService(
   enforce(context, await authorizer.authorize(asked), asked);
 }
 
-/** Authorizes a write that turns out to create its object: in a view, the view decides. */
-function authorizeCreateIn(
+/** Authorizes a request for a second verb: in a view, the view decides. */
+function authorizeVerbIn(
   context: RequestContext,
   { services }: PipelineDependencies,
-): HandlerDependencies["authorizeCreate"] {
+): HandlerDependencies["authorizeVerb"] {
   const service = context.scope?.service as ServiceScope;
-  const attributes = { ...attributesOf(context), verb: "create" };
-  return async () => {
+  return async (_request, verb) => {
+    const attributes = { ...attributesOf(context), verb };
     enforce(context, await services.authorize(service, attributes), attributes);
   };
 }
@@ -457,8 +457,8 @@ function serveBy(
   const handler = handlerOf(context as HandlerRequest, dependencies);
   if (context.scope?.service === undefined) context.serve = handler;
   else {
-    const authorizeCreate = authorizeCreateIn(context, dependencies);
-    context.serve = (handled) => handler(handled, { ...dependencies, authorizeCreate });
+    const authorizeVerb = authorizeVerbIn(context, dependencies);
+    context.serve = (handled) => handler(handled, { ...dependencies, authorizeVerb });
   }
 }
 

@@ -10,9 +10,9 @@ import type { Clock, Random, Supervisor } from "@kcp-ts/machinery/base";
 import { type AccessControl, accessControl, type ComposeAuthorization } from "./access-control.ts";
 import {
   ClusterAuthenticator,
-  createAuthorization,
   serviceAccountTokenGetter,
   signerRules,
+  verbAuthorization,
 } from "./access-sources/index.ts";
 import {
   Admission,
@@ -205,7 +205,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       tokens: options.tokens,
       issuerDocuments: options.issuerDocuments,
       authorizer: this.#access.authorizer,
-      authorizeCreate: createAuthorization(this.#access.authorizer),
+      authorizeVerb: verbAuthorization(this.#access.authorizer),
       additionalSubresource: options.additionalSubresources?.(this.#access.authorizer),
       reviewers: allReviewers(this.#access, options),
       directory: this.#directory,

@@ -7,20 +7,28 @@
  * - On objects of others, an agent writes the labels, annotations and finalizers of the sync
  *   protocol, with its own name. It changes neither their content nor their owners nor the
  *   finalizers of others.
+ * - Events and imports, by which an agent reports, have no finalizers and no owners of its choice:
+ *   they are deleted when their namespace or their SyncTarget is deleted.
  */
 import type { Draft } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import { statusError } from "@kcp-ts/machinery/status";
+import { formatGroupResource, statusError } from "@kcp-ts/machinery/status";
 import {
+  type APIResourceImport,
+  apiVersionAnnotation,
   appliedDiffAnnotation,
   appliedHashAnnotation,
   assignedTargets,
   attachedInClusterAnnotation,
   deletionAnnotation,
+  groupOf,
+  importName,
+  importOwner,
   isCopyLabel,
   isKcpKey,
-  type KindPolicy,
   nameInCluster,
+  type SyncRules,
+  type SyncTarget,
   sharedStatus,
   simulatorPrefix,
   stateLabel,
@@ -36,12 +44,12 @@ import { clusterAnnotation, type StringMap } from "@kcp-ts/sdk";
 
 /** The part of a kind's policy that decides about writes of agents. */
 export type WritePolicy = Pick<
-  KindPolicy,
-  "direction" | "contested" | "copyNames" | "onDownstreamDeletion" | "of"
+  SyncRules,
+  "direction" | "conflictingFields" | "upsyncedNames" | "onDownstreamDeletion" | "workspaces"
 >;
 
 export function isUpsyncedKind({ direction }: WritePolicy): boolean {
-  return direction !== "down";
+  return direction !== "Down";
 }
 
 export function checkWrite(
@@ -104,8 +112,73 @@ export function deletionRefusal(
   if (statesOf(labels).get(target) === stateUpsync) return undefined;
   const assigned = [...assignedTargets(labels)];
   const isThereAlone = assigned.length === 1 && assigned[0] === target;
-  if (policy.onDownstreamDeletion === "propagate" && isThereAlone) return undefined;
+  if (policy.onDownstreamDeletion === "Propagate" && isThereAlone) return undefined;
   return `an agent deletes only what has the label ${stateLabel(target)}: ${stateUpsync}`;
+}
+
+/** An Event has no labels but that of its SyncTarget, and nothing that could hold its namespace. */
+export function checkEvent(draft: Draft, old: JsonObject | undefined, target: string): void {
+  const own = stateLabel(target);
+  for (const label of changed(labelsOf(draft), labelsOf(old ?? {}))) {
+    if (label !== own) throw forbidden(draft, `an agent does not set the label ${label}`);
+  }
+  checkAnnotations(draft, old ?? {}, { target, isCopy: true });
+  checkDeletable(draft, old);
+}
+
+/**
+ * An import describes an API that was requested of the cluster. The SyncTarget owns it, and users
+ * alone decide whether it may narrow an API that is published.
+ */
+export function checkImport(
+  draft: Draft,
+  old: JsonObject | undefined,
+  { target, isRequested }: ImportRules,
+): void {
+  const { spec } = draft as unknown as Partial<APIResourceImport>;
+  const { name = "" } = target.metadata;
+  const { plural = "", groupVersion = { version: "" } } = spec ?? {};
+  const api = { plural, version: groupVersion.version, group: groupOf(groupVersion) };
+  const isOwn = spec?.location === name && metadataOf(draft)["name"] === importName(api, name);
+  if (!isOwn) throw forbidden(draft, `an agent imports only what ${name} serves`);
+  if (!isRequested({ group: api.group, version: api.version, resource: plural }))
+    throw forbidden(
+      draft,
+      `the SyncTarget ${name} does not request ${formatGroupResource({ group: api.group, resource: plural })}`,
+    );
+  if (strategyOf(spec) !== strategyOf((old as unknown as APIResourceImport | undefined)?.spec))
+    throw forbidden(draft, "an agent does not change spec.schemaUpdateStrategy");
+  for (const label of changed(labelsOf(draft), labelsOf(old ?? {})))
+    throw forbidden(draft, `an agent does not set the label ${label}`);
+  for (const key of changed(annotationsOf(draft), annotationsOf(old ?? {}))) {
+    if (key !== apiVersionAnnotation && key !== clusterAnnotation)
+      throw forbidden(draft, `an agent does not change the annotation ${key}`);
+  }
+  checkDeletable(draft, old, [importOwner(target)] as unknown as JsonValue);
+}
+
+function strategyOf(spec: APIResourceImport["spec"] | undefined): string {
+  return spec?.schemaUpdateStrategy ?? "UpdateUnpublished";
+}
+
+export interface ImportRules {
+  readonly target: SyncTarget;
+  /** Whether the SyncTarget requests the API, and the control plane does not serve it itself. */
+  readonly isRequested: (api: {
+    readonly group: string;
+    readonly version: string;
+    readonly resource: string;
+  }) => boolean;
+}
+
+/** Owners and finalizers stay as they are; a new object has no finalizers. */
+function checkDeletable(draft: Draft, old: JsonObject | undefined, owners: JsonValue = []): void {
+  const member = (object: JsonObject | Draft, name: string) => metadataOf(object)[name] ?? [];
+  if (!jsonEqual(member(draft, "finalizers"), member(old ?? {}, "finalizers")))
+    throw forbidden(draft, "an agent does not change metadata.finalizers");
+  const owned = member(draft, "ownerReferences");
+  if (!jsonEqual(owned, owners) && !jsonEqual(owned, member(old ?? {}, "ownerReferences")))
+    throw forbidden(draft, "an agent does not change metadata.ownerReferences");
 }
 
 function checkNewCopy(draft: Draft, target: string, policy: WritePolicy | undefined): void {
@@ -115,7 +188,7 @@ function checkNewCopy(draft: Draft, target: string, policy: WritePolicy | undefi
   if (labelsOf(draft)[own] !== stateUpsync)
     throw forbidden(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
   const name = String(metadataOf(draft)["name"]);
-  if (policy.copyNames === "by-cluster" && nameInCluster(name, target) === undefined)
+  if (policy.upsyncedNames === "BySyncTarget" && nameInCluster(name, target) === undefined)
     throw forbidden(draft, `copies of this kind are called <name>--${target}`);
   checkLabels(draft, { metadata: { labels: { [own]: stateUpsync } } }, { own, isCopy: true });
   checkAnnotations(draft, {}, { target, isCopy: true });
@@ -181,8 +254,8 @@ function heldBy(object: Draft | JsonObject, policy: WritePolicy | undefined): Js
   const { apiVersion: _v, kind: _k, metadata: _m, ...content } = object as JsonObject;
   if (policy === undefined) return content;
   const { status: _s, ...held } = content;
-  return policy.contested
-    .filter(({ mode }) => mode === "lift")
+  return policy.conflictingFields
+    .filter(({ resolution }) => resolution === "Upsync")
     .reduce<JsonObject>((body, { path }) => withoutField(body, path), held);
 }
 

@@ -89,7 +89,9 @@ export class MulticlusterServer {
     this.#peers = peers;
     this.#physicalClusters = clusters;
     this.authorizers = [peers.authorizer, placementReviewAuthorizer];
-    this.syncerViews = (sources) => syncerViews({ ...sources, client, syncedNamespaces });
+    const resourcesToSync = () => clusters.resourcesToSync;
+    this.syncerViews = (sources) =>
+      syncerViews({ ...sources, client, syncedNamespaces, resourcesToSync });
     this.additions = {
       admissionPlugins: [clusters.admissionPlugin, copies, apiAccessAdmission(client)],
       virtualResources: [

@@ -29,6 +29,7 @@ import {
   PodMetrics,
   runMulticluster,
   type SharedTarget,
+  syncedResourcesDefault,
   Targets,
   Tunnels,
   unreachableAfterMsDefault,
@@ -108,6 +109,7 @@ export class PhysicalClusters {
   readonly #key: SealingKey;
   readonly #targets = new Targets();
   #unreachableAfterMs = unreachableAfterMsDefault;
+  #resourcesToSync: readonly string[] = syncedResourcesDefault;
 
   constructor({
     client,
@@ -157,6 +159,11 @@ export class PhysicalClusters {
     });
   }
 
+  /** The resources to sync when a SyncTarget does not list any. */
+  get resourcesToSync(): readonly string[] {
+    return this.#resourcesToSync;
+  }
+
   /** The reviewers of placement reviews. */
   reviewers(authorizer: Authorizer): Reviewers {
     return placementReviewers(this.#reviewer, authorizer);
@@ -176,6 +183,7 @@ export class PhysicalClusters {
     options: PhysicalClusterOptions,
     server: () => AgentServer | undefined,
   ): Omit<MulticlusterOptions, "client" | "onError"> {
+    this.#resourcesToSync = options.resourcesToSync ?? syncedResourcesDefault;
     this.#unreachableAfterMs =
       options.gracePeriods?.unreachableAfterMs ?? unreachableAfterMsDefault;
     const servers = this.#servers;

@@ -12,6 +12,7 @@ import {
   denied,
   type MutableObject,
 } from "@kcp-ts/apiserver";
+import { bounds, objectsMax } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
   type JsonObject,
@@ -73,7 +74,9 @@ export function syncTargetAdmission({
           request,
           `User ${JSON.stringify(request.user.username)} cannot register physical clusters, or lead a registered one elsewhere: the operator grants the verb "register" on ${syncTargets.resource}.${syncTargets.group} in the workspace root`,
         );
+      checkSize(request, object);
       if (request.operation !== "CREATE") return;
+      await checkCount(request, client());
       const { name } = object["metadata"] as { name: string };
       if (namePattern.test(name) && name.length <= syncTargetNameCharactersMax) return;
       throw invalid(
@@ -84,6 +87,26 @@ export function syncTargetAdmission({
       );
     },
   };
+}
+
+function checkSize(request: AdmissionRequest, object: JsonObject): void {
+  const { managedFields: _, ...metadata } = object["metadata"] as JsonObject;
+  const { length } = stringifyJson([metadata, object["spec"] ?? null]);
+  const { bytesMax } = bounds.syncTarget;
+  if (length > bytesMax) throw denied(request, `it is longer than ${bytesMax} bytes`);
+}
+
+/** Several creates at the same time may exceed the limit by their number. */
+async function checkCount(request: AdmissionRequest, client: Client): Promise<void> {
+  const { cluster, signal } = request;
+  const resource = client.inCluster(cluster).resource(syncTargets);
+  const { items, metadata } = await resource.listMetadata({ limit: 1, signal });
+  const count = items.length + (metadata.remainingItemCount ?? 0);
+  if (count >= objectsMax.syncTargets)
+    throw denied(
+      request,
+      `the limit is ${objectsMax.syncTargets} SyncTargets in a workspace: register further ones in another workspace`,
+    );
 }
 
 /** The address of the cluster and the sync mode. */

@@ -2,22 +2,25 @@
  * The rules of the views in `syncer-views.ts`: for each kind, the objects that an agent sees, and
  * the writes that it may make.
  */
-import type { Draft } from "@kcp-ts/apiserver";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
+  appliesTo,
   relatedTargets,
+  type SyncPolicy,
   stateLabel,
   stateUpsync,
   syncerFieldManager,
   syncerFinalizer,
-  syncPolicyLabel,
 } from "@kcp-ts/multicluster";
 import type { FilteredObject, ResourceFilter } from "@kcp-ts/tenancy";
 import {
+  checkEvent,
+  checkImport,
   checkStatusWrite,
   checkWrite,
   deletionRefusal,
   forbidden,
+  type ImportRules,
   isUpsyncedKind,
   labelsOf,
   metadataOf,
@@ -83,17 +86,12 @@ export function nativeResourcesOf(target: string): ResourceFilter {
   };
 }
 
-/** Also the policies of its syncing, read-only. */
-export function configMapsOf(target: string): ResourceFilter {
-  const natives = nativeResourcesOf(target);
-  const isVisible = (seen: FilteredObject) =>
-    isPolicyFor(seen.labels, target) || natives.isVisible(seen);
-  const check = (draft: Draft, old: JsonObject | undefined) => {
-    if (old !== undefined && !isConcerned(old, target))
-      throw forbidden(draft, "an agent does not change the policies that it syncs by");
-    natives.check?.(draft, old);
+/** The SyncPolicies that apply to the SyncTarget, read-only. */
+export function policiesFor(target: string): ResourceFilter {
+  return {
+    verbs: readVerbs,
+    isVisible: (seen) => appliesTo(seen.object() as unknown as SyncPolicy, target),
   };
-  return { ...natives, isVisible, check };
 }
 
 /**
@@ -127,28 +125,15 @@ function heldBy(target: string): (seen: FilteredObject) => boolean {
   };
 }
 
-function isConcerned(object: JsonObject, target: string): boolean {
-  return relatedTargets(metadataOf(object)).has(target);
-}
-
-function isPolicyFor(labels: FilteredObject["labels"], target: string): boolean {
-  const value = labels?.[syncPolicyLabel];
-  return value === "" || value === target;
-}
-
 /** `<plural>.<location>.<version>.<group>`: the first two contain no dots. */
-export function importsOf(target: string): ResourceFilter {
+export function importsOf(name: string, rules: ImportRules | undefined): ResourceFilter {
   return {
     verbs: [...readVerbs, "create", "patch", "delete"],
     statusVerbs: ["get"],
-    isVisible: ({ name }) => name.split(".")[1] === target,
-    check: (draft) => {
-      const { spec } = draft;
-      const isOwn =
-        isJsonObject(spec) &&
-        spec["location"] === target &&
-        String(metadataOf(draft)["name"]).split(".")[1] === target;
-      if (!isOwn) throw forbidden(draft, `an agent imports only what ${target} serves`);
+    isVisible: (seen) => seen.name.split(".")[1] === name,
+    check: (draft, old) => {
+      if (rules === undefined) throw forbidden(draft, `the SyncTarget ${name} is not there`);
+      checkImport(draft, old, rules);
     },
   };
 }
@@ -164,8 +149,9 @@ export function eventsOf(target: string): ResourceFilter {
   return {
     verbs: ["create", "patch"],
     isVisible: (seen) => isOwn(seen.object()),
-    check: (draft) => {
+    check: (draft, old) => {
       if (!isOwn(draft)) throw forbidden(draft, `an agent tells only of ${target}`);
+      checkEvent(draft, old, target);
     },
   };
 }

@@ -10,7 +10,9 @@
  */
 import type { Authorizer, Catalog, Decision, ResourceDefinition } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
+  allResources,
   apiExports,
   apiResourceImports,
   computeExportName,
@@ -19,8 +21,10 @@ import {
   locations,
   type Policies,
   policyFor,
+  type SyncTarget,
   serviceImports,
   sharedTargetName,
+  syncPolicies,
   syncTargets,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
@@ -33,12 +37,12 @@ import {
   type SyncerScope,
   type SyncerVirtualWorkspaces,
 } from "@kcp-ts/tenancy";
+import type { ImportRules } from "./agent-write-rules.ts";
 import { SyncPolicyCache } from "./sync-policy-cache.ts";
 import { maySync } from "./sync-target-verbs.ts";
 import { namespaceNotSynced, type SyncedNamespaces, systemCluster } from "./synced-namespaces.ts";
 import {
   assignedTo,
-  configMapsOf,
   eventsOf,
   importsOf,
   namespacesByName,
@@ -47,6 +51,7 @@ import {
   noneByName,
   onlyNamed,
   ownTarget,
+  policiesFor,
   readOnly,
 } from "./syncer-view-rules.ts";
 
@@ -57,6 +62,8 @@ export interface SyncerViewsOptions {
   /** A client that may do everything. */
   readonly client: () => Client;
   readonly syncedNamespaces: Pick<SyncedNamespaces, "has">;
+  /** The resources to sync when a SyncTarget does not list any. */
+  readonly resourcesToSync: () => readonly string[];
 }
 
 const discoveryPath = /^\/apis?(\/|$)/;
@@ -65,7 +72,7 @@ const refused = { allowed: false, reason: "" };
 const granted = { allowed: true, reason: "" };
 
 export function syncerViews(options: SyncerViewsOptions): SyncerVirtualWorkspaces {
-  const { authorizer, catalog, consumers, client, syncedNamespaces } = options;
+  const { authorizer, catalog, consumers, client, syncedNamespaces, resourcesToSync } = options;
   const agentPolicies = new SyncPolicyCache(client);
   return {
     async authorize(service, attributes) {
@@ -101,7 +108,11 @@ export function syncerViews(options: SyncerViewsOptions): SyncerVirtualWorkspace
     catalogOf: (service, cluster) => {
       if (cluster === systemCluster) return undefined;
       const policies = () => agentPolicies.of(service.cluster, service.target);
-      const sources = { service, base: catalog, policies };
+      const syncTarget = async () => {
+        const { cluster: home, target: name } = service;
+        return await client().inCluster(home).resource(syncTargets).find({ name });
+      };
+      const sources = { service, base: catalog, policies, syncTarget, resourcesToSync };
       return cluster === service.cluster
         ? new OwnClusterView(sources)
         : new TenantsView(sources, consumers);
@@ -118,6 +129,8 @@ interface ViewSources {
   readonly base: Catalog;
   /** The users' policies for syncing to the SyncTarget. */
   readonly policies: () => Promise<Policies>;
+  readonly syncTarget: () => Promise<SyncTarget | undefined>;
+  readonly resourcesToSync: () => readonly string[];
 }
 
 abstract class View implements Catalog {
@@ -144,7 +157,7 @@ abstract class View implements Catalog {
     // Cluster-scoped objects of the cluster are synced up to its owner, and to no tenant.
     return assignedTo(
       target,
-      policy.of === "tenants" || isHome ? policy : { ...policy, direction: "down" },
+      policy.workspaces === "All" || isHome ? policy : { ...policy, direction: "Down" },
       kind,
     );
   }
@@ -166,6 +179,13 @@ abstract class View implements Catalog {
 
 /** The logical cluster of the SyncTarget. */
 class OwnClusterView extends View {
+  readonly #sources: ViewSources;
+
+  constructor(sources: ViewSources) {
+    super(sources);
+    this.#sources = sources;
+  }
+
   async find(cluster: ClusterName | "*", group: string, version: string, resource: string) {
     const base = await this.base.find(cluster, group, version, resource);
     return base && this.#shown(base);
@@ -190,22 +210,38 @@ class OwnClusterView extends View {
       case `${syncTargets.resource}.${syncTargets.group}`:
         return ownTarget(target);
       case `${apiResourceImports.resource}.${apiResourceImports.group}`:
-        return importsOf(target);
+        return importsOf(target, await this.#importRules());
       case `${apiExports.resource}.${apiExports.group}`:
         return onlyNamed(computeExportName);
       case `${locations.resource}.${locations.group}`:
         return readOnly;
+      case `${syncPolicies.resource}.${syncPolicies.group}`:
+        return policiesFor(target);
       case "namespaces":
         return namespacesByName;
       case "events":
         return eventsOf(target);
-      case "configmaps":
-        return configMapsOf(target);
     }
     if (!(await this.isNative(group, version, resource))) return await this.assigned(base, target);
     return isSyncedNative(name) || name === importedServices
       ? nativeResourcesOf(target)
       : undefined;
+  }
+
+  /** Undefined when the SyncTarget does not exist any more. */
+  async #importRules(): Promise<ImportRules | undefined> {
+    const { syncTarget, resourcesToSync } = this.#sources;
+    const target = await syncTarget();
+    if (target === undefined) return undefined;
+    const requested = new Set(target.spec?.resources ?? resourcesToSync());
+    const natives = new Set((await this.base.all(systemCluster)).map(formatGroupResource));
+    return {
+      target,
+      isRequested: (api) => {
+        const name = formatGroupResource(api);
+        return !natives.has(name) && (requested.has(allResources) || requested.has(name));
+      },
+    };
   }
 }
 

@@ -22,7 +22,7 @@ import {
   stateUpsync,
   syncerFieldManager,
 } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 import { maySync } from "./sync-target-verbs.ts";
 import { namespaceNotSynced, type SyncedNamespaces } from "./synced-namespaces.ts";
 
@@ -111,13 +111,7 @@ async function checkService(
   );
 }
 
-const services = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "services",
-  kind: "Service",
-  namespaced: true,
-});
+const services = builtInResource<KubernetesObject>("services");
 
 interface UpsyncedWrite {
   readonly now: readonly string[];

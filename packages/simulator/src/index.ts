@@ -1,8 +1,8 @@
 export { type ExternalControlPlane, startSimulatedNodes } from "./external-control-plane.ts";
-export * from "./frontend/index.ts";
+export { ClusterFaults, ConnectionCut, type PortOptions } from "./frontend/index.ts";
 export { type ListeningClusterOptions, startListeningCluster } from "./listening-cluster.ts";
-export * from "./nodes/index.ts";
-export * from "./shapes/index.ts";
+export type { NodeOptions } from "./nodes/index.ts";
+export { type Generation, generations } from "./shapes/index.ts";
 export {
   type SimulatedCluster,
   type SimulatedClusterOptions,

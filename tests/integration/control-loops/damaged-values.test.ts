@@ -130,6 +130,112 @@ describe("values that are damaged", () => {
     await plane.close();
   });
 
+  it("are deleted by their names with the option for it, and no other object is", async () => {
+    const storage = new MemoryStorage();
+    const plane = await ControllersFixture.start(storage);
+    const [tenant, other] = [plane.in("a"), plane.in("b")];
+    for (const one of [tenant, other]) await fill(one);
+    await damage(storage, "damaged");
+    const keys = async (place: string) =>
+      (await storage.list("/" as StorageKey, { signal, entriesMax: 10_000 })).entries
+        .map(({ key }) => key as string)
+        .filter((key) => key.includes(place));
+    const client = plane.client.inCluster("a");
+    const remove = (path: string, options: object, headers: Record<string, string> = {}) =>
+      client.json({ method: "DELETE", path, body: options as never, headers });
+    const unsafe = { ignoreStoreReadErrorWithClusterBreakingPotential: true };
+    const inNamespace = (resource: string) => `/namespaces/${namespace}/${resource}`;
+    const resources = [
+      ["/configmaps//a/default/damaged", `/api/v1${inNamespace("configmaps")}`],
+      ["/secrets//a/default/damaged", `/api/v1${inNamespace("secrets")}`],
+      ["/namespaces//a//damaged", "/api/v1/namespaces"],
+      ["/a/default/damaged", `/apis/example.com/v1${inNamespace("widgets")}`],
+    ] as const;
+    for (const [place, path] of resources) {
+      const found = await keys(place);
+      assert.equal(found.length, Object.keys(damages).length, found.join(" "));
+      for (const [index, key] of found.entries()) {
+        const at = `${path}/${key.slice(key.lastIndexOf("/") + 1)}`;
+        // A value that can still be parsed is deleted with and without the option.
+        const refused = (error: unknown) => isStatusError(error, "InternalError");
+        if (index < 4) await assert.rejects(remove(at, {}), refused, at);
+        const answer = await remove(at, unsafe);
+        assert.equal((answer as { status?: string }).status, "Success", at);
+        await assert.rejects(remove(at, unsafe), (error) => isStatusError(error, "NotFound"), at);
+      }
+      assert.deepEqual(await keys(place), []);
+    }
+    assert.ok(
+      (await keys("/configmaps//b/default/damaged")).length > 0,
+      "nothing of another tenant is deleted",
+    );
+    const path = `/api/v1${inNamespace("configmaps")}`;
+    const invalid = (text: string) => (error: unknown) =>
+      isStatusError(error, "Invalid") && error.message.includes(text);
+    await assert.rejects(remove(`${path}/stays`, unsafe), invalid("to delete corrupt object(s)"));
+    await assert.rejects(remove(path, unsafe), invalid("not allowed with DELETECOLLECTION"));
+    for (const option of [
+      { gracePeriodSeconds: 0 },
+      { propagationPolicy: "Orphan" },
+      { preconditions: { uid: "u" } },
+      { dryRun: ["All"] },
+    ])
+      await assert.rejects(
+        remove(`${path}/stays`, { ...unsafe, ...option }),
+        invalid(`cannot be set together with .${Object.keys(option)[0]}`),
+      );
+    assert.ok(await tenant.configMaps.find({ namespace, name: "stays" }));
+    await plane.close();
+  });
+
+  it("are deleted only by users with the verb for it", async () => {
+    const storage = new MemoryStorage();
+    const plane = await ControllersFixture.start(storage);
+    await fill(plane.in("a"));
+    await damage(storage, "damaged");
+    const client = plane.client.inCluster("a");
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    const [key = ""] = (
+      await storage.list("//configmaps//a/default/damaged" as StorageKey, { signal, entriesMax: 1 })
+    ).entries.map((entry) => entry.key as string);
+    const group = "rbac.authorization.k8s.io";
+    const grant = async (name: string, verbs: readonly string[]) => {
+      const rules = [
+        { apiGroups: [""], resources: ["configmaps"], verbs: [...verbs] },
+        { nonResourceURLs: ["/"], verbs: ["access"] },
+      ];
+      const roles = `/apis/${group}/v1`;
+      await client.json({
+        method: "POST",
+        path: `${roles}/clusterroles`,
+        body: { metadata: { name }, rules },
+      });
+      const roleRef = { apiGroup: group, kind: "ClusterRole", name };
+      const subjects = [{ apiGroup: group, kind: "User", name }];
+      await client.json({
+        method: "POST",
+        path: `${roles}/clusterrolebindings`,
+        body: { metadata: { name }, roleRef, subjects },
+      });
+    };
+    await grant("deleter", ["delete", "get"]);
+    await grant("operator", ["delete", "unsafe-delete-ignore-read-errors"]);
+    const removeAs = (user: string) =>
+      client.json({
+        method: "DELETE",
+        path: `${path}/${key.slice(key.lastIndexOf("/") + 1)}`,
+        headers: { "impersonate-user": user },
+        body: { ignoreStoreReadErrorWithClusterBreakingPotential: true },
+      });
+    await assert.rejects(removeAs("deleter"), (error) => {
+      assert.ok(isStatusError(error, "Forbidden"), String(error));
+      assert.match(error.message, /cannot unsafe-delete-ignore-read-errors resource "configmaps"/);
+      return true;
+    });
+    await removeAs("operator");
+    await plane.close();
+  });
+
   it("a resource that cannot be read keeps the garbage of others waiting for half a minute at most", async () => {
     const plane = await ControllersFixture.start();
     const tenant = plane.in("a");

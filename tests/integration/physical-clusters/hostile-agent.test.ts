@@ -7,12 +7,15 @@ import { describe, it, type TestContext } from "node:test";
 import {
   agentViewPath,
   apiAccessLabel,
+  apiResourceImports,
   clusterLabel,
+  importOwner,
   ownedByLabel,
   stateLabel,
   syncerFinalizer,
+  syncPolicies,
 } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
@@ -25,18 +28,18 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-const core = { group: "", version: "v1", namespaced: true };
-const pods = defineResource<KubernetesObject>({ ...core, resource: "pods", kind: "Pod" });
-const configMaps = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...core,
-  resource: "configmaps",
-  kind: "ConfigMap",
-});
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...core,
-  resource: "secrets",
-  kind: "Secret",
-});
+const pods = builtInResource<KubernetesObject>("pods");
+const configMaps = builtInResource<KubernetesObject & { data?: Record<string, string> }>(
+  "configmaps",
+);
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
+
+const eventsKind = builtInResource<KubernetesObject>("events");
+
+interface ImportChange {
+  readonly metadata?: object;
+  readonly spec?: object;
+}
 
 const apps = "/clusters/root/apis/apps/v1/namespaces/default/deployments";
 const inCore = "/clusters/root/api/v1/namespaces/default";
@@ -108,13 +111,12 @@ const asSyncer = "?fieldManager=kcp-syncer";
 
 /** The operator of the SyncTarget has Deployments come up: an agent may create them then. */
 async function letDeploymentsComeUp({ plane }: Stage): Promise<void> {
-  await plane.client.resource(configMaps).create({
-    metadata: {
-      name: "policies",
-      namespace: "default",
-      labels: { "workload.kcp.io/sync-policy": "mine" },
+  await plane.client.resource(syncPolicies).create({
+    metadata: { name: "both" },
+    spec: {
+      syncTargets: ["mine"],
+      resources: [{ group: "apps", resource: "deployments", direction: "Both" }],
     },
-    data: { "deployments.apps": '{"direction":"both"}' },
   });
 }
 
@@ -277,10 +279,7 @@ describe("an agent's token", () => {
       ],
       [`${inCore}/configmaps/settings`, { data: { a: "2" } }],
       [`${inCore}/secrets/settings`, { data: { a: "Mg==" } }],
-      [
-        `${inCore}/configmaps/settings`,
-        { metadata: { labels: { "workload.kcp.io/sync-policy": "" } } },
-      ],
+      [`${inCore}/configmaps/settings`, { metadata: { labels: { "workload.kcp.io/tenant": "" } } }],
       [`${apps}/shared/status`, { status: { replicas: 7 } }],
     ];
     for (const [path, patch] of refused) {
@@ -311,17 +310,12 @@ describe("an agent's token", () => {
       assert.equal(await ask("PATCH", `${path}${asSyncer}`, patch), 200, JSON.stringify(patch));
   });
 
-  it("lifts a field that the policy of its SyncTarget names, and no other", async (t) => {
+  it("upsyncs a field that a SyncPolicy of its SyncTarget names, and no other", async (t) => {
     const { ask, plane } = await stage(t);
-    await plane.client.resource(configMaps).create({
-      metadata: {
-        name: "policies",
-        namespace: "default",
-        labels: { "workload.kcp.io/sync-policy": "" },
-      },
-      data: {
-        "deployments.apps": '{"contested":[{"path":"spec.replicas","mode":"lift"}]}',
-      },
+    const conflictingFields = [{ path: "spec.replicas", resolution: "Upsync" }] as const;
+    await plane.client.resource(syncPolicies).create({
+      metadata: { name: "autoscaled" },
+      spec: { resources: [{ group: "apps", resource: "deployments", conflictingFields }] },
     });
     await plane.client
       .resource(deployments)
@@ -331,6 +325,102 @@ describe("an agent's token", () => {
     );
     const other = { spec: { replicas: 6, minReadySeconds: 9 } };
     assert.equal(await ask("PATCH", `${apps}/own${asSyncer}`, other), 403);
+  });
+
+  it("reports Events that nothing keeps from being deleted, with no labels of other clusters", async (t) => {
+    const { ask, plane } = await stage(t);
+    const event = (name: string, metadata: object) => ({
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name, namespace: "default", labels: upsync, ...metadata },
+      involvedObject: { kind: "Pod", name: "web", namespace: "default" },
+      reason: "Started",
+      message: "the cluster mine has started it",
+    });
+    const events = `${inCore}/events`;
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "given", uid: "1" };
+    const forged: readonly object[] = [
+      { finalizers: ["example.com/hold"] },
+      { finalizers: [syncerFinalizer("mine")] },
+      { ownerReferences: [{ ...owner, blockOwnerDeletion: true }] },
+      { annotations: { "workload.kcp.io/propagated-to": "east" } },
+      { labels: { ...upsync, [apiAccessLabel]: "true" } },
+      { labels: { ...upsync, app: "web" } },
+    ];
+    for (const [index, metadata] of forged.entries()) {
+      const answer = await ask("POST", `${events}${asSyncer}`, event(`e${index}`, metadata));
+      assert.equal(answer, 403, JSON.stringify(metadata));
+    }
+    const own = { ...event("own", { labels: {} }), reportingComponent: "kcp-syncer" };
+    assert.equal(await ask("POST", `${events}${asSyncer}`, own), 200);
+    assert.equal(await ask("POST", `${events}${asSyncer}`, event("copied", {})), 200);
+    for (const metadata of forged) {
+      for (const name of ["own", "copied"]) {
+        const answer = await ask("PATCH", `${events}/${name}${asSyncer}`, { metadata });
+        assert.equal(answer, 403, `${name} ${JSON.stringify(metadata)}`);
+      }
+    }
+    assert.equal(await ask("PATCH", `${events}/copied${asSyncer}`, { count: 2 }), 200);
+    const listed = await plane.client.resource(eventsKind).list({ namespace: "default" });
+    for (const { metadata } of listed.items) assert.equal(metadata.finalizers, undefined);
+  });
+
+  it("imports the APIs that its SyncTarget requests, and decides about no published API", async (t) => {
+    const { ask, plane, agent } = await stage(t);
+    const imports = "/clusters/root/apis/apiresource.kcp.io/v1alpha1/apiresourceimports";
+    const owner = importOwner({ metadata: agent.target } as never);
+    const imported = (plural: string, group: string, change: ImportChange = {}) => ({
+      apiVersion: "apiresource.kcp.io/v1alpha1",
+      kind: "APIResourceImport",
+      metadata: {
+        name: `${plural}.mine.v1.${group}`,
+        ownerReferences: [owner],
+        ...change.metadata,
+      },
+      spec: {
+        location: "mine",
+        groupVersion: { group, version: "v1" },
+        plural,
+        kind: "Planted",
+        scope: "Namespaced",
+        openAPIV3Schema: { type: "object" },
+        ...change.spec,
+      },
+    });
+    const refused = [
+      // Not requested; and served by the control plane itself.
+      imported("widgets", "example.com"),
+      imported("secrets", "core"),
+      imported("configmaps", "core"),
+      imported("workspaces", "tenancy.kcp.io"),
+      imported("clusterroles", "rbac.authorization.k8s.io"),
+      // A narrower API for every cluster.
+      imported("deployments", "apps", { spec: { schemaUpdateStrategy: "UpdatePublished" } }),
+      // Another API under this name, or another cluster's.
+      imported("deployments", "apps", { spec: { plural: "widgets" } }),
+      imported("deployments", "apps", { spec: { location: "east" } }),
+      imported("deployments", "apps", { metadata: { name: "deployments.mine.v1.example.com" } }),
+      imported("deployments", "apps", { metadata: { finalizers: ["example.com/hold"] } }),
+      imported("deployments", "apps", { metadata: { labels: { [clusterLabel]: "east" } } }),
+      imported("deployments", "apps", { metadata: { annotations: { note: "x" } } }),
+      imported("deployments", "apps", { metadata: { ownerReferences: [{ ...owner, uid: "1" }] } }),
+    ];
+    for (const object of refused)
+      assert.equal(await ask("POST", `${imports}${asSyncer}`, object), 403, JSON.stringify(object));
+    assert.equal(await ask("POST", `${imports}${asSyncer}`, imported("deployments", "apps")), 200);
+    const place = `${imports}/deployments.mine.v1.apps${asSyncer}`;
+    for (const patch of [
+      { spec: { schemaUpdateStrategy: "UpdatePublished" } },
+      { metadata: { finalizers: ["example.com/hold"] } },
+    ])
+      assert.equal(await ask("PATCH", place, patch), 403, JSON.stringify(patch));
+    // The choice of a user stays, whatever the agent writes.
+    const name = "deployments.mine.v1.apps";
+    const strategy = { spec: { schemaUpdateStrategy: "UpdateNever" } };
+    const chosen = { type: "merge", patch: strategy } as const;
+    await plane.client.resource(apiResourceImports).patch({ name }, chosen);
+    assert.equal(await ask("PATCH", place, { spec: { schemaUpdateStrategy: null } }), 403);
+    assert.equal(await ask("PATCH", place, { spec: { shortNames: ["d"] } }), 200);
   });
 
   it("deletes copies and what ended in its cluster, and nothing that is in another", async (t) => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { objectsMax } from "@kcp-ts/machinery/bounds";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { apiResourceImports, runAgent, syncTargets } from "@kcp-ts/multicluster";
-import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import {
   deployment,
@@ -16,13 +17,7 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
 
 function tokenOf(kubeconfig: string): string {
   const token = /"token": "([^"]+)"/.exec(kubeconfig)?.[1];
@@ -267,7 +262,7 @@ describe("what is wrong with a cluster", () => {
     ];
     const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
     const named = { metadata: { name: "syncer" } };
-    const roles = defineResource({ ...rbac, resource: "clusterroles", kind: "ClusterRole" });
+    const roles = builtInResource("clusterroles.rbac.authorization.k8s.io");
     await physical.client.resource(roles).create({ ...named, rules } as typeof named);
     const bindings = { ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" };
     await physical.client.resource(defineResource(bindings)).create({
@@ -384,5 +379,37 @@ describe("the name of a SyncTarget", () => {
     const refused = (error: unknown) => isStatusError(error, "Invalid");
     await assert.rejects(register(plane.client, "n".repeat(57), { mode: "None" }), refused);
     await assert.rejects(register(plane.client, "with.dots", { mode: "None" }), refused);
+  });
+});
+
+describe("SyncTargets", () => {
+  it("beyond a thousand of a workspace, or longer than any kubeconfig, are refused", async (t) => {
+    const plane = await startControlPlaneWithClusters(t);
+    const refused = (error: unknown) => isStatusError(error, "Forbidden");
+    const annotations = { note: "x".repeat(200_000) };
+    const parts = {
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "x",
+      clusters: [{ name: "x", cluster: { server: "https://cluster.example.com" } }],
+      users: [{ name: "x", user: { token: "t" } }],
+      contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],
+    };
+    const kubeconfig = JSON.stringify(parts) + " ".repeat(150_000);
+    const spec = { mode: "None", kubeconfig } as const;
+    const long = { metadata: { name: "long", annotations }, spec };
+    await assert.rejects(plane.client.resource(syncTargets).create(long), refused);
+    const names = Array.from({ length: objectsMax.syncTargets }, (_, index) => `t${index}`);
+    while (names.length > 0) {
+      const some = names.splice(0, 50);
+      await Promise.all(some.map((name) => register(plane.client, name, { mode: "None" })));
+    }
+    await assert.rejects(register(plane.client, "more", { mode: "None" }), refused);
+    await register(plane.clientFor("elsewhere"), "more", { mode: "None" });
+    const [name, labels] = ["t0", { app: "x" }];
+    const patch = { type: "merge", patch: { metadata: { labels } } } as const;
+    await plane.client.resource(syncTargets).patch({ name }, patch);
+    await plane.client.resource(syncTargets).delete({ name });
+    await eventually(() => register(plane.client, "more", { mode: "None" }));
   });
 });

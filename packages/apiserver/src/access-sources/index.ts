@@ -3,7 +3,7 @@
  * accounts, roles, reviews.
  */
 
-export { createAuthorization } from "./authorize-create.ts";
+export { verbAuthorization } from "./authorize-verb.ts";
 export { ClusterAuthenticator } from "./cluster-authenticator.ts";
 export { PolicyCache } from "./policy-cache.ts";
 export { composeReviewers } from "./reviewers.ts";

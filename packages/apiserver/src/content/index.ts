@@ -13,30 +13,21 @@ export {
   yamlErrorMessage,
 } from "./decode-body.ts";
 export { encodeValue, type ListWriter, listWriter, type ValueChunks } from "./encode-value.ts";
-export {
-  acceptedMediaTypes,
-  negotiate,
-  type ResponseFormat,
-  type SupportedFormats,
-  wantsPretty,
-} from "./negotiate.ts";
+export { negotiate, type ResponseFormat, wantsPretty } from "./negotiate.ts";
 export { prettyPrint } from "./pretty.ts";
 export {
   jsonBytes,
   jsonResponse,
-  jsonType,
   statusResponse,
   successResponse,
   textResponse,
   toStatusError,
 } from "./respond.ts";
-export { generatedMicrosPerByte, streamText, type TextChunks } from "./stream-text.ts";
+export { generatedMicrosPerByte, streamText } from "./stream-text.ts";
 export {
-  type IncludeObject,
   parseIncludeObject,
   partialMetadataOf,
   rowOf,
-  type TableOptions,
   tableOf,
   tableResumable,
   toBytes,

@@ -1,6 +1,5 @@
 export {
   EventLoopBudget,
-  type EventLoopBudgetOptions,
   InboundBudget,
   type NextTurn,
   OutboundBudget,
@@ -8,15 +7,9 @@ export {
   UnreadResponseBudget,
 } from "./budgets.ts";
 export { FairQueue, type QueueItem } from "./fair-queue.ts";
-export {
-  eventLoopCosts,
-  eventLoopLimits,
-  type InboundLimits,
-  type UnreadResponseLimits,
-} from "./limits.ts";
+export { eventLoopCosts, eventLoopLimits, type InboundLimits } from "./limits.ts";
 export {
   LargeRequestQueue,
-  type QueueableRequest,
   retryAfterSeconds,
   SmallRequestBypass,
   tooBusy,

@@ -194,7 +194,7 @@ export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
  * admitted as CREATE.
  */
 export function withMutatingAdmission(
-  { admission, authorizeCreate }: HandlerDependencies,
+  { admission, authorizeVerb }: HandlerDependencies,
   request: AdmissionRequest,
   build: BuildObject,
 ): BuildObject {
@@ -203,7 +203,7 @@ export function withMutatingAdmission(
     request.sent = undefined;
     present.sent = undefined;
     if (present !== request) {
-      await authorizeCreate(present);
+      await authorizeVerb(present, "create");
       await admission.admit(present);
     }
     const wanted = await build(old);

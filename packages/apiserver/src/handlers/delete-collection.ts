@@ -2,7 +2,8 @@
  * DELETE of a collection deletes the objects of the corresponding list, each as a single DELETE
  * would, page by page.
  */
-import { isStatusError, statusError } from "@kcp-ts/machinery/status";
+import { fieldError, isStatusError, statusError } from "@kcp-ts/machinery/status";
+import { ignoreReadErrorOption } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { forEachAtOnce } from "../request/entries-at-once.ts";
 import { type Entry, parseObjectKey } from "../storage/index.ts";
@@ -25,6 +26,14 @@ export async function handleDeleteCollection(
   if (!definition.verbs.includes("deletecollection"))
     throw statusError.methodNotAllowed(definition, "deletecollection");
   const options = await readDeleteOptions(handled);
+  if (options.ignoresReadError === true) {
+    const error = fieldError.invalid(
+      ignoreReadErrorOption,
+      true,
+      "is not allowed with DELETECOLLECTION, try again after removing the option",
+    );
+    throw statusError.invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", [error]);
+  }
   const { listing } = await listObjects(
     handled,
     dependencies,

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue, shallowCopy } from "@kcp
 import { decodeShape, deleteOptions, ShapeError } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError, statusError } from "@kcp-ts/machinery/status";
 import type { RequestBody } from "../content/index.ts";
-import type { DeleteRequest } from "../registry/index.ts";
+import { type DeleteRequest, ignoreReadErrorOption } from "../registry/index.ts";
 import { decodeSent, sentBody } from "./decode-object.ts";
 import type { HandlerRequest } from "./handler-context.ts";
 import { dryRunErrors, integer } from "./options.ts";
@@ -24,7 +24,11 @@ export async function readDeleteOptions(handled: HandlerRequest): Promise<Delete
   const dryRun = Array.isArray(value["dryRun"])
     ? (value["dryRun"] as string[])
     : scope.query.getAll("dryRun");
-  const errors = validate(propagationPolicy, orphanDependents, dryRun);
+  const ignoresReadError = value[ignoreReadErrorOption] === true;
+  const errors = [
+    ...validate(propagationPolicy, orphanDependents, dryRun),
+    ...(ignoresReadError ? otherOptionErrors({ ...value, dryRun }) : []),
+  ];
   if (errors.length > 0)
     throw statusError.invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
   const policy =
@@ -38,6 +42,7 @@ export async function readDeleteOptions(handled: HandlerRequest): Promise<Delete
     sent: shown,
     isDryRun: dryRun.includes("All"),
     isOrphaningRefused: orphanDependents === false,
+    ignoresReadError,
     propagationPolicy: policy as DeleteRequest["propagationPolicy"],
     gracePeriodSeconds: gracePeriodSeconds as number | undefined,
     uid: wanted["uid"] as string | undefined,
@@ -70,7 +75,26 @@ function fromQuery(query: URLSearchParams): JsonObject {
   if (grace !== undefined) options["gracePeriodSeconds"] = grace;
   if (policy !== null) options["propagationPolicy"] = policy;
   if (orphan !== null) options["orphanDependents"] = orphan === "true" || orphan === "1";
+  const ignores = query.get(ignoreReadErrorOption);
+  if (ignores !== null) options[ignoreReadErrorOption] = ignores === "true" || ignores === "1";
   return options;
+}
+
+/** Options that need the object, which cannot be read. */
+const objectOptions = [
+  "dryRun",
+  "propagationPolicy",
+  "orphanDependents",
+  "gracePeriodSeconds",
+  "preconditions",
+] as const;
+
+function otherOptionErrors(value: JsonObject): FieldError[] {
+  return objectOptions
+    .filter((name) => (name === "dryRun" ? (value[name] as []).length > 0 : name in value))
+    .map((name) =>
+      fieldError.invalid(ignoreReadErrorOption, true, `cannot be set together with .${name}`),
+    );
 }
 
 const policies = ["Foreground", "Background", "Orphan", "nil"];

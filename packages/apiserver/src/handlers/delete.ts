@@ -15,6 +15,9 @@ import {
 } from "./handler-context.ts";
 import { finishWrite, negotiateObject, renderWriteResult } from "./render.ts";
 
+/** Permits to delete objects that cannot be read, without regard to their finalizers. */
+const unsafeDeleteVerb = "unsafe-delete-ignore-read-errors";
+
 export async function handleDelete(
   handled: HandlerRequest,
   dependencies: HandlerDependencies,
@@ -28,7 +31,9 @@ export async function handleDelete(
     { namespace: scope.namespace, name: scope.name },
     options,
   );
-  if (written.outcome === "deleted" && !handled.definition.strategy.returnsDeletedObject) {
+  const isShown =
+    handled.definition.strategy.returnsDeletedObject && options.ignoresReadError !== true;
+  if (written.outcome === "deleted" && !isShown) {
     return jsonResponse(200, successResponse(detailsOf(handled, written, scope.name)));
   }
   const status = written.outcome === "marked" && options.isOrphaningRefused ? 202 : 200;
@@ -52,6 +57,8 @@ export async function deleteOne(
     address,
     options: options.sent,
   });
+  if (options.ignoresReadError === true)
+    await dependencies.authorizeVerb(admitted, unsafeDeleteVerb);
   const admission = dependencies.admission.admit(admitted);
   if (admission !== undefined) await admission;
   const at = { cluster: requireSingleCluster(scope), ...address };

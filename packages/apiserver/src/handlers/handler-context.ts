@@ -23,10 +23,10 @@ export interface HandlerDependencies {
   readonly tokens: TokenSource | undefined;
   readonly reviewers: Reviewers;
   /**
-   * Throws a 403 unless the user of an update or apply may also create the missing object:
-   * authorization only permitted the other verb.
+   * Throws a 403 unless the user of a request may also use the verb: `create` for an update or
+   * apply that creates the missing object, and the verb of an unsafe deletion.
    */
-  readonly authorizeCreate: (request: AdmissionRequest) => MaybePromise<void>;
+  readonly authorizeVerb: (request: AdmissionRequest, verb: string) => MaybePromise<void>;
   /** Finds subresources that the definition of their resource does not list. */
   readonly additionalSubresource?: AdditionalSubresource | undefined;
 }

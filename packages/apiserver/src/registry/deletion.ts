@@ -13,7 +13,12 @@ export interface DeleteRequest {
   readonly resourceVersion?: string | undefined;
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
   readonly gracePeriodSeconds?: number | undefined;
+  /** Deletes a value that cannot be read, and no other. */
+  readonly ignoresReadError?: boolean | undefined;
 }
+
+/** The member of DeleteOptions by which a value that cannot be read is deleted. */
+export const ignoreReadErrorOption = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 export type DeletionStep =
   | { readonly kind: "remove" }

@@ -6,8 +6,8 @@ export {
   VirtualResourceCatalog,
 } from "./catalog.ts";
 export type { ComputedListRequest, ComputedResource } from "./computed-resource.ts";
-export { conversionCodec, type VersionConversion } from "./conversion-codec.ts";
-export type { DeleteRequest } from "./deletion.ts";
+export { conversionCodec } from "./conversion-codec.ts";
+export { type DeleteRequest, ignoreReadErrorOption } from "./deletion.ts";
 export { type FieldManager, managedFieldsInput } from "./managed-fields.ts";
 export {
   mutableItems,
@@ -54,12 +54,10 @@ export {
   baseStrategy,
   builtIn,
   column,
-  duplicateErrors,
   itemErrors,
   listIn,
   nameCell,
   nameColumn,
-  namespacedNames,
   objectIn,
   restoreMembers,
   startGeneration,
@@ -79,6 +77,5 @@ export {
   type SubresourceStrategy,
   type SubresourceView,
   type ValidationResult,
-  type WriteContext,
 } from "./strategy.ts";
 export { toServed, toServedEntries, type VersionCodec } from "./version-codec.ts";

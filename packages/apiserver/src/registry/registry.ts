@@ -15,7 +15,7 @@ import {
 } from "@kcp-ts/machinery/base";
 import { type JsonObject, jsonEqual, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { statusError } from "@kcp-ts/machinery/status";
+import { fieldError, statusError } from "@kcp-ts/machinery/status";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
@@ -32,10 +32,11 @@ import {
   encodeObject,
   encodeObjectResumable,
   isBeingDeleted,
+  isIntact,
   mayBeEqual,
 } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import { type DeleteRequest, planDeletion } from "./deletion.ts";
+import { type DeleteRequest, ignoreReadErrorOption, planDeletion } from "./deletion.ts";
 import type { FieldManager } from "./managed-fields.ts";
 import { checkPreconditions } from "./preconditions.ts";
 import {
@@ -284,6 +285,11 @@ export class Registry {
     for (let tries = 0; tries < updateTriesMax; tries++) {
       const entry = await this.#read(definition, key, options.signal);
       if (entry === undefined) throw statusError.notFound(definition, address.name);
+      if (request.ignoresReadError === true) {
+        const deleted = await this.#deleteUnreadable(definition, address, entry, options.signal);
+        if (deleted === undefined) continue;
+        return deleted;
+      }
       throwIfHidden(definition, address.name, entry);
       const rests = entry.value.length > largeBytes;
       if (rests) await yieldToEventLoop();
@@ -320,6 +326,38 @@ export class Registry {
       };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
+  }
+
+  /**
+   * Deletes a value that is no object. Nothing is known of it but its key: it has no finalizers, no
+   * dependents, and no labels by which a view could show it. Undefined when another writer was
+   * faster.
+   */
+  async #deleteUnreadable(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    entry: Entry,
+    signal: AbortSignal,
+  ): Promise<WriteResult | undefined> {
+    const { group, resource } = definition;
+    const { name } = address;
+    if (definition.isVisible !== undefined) throw statusError.notFound(definition, name);
+    if (isIntact(entry))
+      throw statusError.invalid({ group, kind: resource }, name, [
+        fieldError.invalid(
+          ignoreReadErrorOption,
+          true,
+          "is exclusively used to delete corrupt object(s), try again by removing this option",
+        ),
+      ]);
+    const revision = await this.#commit(definition, address, {
+      write: { key: entry.key, value: "delete", expected: entry.modifiedAt },
+      growth: usageDeltaOf(entry, "delete"),
+      signal,
+    });
+    if (revision === undefined) return undefined;
+    const gone = changed(entry, entry.value, revision);
+    return { entry: gone, isStored: true, outcome: "deleted", uid: undefined };
   }
 
   async #toServed(definition: ResourceDefinition, entry: Entry): Promise<JsonObject> {

@@ -42,7 +42,7 @@ export class CorruptValues {
     this.#logged.add(id);
     this.#log.error(
       { group, resource, cluster, namespace, name },
-      "a stored object is damaged and left out of lists and watches; restore it from a backup",
+      "a stored object is damaged and left out of lists and watches; restore it from a backup, or delete it with ignoreStoreReadErrorWithClusterBreakingPotential",
     );
   }
 }

@@ -29,12 +29,6 @@ export interface Changes {
   readonly removed: FieldSet;
 }
 
-export const noChanges: Changes = {
-  added: emptyFieldSet,
-  modified: emptyFieldSet,
-  removed: emptyFieldSet,
-};
-
 /**
  * Never throws: a value that does not match the type counts as one value, because a live object may
  * be older than its schema.

@@ -75,6 +75,11 @@ export const bounds = {
     bytesMax: MiB,
     ...small,
   },
+  /**
+   * A SyncTarget, with its kubeconfig. The control plane keeps all SyncTargets in memory, see
+   * `objectsMax`.
+   */
+  syncTarget: { name: "SyncTarget", sender: "tenant", bytesMax: 320 * KiB, ...small },
   /** An AdmissionReview with a patch in base64. */
   admissionAnswer: {
     name: "admission webhook answer",
@@ -130,9 +135,14 @@ export const workBounds = {
   path: { name: "JSONPath", sender: "tenant", unitsMax: 50_000 },
 } as const satisfies Readonly<Record<string, WorkBound>>;
 
+/** Objects of a kind in one logical cluster, where the control plane keeps all of them in memory. */
+export const objectsMax = { syncTargets: 1000 } as const;
+
 /** The memory of one kind of input at a time, for one tenant and for all tenants. */
 export const bytesInFlight = {
   requestBodies: { bytesPerTenantMax: 64 * MiB, bytesMax: 256 * MiB },
   webhookAnswers: { bytesPerTenantMax: 32 * MiB, bytesMax: 128 * MiB },
   clusterAnswers: { bytesPerTenantMax: 64 * MiB, bytesMax: 256 * MiB },
+  /** Connections to physical clusters, and the objects of these clusters in caches. */
+  clusterObjects: { bytesPerTenantMax: 512 * MiB, bytesMax: 1024 * MiB },
 } as const;

@@ -13,11 +13,9 @@ export {
   isSmall,
   type JsonArray,
   type JsonObject,
-  type JsonScalar,
   type JsonValue,
   member,
   setMember,
   shallowCopy,
-  type ValueLimits,
   withMember,
 } from "./value.ts";

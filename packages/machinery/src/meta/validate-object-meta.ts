@@ -20,10 +20,7 @@ export interface ObjectMetaRules {
   readonly nameErrors: NameErrors;
   /** The path of the metadata; `metadata` unless it is nested, as in a Pod template. */
   readonly field?: string;
-  /**
-   * Built-in kinds reject a finalizer like `foo`; custom resources only warn (see
-   * finalizerWarnings).
-   */
+  /** Built-in kinds reject a finalizer like `foo`; custom resources may have it. */
   readonly requireQualifiedFinalizers?: boolean;
 }
 

@@ -1,7 +1,6 @@
 /** Additional printer columns of a CRD version: table headers, and the cells of an object. */
 import { isBoundExceeded, WorkBudget, workBounds } from "../bounds/index.ts";
 import type { JsonObject, JsonValue } from "../json/index.ts";
-import { quote } from "../status/index.ts";
 import { canonicalJson } from "./canonical.ts";
 import type { PrinterColumn } from "./crd.ts";
 import { formatGoFloat } from "./go-number.ts";
@@ -35,12 +34,19 @@ const ageColumn: PrinterColumn = {
   jsonPath: ".metadata.creationTimestamp",
 };
 
-/** Throws JsonPathError when a path cannot be parsed; without columns there is Age. */
+/**
+ * Without columns there is Age. A column whose path cannot be parsed and the columns after it are
+ * left out, as kube-apiserver leaves them out: a CustomResourceDefinition may have such a path.
+ */
 export function compilePrinterColumns(columns: readonly PrinterColumn[]): PrinterColumns {
-  const chosen = columns.length === 0 ? [ageColumn] : columns;
-  const compiled = chosen.map((column) => ({ column, path: parseColumnPath(column.jsonPath) }));
+  const compiled: { readonly column: PrinterColumn; readonly path: readonly PathNode[] }[] = [];
+  for (const column of columns.length === 0 ? [ageColumn] : columns) {
+    const path = parseColumnPath(column.jsonPath);
+    if (path === undefined) break;
+    compiled.push({ column, path });
+  }
   return {
-    definitions: chosen.map((column) => ({
+    definitions: compiled.map(({ column }) => ({
       name: column.name,
       type: column.type,
       format: column.format,
@@ -76,13 +82,13 @@ function cellWithin(
  * The length of a value's text, before it is created: many columns may show the same large value.
  */
 function chargeText(value: JsonValue, budget: WorkBudget): void {
-  if (typeof value === "string") budget.charge(value.length >> 6);
+  if (typeof value === "string") budget.charge(value.length >> 4);
   else if (Array.isArray(value)) {
     budget.charge(value.length);
     for (const item of value as readonly JsonValue[]) chargeText(item, budget);
   } else if (typeof value === "object" && value !== null)
     for (const key in value) {
-      budget.charge(1 + (key.length >> 6));
+      budget.charge(1 + (key.length >> 4));
       chargeText((value as JsonObject)[key] as JsonValue, budget);
     }
 }
@@ -94,12 +100,12 @@ export function selectableFieldValue(path: readonly PathNode[], object: JsonObje
   return value === undefined || value === null ? "" : goText(value);
 }
 
-function parseColumnPath(text: string): readonly PathNode[] {
+function parseColumnPath(text: string): readonly PathNode[] | undefined {
   try {
     return parseJsonPath(text);
   } catch (error) {
-    if (!(error instanceof JsonPathError)) throw error;
-    throw new JsonPathError(`unrecognized column definition ${quote(text)}`, { cause: error });
+    if (error instanceof JsonPathError) return undefined;
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Creates the APIResourceImport that describes an API of a cluster. Pure. */
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import type { ObjectInput } from "@kcp-ts/sdk";
+import type { ObjectInput, OwnerReference } from "@kcp-ts/sdk";
 import {
   type APIResourceImport,
   type ApiResourceSpec,
@@ -18,23 +18,21 @@ export function importName(
   return `${api.plural}.${location}.${api.version}.${api.group === "" ? "core" : api.group}`;
 }
 
+/** The SyncTarget as the owner of its imports. */
+export function importOwner({ metadata: { name, uid = "" } }: SyncTarget): OwnerReference {
+  const { group, version, kind } = syncTargets;
+  return { apiVersion: `${group}/${version}`, kind, name, uid, controller: true };
+}
+
 /** The import has no strategy: users choose it. */
 export function importOf(api: ImportedApi, target: SyncTarget): ObjectInput<APIResourceImport> {
-  const { name: location, uid = "" } = target.metadata;
+  const { name: location } = target.metadata;
   const { group, version } = api;
   return {
     metadata: {
       name: importName(api, location),
       annotations: { [apiVersionAnnotation]: group === "" ? version : `${group}/${version}` },
-      ownerReferences: [
-        {
-          apiVersion: `${syncTargets.group}/${syncTargets.version}`,
-          kind: syncTargets.kind,
-          name: location,
-          uid,
-          controller: true,
-        },
-      ],
+      ownerReferences: [importOwner(target)],
     },
     spec: { location, ...specOf(api) },
   };

@@ -1,6 +1,7 @@
 /** Creates a connection from the text of a kubeconfig, or returns the reason why that fails. */
 import { X509Certificate } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   Client,
   type Connection,
@@ -10,12 +11,16 @@ import {
   type PermitsAddress,
   untrustedServerLimits,
 } from "@kcp-ts/sdk";
-import { boundedTransport } from "./bounded-transport.ts";
 import { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
+import { pacedTransport, ResponseRateLimiter, responseBytes } from "./paced-transport.ts";
 import { type Problem, problem } from "./problem.ts";
+import type { TenantShares } from "./tenant-share.ts";
 
 export interface ClusterConnectionOptions {
   readonly clock: Clock;
+  /** The logical cluster of the SyncTarget. */
+  readonly cluster: ClusterName;
+  readonly shares: TenantShares;
   /** Whether the address in the kubeconfig may be connected to; all addresses if omitted. */
   readonly isAddressAllowed?: PermitsAddress | undefined;
 }
@@ -28,7 +33,7 @@ export const clusterPings = { intervalMs: 2000, timeoutMs: 2500 } as const;
 
 export function connectCluster(
   text: string,
-  { clock, isAddressAllowed: permits }: ClusterConnectionOptions,
+  { clock, cluster, shares, isAddressAllowed: permits }: ClusterConnectionOptions,
 ): Connection | Problem {
   const kubeconfig = checkKubeconfig(text);
   if (isProblem(kubeconfig)) return kubeconfig;
@@ -38,11 +43,18 @@ export function connectCluster(
       "CertificateExpired",
       `the client certificate in the kubeconfig is good until ${expired} only: put a new one in`,
     );
+  const share = shares.open(cluster);
+  if (share === undefined)
+    return problem(
+      "TooManyClusters",
+      "the physical clusters of this workspace, and their objects, take all of the memory that they may: delete SyncTargets, or register them in another workspace",
+    );
   try {
     const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
-    const transport = boundedTransport(connection.transport, { clock });
+    const ofCluster = new ResponseRateLimiter(clock, responseBytes.ofCluster);
+    const transport = pacedTransport(connection.transport, [ofCluster, share.rateLimiter]);
     const { basePath } = connection.client;
-    const responseLimits = untrustedServerLimits;
+    const responseLimits = { ...untrustedServerLimits, memory: share.memory };
     const client = new Client({
       transport,
       basePath,
@@ -50,8 +62,13 @@ export function connectCluster(
       userAgent: "kcp",
       responseLimits,
     });
-    return { ...connection, transport, client };
+    const close = async () => {
+      share.release();
+      await connection.close();
+    };
+    return { ...connection, transport, client, close };
   } catch (error) {
+    share.release();
     if (!(error instanceof KubeconfigError)) throw error;
     return problem("ErrorCreatingClient", `${error.message}: correct the kubeconfig`);
   }

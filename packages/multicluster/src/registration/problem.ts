@@ -24,7 +24,9 @@ export type ProblemReason =
   /** The cluster responds that it is not ready. */
   | "ClusterNotReady"
   /** The server at the address is not a Kubernetes API server. */
-  | "UnexpectedResponse";
+  | "UnexpectedResponse"
+  /** The clusters of the logical cluster take all of the memory that they may. */
+  | "TooManyClusters";
 
 /**
  * Text of a cluster ends up in conditions that users read: it is shortened to this length, and to

@@ -47,6 +47,7 @@ import { statusEvents } from "./status-events.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
 import { isStatusCurrent, type Observation, targetStatus } from "./target-status.ts";
 import type { TargetConnection, Targets } from "./targets.ts";
+import { TenantShares } from "./tenant-share.ts";
 
 export interface TargetControllerOptions {
   readonly clusters: Clusters;
@@ -102,6 +103,7 @@ export class TargetController {
   readonly #source: ObjectSource<SyncTarget>;
   readonly #events: EventRecorder;
   readonly #links = new Map<string, OpenLink>();
+  readonly #shares: TenantShares;
   readonly #agents: AgentInstallations;
   readonly #heartbeats: Heartbeats;
   readonly #silence: AgentLivenessMonitor;
@@ -113,6 +115,7 @@ export class TargetController {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#source = clusters.source(syncTargets);
+    this.#shares = new TenantShares(this.#clock);
     this.#heartbeats = new Heartbeats(this.#clock);
     this.#silence = new AgentLivenessMonitor({
       clock: this.#clock,
@@ -242,6 +245,8 @@ export class TargetController {
     await this.#close(id);
     const connection = connectCluster(text, {
       clock: this.#clock,
+      cluster: key.cluster,
+      shares: this.#shares,
       isAddressAllowed: this.#options.isAddressAllowed,
     });
     if ("reason" in connection) return connection;

@@ -12,6 +12,7 @@ import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type DynamicObject,
   defineResource,
   ExponentialFailureRateLimiter,
@@ -23,6 +24,7 @@ import {
   stringMember,
   WorkQueue,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import { ownedByLabels, stateLabel, stateUpsync, syncerFieldManager } from "../api/index.ts";
 import type { CachedObject } from "./cached-object.ts";
 import type { SyncContext } from "./context.ts";
@@ -30,7 +32,6 @@ import { copyName, isShorterInCluster } from "./copy-names.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventRateLimiter } from "./event-rate-limiter.ts";
 import type { KindView } from "./kind-view.ts";
-import type { KindPolicy } from "./policy.ts";
 
 export interface EventSyncOptions {
   readonly context: SyncContext;
@@ -44,7 +45,7 @@ export interface EventSyncOptions {
 
 export interface KindOf {
   readonly resource: Resource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
 }
 
@@ -72,13 +73,7 @@ export interface Event extends KubernetesObject {
   readonly reportingInstance?: string;
 }
 
-const events = defineResource<Event>({
-  group: "",
-  version: "v1",
-  resource: "events",
-  kind: "Event",
-  namespaced: true,
-});
+const events = builtInResource<Event>("events");
 
 /** The kinds between synced workloads and Pods, which controllers in the cluster create. */
 const between: readonly Resource[] = [
@@ -145,7 +140,7 @@ export class EventSync {
     const atMs = Date.parse(event.lastTimestamp ?? event.eventTime ?? "");
     if (this.#options.context.clock.now() - atMs > oldMs) return;
     const text = `${namespace}/${name}`;
-    this.#waiting.set(text, event);
+    this.#waiting.set(text, shortened(event));
     this.#queue.add(text);
   }
 
@@ -252,6 +247,43 @@ export class EventSync {
     return owner;
   }
 }
+
+/** The parts of an Event that its upstream copy is made of, with texts of a limited length. */
+function shortened(event: Event): Event {
+  const { metadata, involvedObject, source, series, type, count } = event;
+  const { name, namespace } = metadata;
+  const cut = (text: string | undefined) =>
+    typeof text === "string" ? text.slice(0, textCharactersMax) : undefined;
+  const cutAll = <Part extends object>(part: Part | undefined) =>
+    part &&
+    (Object.fromEntries(
+      Object.entries(part)
+        .filter(([, value]) => typeof value === "string" || typeof value === "number")
+        .slice(0, membersMax)
+        .map(([key, value]) => [key, typeof value === "string" ? cut(value) : value]),
+    ) as Part);
+  return withoutEmpty({
+    metadata: { name, namespace },
+    involvedObject: cutAll(involvedObject),
+    source: cutAll(source),
+    series: cutAll(series),
+    type: cut(type),
+    count,
+    message: cut(event.message),
+    reason: cut(event.reason),
+    action: cut(event.action),
+    firstTimestamp: cut(event.firstTimestamp),
+    lastTimestamp: cut(event.lastTimestamp),
+    eventTime: cut(event.eventTime),
+    reportingComponent: cut(event.reportingComponent),
+    reportingInstance: cut(event.reportingInstance),
+  }) as Event;
+}
+
+/** Kubernetes limits the note of an Event to 1,024 characters. */
+const textCharactersMax = 4096;
+/** An object reference has seven members. */
+const membersMax = 16;
 
 function copyOf(
   event: Event,

@@ -12,13 +12,16 @@ import type { KubernetesObject } from "./object.ts";
 import { type PreconditionRule, requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
+import { responseBody } from "./response-body.ts";
 import { responseError, retryAfterSeconds } from "./response-error.ts";
 import { parseResponse, type ResponseLimits } from "./response-limits.ts";
+import { HeldBytes } from "./response-memory.ts";
 import { SharedDeadlines } from "./shared-deadlines.ts";
 import {
   isTransportError,
   type Method,
   type RequestHeaders,
+  type ResponseBody,
   type ResponseHeaders,
   type Transport,
   TransportError,
@@ -153,7 +156,15 @@ export class Client {
 
   /** Sends a request and parses the response. Integers beyond 2^53 are bigints. */
   async json(request: ClientRequest): Promise<JsonValue> {
-    return this.parse((await this.read(request)).text);
+    const limits = this.responseLimits;
+    if (limits === undefined) return this.parse((await this.#read(request)).text);
+    // The text takes memory until it is parsed.
+    const held = new HeldBytes(limits.memory?.buffers);
+    try {
+      return await this.parse((await this.#read(request, held)).text);
+    } finally {
+      held.release();
+    }
   }
 
   /** Parses a response that was read in full, within the limits of the server. */
@@ -163,12 +174,21 @@ export class Client {
 
   /** Sends a request and reads the full response, within the request timeout. */
   async read(request: ClientRequest): Promise<ReadResponse> {
+    const held = new HeldBytes(this.responseLimits?.memory?.buffers);
+    try {
+      return await this.#read(request, held);
+    } finally {
+      held.release();
+    }
+  }
+
+  async #read(request: ClientRequest, held?: HeldBytes): Promise<ReadResponse> {
     const deadline = this.#deadlines.start(request.signal);
     try {
       const response = await this.#send(request, deadline.signal);
       return {
         headers: response.headers,
-        text: await response.body.text(this.responseLimits?.response.bytesMax),
+        text: await this.#text(response.body, held),
       };
     } catch (error) {
       const isOurs = error === deadline.signal.reason && request.signal?.aborted !== true;
@@ -178,6 +198,12 @@ export class Client {
     } finally {
       deadline.cancel();
     }
+  }
+
+  #text(body: ResponseBody, held: HeldBytes | undefined): Promise<string> {
+    const limits = this.responseLimits;
+    if (limits?.memory === undefined) return body.text(limits?.response.bytesMax);
+    return responseBody(counted(body, held)).text(limits.response.bytesMax);
   }
 
   /** Sends a request and streams the response, within the request timeout. */
@@ -276,4 +302,14 @@ function isRetriable(error: unknown, method: Method): boolean {
     isTransportError(error, "refused") ||
     (method === "GET" && isTransportError(error, "connection-lost"))
   );
+}
+
+async function* counted(
+  body: AsyncIterable<Uint8Array>,
+  held: HeldBytes | undefined,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    held?.add(chunk.length);
+    yield chunk;
+  }
 }

@@ -30,6 +30,7 @@ import {
   type ResponseLimits,
   throwIfTooLarge,
 } from "./response-limits.ts";
+import { HeldBytes } from "./response-memory.ts";
 import {
   hasMetadata,
   type OnUnreadable,
@@ -107,6 +108,11 @@ export class ListReader<Object extends KubernetesObject> {
     return yield* readObjectOrSkipResumable(read, hasMetadata, onUnreadable);
   }
 
+  /** Releases the memory of an incomplete response. Called in any case. */
+  close(): void {
+    this.#cutter.close();
+  }
+
   /** The remaining items, and the list's own metadata. */
   async end(): Promise<{ readonly items: Object[]; readonly metadata: ListMeta }> {
     const rest = this.#cutter.outside();
@@ -144,6 +150,7 @@ class ItemCutter {
   #matched = 0;
   #hasItems = false;
   readonly #limits: ResponseLimits | undefined;
+  readonly #held: HeldBytes;
   #begunBytes = 0;
   #aroundBytes = 0;
 
@@ -152,6 +159,11 @@ class ItemCutter {
    */
   constructor(answers?: ResponseLimits) {
     this.#limits = answers;
+    this.#held = new HeldBytes(answers?.memory?.buffers);
+  }
+
+  close(): void {
+    this.#held.release();
   }
 
   get hasItems(): boolean {
@@ -173,6 +185,7 @@ class ItemCutter {
         const item = concatBytes(this.#begun, chunk.subarray(from, i));
         if (this.#begun.length > 0) this.#begun = [];
         this.#begunBytes = 0;
+        this.#held.set(this.#aroundBytes);
         from = i + 1;
         if (!item.every(isSpace)) yield item;
         if (byte === closeBracket) {
@@ -194,12 +207,14 @@ class ItemCutter {
   #addBegun(part: Uint8Array): void {
     this.#begunBytes += part.length;
     throwIfTooLarge(this.#limits?.object, this.#begunBytes);
+    this.#held.set(this.#begunBytes + this.#aroundBytes);
     this.#begun.push(part);
   }
 
   #addAround(part: Uint8Array): void {
     this.#aroundBytes += part.length;
     throwIfTooLarge(this.#limits?.response, this.#aroundBytes);
+    this.#held.set(this.#begunBytes + this.#aroundBytes);
     this.#around.push(part);
   }
 

@@ -36,6 +36,7 @@ import { type LazyList, readList } from "./parse-list.ts";
 import { withQuery } from "./query.ts";
 import { apiVersionOf, type Resource, type ResourcePath, resourcePath } from "./resource.ts";
 import { ItemCounter } from "./response-limits.ts";
+import { approximateBytes, HeldBytes } from "./response-memory.ts";
 import { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
 import { SubresourceClient } from "./subresource-client.ts";
 import { type WatchEvent, watchBatches } from "./watch.ts";
@@ -154,14 +155,18 @@ export class ResourceClient<Object extends KubernetesObject> {
     options: MemberOptions = {},
   ): AsyncGenerator<Object[], ListMeta> {
     const reader = new ListReader<Object>(options, this.client.responseLimits);
-    for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
-      for (const batch of reader.take(chunk)) {
-        if (batch.length > 0) yield batch;
-        else await yieldToEventLoop();
-      }
-    const { items, metadata } = await reader.end();
-    if (items.length > 0) yield items;
-    return metadata;
+    try {
+      for await (const chunk of this.client.chunks(this.#listRequest(page, {})))
+        for (const batch of reader.take(chunk)) {
+          if (batch.length > 0) yield batch;
+          else await yieldToEventLoop();
+        }
+      const { items, metadata } = await reader.end();
+      if (items.length > 0) yield items;
+      return metadata;
+    } finally {
+      reader.close();
+    }
   }
 
   /** Like `pages`, with lazily parsed items: for callers that read many items and keep few. */
@@ -307,12 +312,19 @@ export class ResourceClient<Object extends KubernetesObject> {
     onUnreadable?: MemberOptions["onUnreadable"],
   ): Promise<ObjectList<Object>> {
     const count = new ItemCounter(this.client.responseLimits);
+    const held = new HeldBytes(this.client.responseLimits?.memory?.objects);
     const items: Object[] = [];
     const read = this.#readPage(options, { onUnreadable });
     let next = await read.next();
-    for (; next.done !== true; next = await read.next()) {
-      count.add(next.value.length);
-      items.push(...next.value);
+    try {
+      for (; next.done !== true; next = await read.next()) {
+        count.add(next.value.length);
+        held.add(approximateBytes(next.value));
+        items.push(...next.value);
+      }
+    } finally {
+      held.release();
+      await read.return({});
     }
     const { kind } = this.resource;
     const about = { apiVersion: apiVersionOf(this.resource), kind: `${kind}List` };

@@ -12,6 +12,7 @@ import {
   parseBoundedResumable,
 } from "@kcp-ts/machinery/bounds";
 import { type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import type { ResponseMemory } from "./response-memory.ts";
 import { TransportError } from "./transport.ts";
 
 export interface ResponseLimits {
@@ -25,6 +26,8 @@ export interface ResponseLimits {
   readonly head: Bound;
   /** The objects of one list over all its pages: a hostile server could send pages for ever. */
   readonly itemsMax: number;
+  /** The memory of its responses; unlimited if omitted. */
+  readonly memory?: ResponseMemory | undefined;
 }
 
 /** The limits for servers that a tenant registers. */

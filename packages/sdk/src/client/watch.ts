@@ -14,6 +14,7 @@ import { BoundedReader, concatBytes, objectReader } from "./object-reader.ts";
 import type { MemberOptions } from "./options.ts";
 import { statusErrorOf } from "./response-error.ts";
 import type { ResponseLimits } from "./response-limits.ts";
+import { HeldBytes, type MemoryAccount } from "./response-memory.ts";
 import { TransportError } from "./transport.ts";
 import { hasMetadata, readObjectOrSkip, readObjectOrSkipResumable } from "./unreadable.ts";
 
@@ -54,7 +55,7 @@ export async function* watchBatches<Object extends KubernetesObject>(
   answers?: ResponseLimits,
 ): AsyncGenerator<WatchEvent<Object>[]> {
   const bound = answers === undefined ? undefined : eventBound(answers.object);
-  const lines = new LineCutter(bound?.bytesMax);
+  const lines = new LineCutter(bound?.bytesMax, answers?.memory?.buffers);
   const wanted = members === undefined ? undefined : eventMembers(members);
   const reader = new BoundedReader(wanted, bound);
   const read: (line: Uint8Array) => JsonValue | undefined =
@@ -65,23 +66,27 @@ export async function* watchBatches<Object extends KubernetesObject>(
     onUnreadable === undefined
       ? (line) => reader.readLong(line)
       : (line) => readObjectOrSkipResumable(reader.readLong(line), hasObject, onUnreadable);
-  for await (const chunk of body) {
-    let events: WatchEvent<Object>[] = [];
-    for (const line of lines.cut(chunk)) {
-      const event = reader.isLong(line) ? await runSyncFirst(readLong(line)) : read(line);
-      if (event === undefined) continue;
-      if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);
-      if (event["type"] === "ERROR") {
-        if (events.length > 0) yield events;
-        throw errorOf(line);
+  try {
+    for await (const chunk of body) {
+      let events: WatchEvent<Object>[] = [];
+      for (const line of lines.cut(chunk)) {
+        const event = reader.isLong(line) ? await runSyncFirst(readLong(line)) : read(line);
+        if (event === undefined) continue;
+        if (!isJsonObject(event) || !isJsonObject(event["object"])) throw notAnEvent(line);
+        if (event["type"] === "ERROR") {
+          if (events.length > 0) yield events;
+          throw errorOf(line);
+        }
+        if (!isEvent<Object>(event)) throw notAnEvent(line);
+        events.push(event);
+        if (events.length < batchEventsMax) continue;
+        yield events;
+        events = [];
       }
-      if (!isEvent<Object>(event)) throw notAnEvent(line);
-      events.push(event);
-      if (events.length < batchEventsMax) continue;
-      yield events;
-      events = [];
+      if (events.length > 0) yield events;
     }
-    if (events.length > 0) yield events;
+  } finally {
+    lines.close();
   }
 }
 
@@ -108,9 +113,15 @@ class LineCutter {
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
   readonly #bytesMax: number;
+  readonly #held: HeldBytes;
 
-  constructor(bytesMax = watchLineBytesMax) {
+  constructor(bytesMax = watchLineBytesMax, account?: MemoryAccount) {
     this.#bytesMax = bytesMax;
+    this.#held = new HeldBytes(account);
+  }
+
+  close(): void {
+    this.#held.release();
   }
 
   /**
@@ -125,12 +136,14 @@ class LineCutter {
       const line = concatBytes(this.#begun, chunk.subarray(from, end));
       if (this.#begun.length > 0) this.#begun = [];
       this.#begunBytes = 0;
+      this.#held.release();
       from = end + 1;
       if (line.length >= lineBytesMin) yield line;
     }
     if (from === chunk.length) return;
     this.#begun.push(chunk.subarray(from));
     this.#begunBytes += chunk.length - from;
+    this.#held.set(this.#begunBytes);
     if (this.#begunBytes <= this.#bytesMax) return;
     const most = `a watch event is longer than ${this.#bytesMax} bytes`;
     throw new TransportError("connection-lost", most);

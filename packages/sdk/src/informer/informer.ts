@@ -65,7 +65,10 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
     const report = (error: unknown) => options.onError?.(error);
     this.#handlers = new Handlers(report);
     const liveMaxDefault = isJsonSafe(options.transform) ? liveObjectsMaxDefault : Infinity;
-    this.#store = new IndexedStore(options.liveObjectsMax ?? liveMaxDefault);
+    this.#store = new IndexedStore(
+      options.liveObjectsMax ?? liveMaxDefault,
+      options.client.responseLimits?.memory?.objects,
+    );
     if (options.indexers !== undefined) this.#store.addIndexers(options.indexers);
     const metrics = reflectorMetrics(options.metrics, options.resource);
     const listerWatcher = new StoreListerWatcher({
@@ -128,7 +131,11 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
   }
 
   /** Runs until the signal aborts, and resolves then; no failure ends it. Call it once. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#reflector.run(signal);
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#reflector.run(signal);
+    } finally {
+      this.#store.releaseMemory();
+    }
   }
 }

@@ -6,6 +6,7 @@
  * values that JSON can represent may be packed.
  */
 import { type JsonValue, parseJson, stringifyJson } from "@kcp-ts/machinery/json";
+import type { ObjectCharges } from "./object-charges.ts";
 import { PackedTexts } from "./packed-texts.ts";
 
 /** A megabyte or two of objects of a kilobyte: smaller stores pack nothing. */
@@ -19,8 +20,11 @@ export class ObjectTable<Cached> {
   readonly #live = new Map<string, Cached>();
   readonly #packed = new PackedTexts();
 
-  constructor(liveMax: number) {
+  readonly charges: ObjectCharges | undefined;
+
+  constructor(liveMax: number, charges?: ObjectCharges) {
     this.#liveMax = liveMax;
+    this.charges = charges;
   }
 
   get size(): number {
@@ -45,6 +49,7 @@ export class ObjectTable<Cached> {
 
   /** An object keeps the form, live or packed, that it had when it was added. */
   set(key: string, object: Cached): void {
+    this.charges?.set(key, object);
     const isRoom = !this.packsNew && !this.#packed.has(key);
     if (isRoom || this.#live.has(key)) this.#live.set(key, object);
     else this.#packed.set(key, stringify(object));
@@ -57,9 +62,11 @@ export class ObjectTable<Cached> {
     const text = live === undefined ? from.#packed.get(key) : undefined;
     if (live !== undefined) this.#live.set(key, live);
     else if (text !== undefined) this.#packed.set(key, text);
+    this.charges?.borrow(key);
   }
 
   delete(key: string): boolean {
+    this.charges?.delete(key);
     return this.#live.delete(key) || this.#packed.delete(key);
   }
 

@@ -78,11 +78,16 @@ export class StoreListerWatcher<Object extends KubernetesObject, Cached> impleme
     const reading = { members: this.#members, onUnreadable: this.#options.onUnreadable };
     const options = { ...selector, signal, retriesMax: 0, pageSize: size, ...reading };
     const batches = this.#resource.batches(options);
-    let batch = await batches.next();
-    for (; batch.done !== true; batch = await batches.next())
-      for (const item of batch.value) this.#collect(next, item);
-    await this.#replace(next, signal);
-    return batch.value.resourceVersion ?? "";
+    try {
+      let batch = await batches.next();
+      for (; batch.done !== true; batch = await batches.next())
+        for (const item of batch.value) this.#collect(next, item);
+      await this.#replace(next, signal);
+      return batch.value.resourceVersion ?? "";
+    } finally {
+      next.charges?.discard();
+      await batches.return({});
+    }
   }
 
   /**
@@ -91,18 +96,22 @@ export class StoreListerWatcher<Object extends KubernetesObject, Cached> impleme
    */
   async stream({ signal, dispatch, onOpened }: WatchStreamOptions): Promise<void> {
     const next = this.#options.store.nextTable();
-    await this.#reader.stream({
-      signal,
-      state: (events) => {
-        for (const event of events) this.#collectEvent(next, event);
-      },
-      synced: async (resourceVersion) => {
-        await this.#replace(next, signal);
-        dispatch({ type: "synced", resourceVersion });
-        this.#resumed(onOpened);
-      },
-      changes: (events) => this.#applyAll(events, dispatch),
-    });
+    try {
+      await this.#reader.stream({
+        signal,
+        state: (events) => {
+          for (const event of events) this.#collectEvent(next, event);
+        },
+        synced: async (resourceVersion) => {
+          await this.#replace(next, signal);
+          dispatch({ type: "synced", resourceVersion });
+          this.#resumed(onOpened);
+        },
+        changes: (events) => this.#applyAll(events, dispatch),
+      });
+    } finally {
+      next.charges?.discard();
+    }
   }
 
   /** Follows the changes after a version until the stream ends. */

@@ -8,6 +8,8 @@
  */
 import { assert } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { MemoryAccount } from "../client/index.ts";
+import { ObjectCharges } from "./object-charges.ts";
 import { formatKey, type ObjectKey, parseKey } from "./object-key.ts";
 import { ObjectTable } from "./object-table.ts";
 
@@ -54,9 +56,15 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
   #objects: ObjectTable<Cached>;
   readonly #indexes = new Map<string, Index<Cached>>();
 
-  constructor(liveMax: number) {
+  /** With an account, an object that it has no room for is not stored: an error is thrown. */
+  constructor(liveMax: number, account?: MemoryAccount) {
     this.#liveMax = liveMax;
-    this.#objects = new ObjectTable(liveMax);
+    this.#objects = new ObjectTable(liveMax, account && new ObjectCharges(account));
+  }
+
+  /** The account has the memory back. */
+  releaseMemory(): void {
+    this.#objects.charges?.clear();
   }
 
   get size(): number {
@@ -119,8 +127,8 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
 
   /** `previous` is the result of `peek`. */
   put(text: string, object: Cached, previous: Cached | undefined): void {
-    if (previous !== undefined) this.#unindex(text, previous);
     this.#objects.set(text, object);
+    if (previous !== undefined) this.#unindex(text, previous);
     for (const index of this.#indexes.values()) addToIndex(index, text, object);
   }
 
@@ -132,7 +140,7 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
 
   /** An empty table for the next state, into which unchanged objects of this one are moved. */
   nextTable(): ObjectTable<Cached> {
-    return new ObjectTable(this.#liveMax);
+    return new ObjectTable(this.#liveMax, this.#objects.charges?.next());
   }
 
   /** The object at `text` is unchanged: the next state has the identical one. */
@@ -144,6 +152,7 @@ export class IndexedStore<Cached> implements ObjectStore<Cached> {
   replace(next: ObjectTable<Cached>): ObjectTable<Cached> {
     const previous = this.#objects;
     this.#objects = next;
+    next.charges?.replaceCurrent();
     for (const index of this.#indexes.values()) index.keys.clear();
     if (this.#indexes.size === 0) return previous;
     for (const [text, object] of next.entries()) {

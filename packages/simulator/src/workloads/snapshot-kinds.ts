@@ -6,9 +6,9 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
   type Condition,
-  defineResource,
   findCondition,
   type KubernetesObject,
   type ObjectInput,
@@ -27,41 +27,24 @@ export interface VolumeSnapshotClass extends KubernetesObject {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
+export const volumeSnapshots = builtInResource<Snapshotted>(
+  "volumesnapshots.snapshot.storage.k8s.io",
+);
 
-export const volumeSnapshots = defineResource<Snapshotted>({
-  ...group,
-  resource: "volumesnapshots",
-  kind: "VolumeSnapshot",
-  namespaced: true,
-});
+export const volumeSnapshotContents = builtInResource<Snapshotted>(
+  "volumesnapshotcontents.snapshot.storage.k8s.io",
+);
 
-export const volumeSnapshotContents = defineResource<Snapshotted>({
-  ...group,
-  resource: "volumesnapshotcontents",
-  kind: "VolumeSnapshotContent",
-  namespaced: false,
-});
-
-export const volumeSnapshotClasses = defineResource<VolumeSnapshotClass>({
-  ...group,
-  resource: "volumesnapshotclasses",
-  kind: "VolumeSnapshotClass",
-  namespaced: false,
-});
+export const volumeSnapshotClasses = builtInResource<VolumeSnapshotClass>(
+  "volumesnapshotclasses.snapshot.storage.k8s.io",
+);
 
 interface Definition extends KubernetesObject {
   readonly spec: object;
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-const definitions = defineResource<Definition>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<Definition>("customresourcedefinitions.apiextensions.k8s.io");
 
 export const snapshotDriver = "snap.sim.kcp.io";
 

@@ -1,14 +1,15 @@
 /**
- * An update or an apply that turns out to create its object is also authorized as a create: the
- * permission to change existing objects does not permit creating one of a new name.
+ * Authorizes a request for a second verb. An update or an apply that turns out to create its object
+ * is also authorized as a create: the permission to change existing objects does not permit
+ * creating one of a new name.
  */
 import type { AdmissionRequest } from "../admission/index.ts";
 import { type Authorizer, forbidden } from "../authorization/index.ts";
 
-export function createAuthorization(
+export function verbAuthorization(
   authorizer: Authorizer,
-): (request: AdmissionRequest) => Promise<void> {
-  return async ({ user, cluster, group, version, resource, namespace, name }) => {
+): (request: AdmissionRequest, verb: string) => Promise<void> {
+  return async ({ user, cluster, group, version, resource, namespace, name }, verb) => {
     const attributes = {
       user,
       cluster,
@@ -17,7 +18,7 @@ export function createAuthorization(
       resource,
       namespace,
       name,
-      verb: "create",
+      verb,
       subresource: "",
       path: "",
       isResourceRequest: true,
