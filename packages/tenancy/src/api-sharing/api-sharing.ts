@@ -105,14 +105,9 @@ export class ApiSharing {
       ...indexed,
       definition: apiExportEndpointSlices,
       read: readEndpointSlice,
-      onChange: (key, now, before) => {
-        this.#endpointSlices.change(key, now, before);
-        // Slices that exist at the start are reconciled once the external URL of this server is
-        // known.
-        if (now !== undefined && !this.#isStarting) this.#controller.slices.add(key);
-      },
+      onChange: (key, now, before) => this.#onEndpointSlice(key, now, before),
     });
-    this.dependencies = {
+    const dependencies: ApiSharingDependencies = {
       ...options,
       bindings,
       schemas,
@@ -121,34 +116,31 @@ export class ApiSharing {
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
       loading: () => this.#bindingRecords.loading ?? this.#exportRecords.loading,
     };
+    this.dependencies = dependencies;
     const externalUrl = () => this.#externalUrl;
     const catalog = () => this.catalog;
-    this.cachedResources = new CachedResources({
-      dependencies: this.dependencies,
-      catalog,
-      externalUrl,
-    });
+    this.cachedResources = new CachedResources({ dependencies, catalog, externalUrl });
     this.catalog = new BoundResourceCatalog({
       ...options,
-      ...this.dependencies,
+      ...dependencies,
       cachedResources: this.cachedResources,
     });
     this.#controller = new ApiSharingController({
-      dependencies: this.dependencies,
+      dependencies,
       catalog: this.catalog,
       externalUrl,
     });
     this.#claimLabels = new ClaimLabelController({
       ...options,
       hub,
-      loading: this.dependencies.loading,
-      prefixesOf: (claim) => prefixesOf(this.dependencies, claim),
-      hasStaleClaimLabels: (entry) => hasStaleClaimLabels(this.dependencies, entry),
-      updateClaimLabels: (key) => updateClaimLabelsOf(this.dependencies, this.catalog, key),
+      loading: dependencies.loading,
+      prefixesOf: (claim) => prefixesOf(dependencies, claim),
+      hasStaleClaimLabels: (entry) => hasStaleClaimLabels(dependencies, entry),
+      updateClaimLabels: (key) => updateClaimLabelsOf(dependencies, this.catalog, key),
     });
     this.admissionPlugins = [
-      ...sharingAdmission(this.dependencies),
-      ...cachedAdmission(this.dependencies, this.cachedResources, this.catalog),
+      ...sharingAdmission(dependencies),
+      ...cachedAdmission(dependencies, this.cachedResources, this.catalog),
     ];
   }
 
@@ -302,6 +294,16 @@ export class ApiSharing {
 
   #requeueSlices(keys: Iterable<StorageKey>): void {
     for (const key of keys) this.#controller.slices.add(key);
+  }
+
+  #onEndpointSlice(
+    key: StorageKey,
+    now: EndpointSliceRecord | undefined,
+    before: EndpointSliceRecord | undefined,
+  ): void {
+    this.#endpointSlices.change(key, now, before);
+    // Slices that exist at the start are reconciled once the external URL of this server is known.
+    if (now !== undefined && !this.#isStarting) this.#controller.slices.add(key);
   }
 
   #onExport(key: StorageKey, now: ExportRecord | undefined): void {
