@@ -13,7 +13,10 @@ import { eventually, startTestControlPlane } from "kcp-ts/testing";
 
 const define = (group: string, version: string, kind: string, namespaced = false) =>
   defineResource<DynamicObject>({
-    ...{ group, version, kind, namespaced },
+    group,
+    version,
+    kind,
+    namespaced,
     resource: `${kind.toLowerCase()}s`,
   });
 const cowboys = define("wildwest.dev", "v1alpha1", "Cowboy", true);
@@ -32,7 +35,10 @@ await provider.resource(schemas).create({
     scope: "Namespaced",
     versions: [
       {
-        ...{ name: "v1alpha1", served: true, storage: true, subresources: { status: {} } },
+        name: "v1alpha1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
         schema: {
           type: "object",
           properties: {

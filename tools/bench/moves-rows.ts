@@ -23,7 +23,10 @@ const deploymentsPath = "/apis/apps/v1/namespaces/default/deployments";
 const allDeploymentsPath = "/apis/apps/v1/deployments";
 const mergePatch = "application/merge-patch+json";
 const definition = definitionOfKind({
-  ...{ group: "apps", version: "v1", kind: "Deployment", resource: "deployments" },
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  resource: "deployments",
   isNamespaced: true,
   hasStatus: true,
   schema: object({ spec: anyObject(), status: anyObject() }),

@@ -118,8 +118,13 @@ function countOf(attack: Attack, { options }: Bench): number {
   return attack === "watches" || attack === "openings"
     ? options.sizes.neighbourWatches
     : {
-        ...{ writes: 1000, lists: 100, "custom-lists": 100, tables: 20 },
-        ...{ bodies: 20, "largest-bodies": 20, "yaml-bodies": 20 },
+        writes: 1000,
+        lists: 100,
+        "custom-lists": 100,
+        tables: 20,
+        bodies: 20,
+        "largest-bodies": 20,
+        "yaml-bodies": 20,
       }[attack];
 }
 

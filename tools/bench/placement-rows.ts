@@ -34,7 +34,9 @@ export function placementRows({ options, report }: Bench): void {
   const constrained = fleetOf(workloads, clusters, { isConstrained: true });
   for (let round = 0; round < warmUps; round++) millisecondsOf(constrained);
   report.add({
-    ...{ work: `placing ${over}`, server: "kcp", unit: "ms" },
+    work: `placing ${over}`,
+    server: "kcp",
+    unit: "ms",
     figure: millisecondsOf(constrained),
     wanted: { what: "figure", atMost: 1000 },
   });

@@ -62,7 +62,10 @@ export async function syncingMemoryRows(bench: Bench): Promise<void> {
 }
 
 const definition = definitionOfKind({
-  ...{ group: "example.com", version: "v1", kind: "Widget", resource: "widgets" },
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  resource: "widgets",
   isNamespaced: true,
   hasStatus: true,
   schema: object({

@@ -33,7 +33,8 @@ export class TurnProfile {
   async begin(): Promise<void> {
     await this.#session.post("HeapProfiler.startSampling", {
       samplingInterval: allocationBytes,
-      ...{ includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true },
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true,
     });
     await this.#session.post("Profiler.start");
   }

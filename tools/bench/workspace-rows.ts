@@ -210,7 +210,9 @@ const samplesWanted = 100;
 function plotOf(samples: readonly WorkspaceSample[], root: string): string {
   const { workspaces } = samples.at(-1) as WorkspaceSample;
   const caption = captionOf({
-    ...{ workspaces, writers: writersAtOnce, store: mediumOf(root) },
+    workspaces,
+    writers: writersAtOnce,
+    store: mediumOf(root),
     nodeVersion: process.version,
     day: new Date(systemClock.now()).toISOString().slice(0, 10),
   });

@@ -107,7 +107,10 @@ const discovery = JSON.stringify({
   groupVersion: "example.k8s.io/v1",
   resources: [
     {
-      ...{ name: "widgets", singularName: "widget", namespaced: true, kind: "Widget" },
+      name: "widgets",
+      singularName: "widget",
+      namespaced: true,
+      kind: "Widget",
       verbs: ["get"],
       shortNames: ["wg"],
     },

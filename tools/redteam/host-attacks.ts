@@ -165,7 +165,10 @@ const mounts: Attack = {
       ...post(
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
         definitionOfKind({
-          ...{ group: "hold.example.com", version: "v1", kind: "Host", resource: "hosts" },
+          group: "hold.example.com",
+          version: "v1",
+          kind: "Host",
+          resource: "hosts",
           schema: anyObject(),
         }),
       ),

@@ -12,7 +12,6 @@ export const longFunctions: Readonly<Record<string, number>> = {
   "packages/multicluster/src/coordination/kinds/autoscaler.ts decideAutoscaler": 77,
   "packages/multicluster/src/coordination/kinds/decide-job.ts decideJob": 74,
   "packages/simulator/src/simulated-cluster.ts startSimulatedCluster": 75,
-  "tests/integration/workspaces/cached-resources.test.ts (before)": 73,
 };
 
 /** Path to lines. */

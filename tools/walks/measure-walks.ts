@@ -55,7 +55,9 @@ const widgetDefinition = {
     names: { plural: "widgets", kind: "Widget" },
     versions: [
       {
-        ...{ name: "v1", served: true, storage: true },
+        name: "v1",
+        served: true,
+        storage: true,
         schema: {
           openAPIV3Schema: {
             type: "object",
@@ -76,18 +78,21 @@ const widgetDefinition = {
 const walks: readonly Walk[] = [
   {
     name: "get of a ConfigMap",
-    ...{ filesMax: 50, functionsMax: 150 },
+    filesMax: 50,
+    functionsMax: 150,
     walk: ({ client, count }) => count(() => client.must("GET", `${configMapsPath}/walk`)),
   },
   {
     name: "create of a custom resource with a rule",
-    ...{ filesMax: 110, functionsMax: 450 },
+    filesMax: 110,
+    functionsMax: 450,
     walk: ({ client, count }, n) =>
       count(() => client.must("POST", widgetsPath, widget(`create-${n}`))),
   },
   {
     name: "watch with one event",
-    ...{ filesMax: 70, functionsMax: 350 },
+    filesMax: 70,
+    functionsMax: 350,
     walk: watchWithOneEvent,
   },
 ];

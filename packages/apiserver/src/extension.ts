@@ -91,7 +91,9 @@ export function plainExtension(): ServerExtension {
     rootResources: [],
     issuersIn: async () => [],
     complete: ({ customResources: { catalog } }) => ({
-      ...{ directory: openDirectory(catalog), services: noViews, admissionPlugins: [] },
+      directory: openDirectory(catalog),
+      services: noViews,
+      admissionPlugins: [],
     }),
     start: async () => {},
     stop: async () => {},

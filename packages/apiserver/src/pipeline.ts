@@ -324,7 +324,11 @@ function unresolvedTargetRequest(
 ): UnresolvedTargetRequest {
   const { request, user, signal } = context;
   return {
-    ...{ request, user, signal, attributes, scope: context.scope as RequestScope },
+    request,
+    user,
+    signal,
+    attributes,
+    scope: context.scope as RequestScope,
     note: (decision) => {
       if (context.audit !== undefined) auditDecision(context.audit, decision);
     },

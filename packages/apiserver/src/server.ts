@@ -197,7 +197,8 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       registry,
       watchCache,
       admission: this.#composeAdmission(registry, source),
-      ...{ clock, random },
+      clock,
+      random,
       deadlines,
       audit: composeAudit(options.audit, observers),
       ...composeRequestLimits(options, { ...observers, deadlines, watchCache, catalog }),
@@ -227,7 +228,12 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const { storage, clock, log, authorization: compose } = this.#options;
     const { hub } = this.#watchCache;
     return accessControl({
-      ...{ storage, hub, registry, authenticator, clock, compose },
+      storage,
+      hub,
+      registry,
+      authenticator,
+      clock,
+      compose,
       supervisor: this.#supervisor,
       contentAuthorizer: this.extension.gate,
       limit: this.extension.limit,
@@ -258,7 +264,15 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const { extension = plainExtension, storage, clock, random, log } = this.#options;
     const { resources = [], webhooks = {} } = this.#options;
     return extension({
-      ...{ storage, registry, watchCache, clock, random, log, builtIns, resources, webhooks },
+      storage,
+      registry,
+      watchCache,
+      clock,
+      random,
+      log,
+      builtIns,
+      resources,
+      webhooks,
       supervisor: this.#supervisor,
     }) as Extension;
   }
@@ -271,7 +285,11 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const { storage, clock, log, resources = [] } = this.#options;
     const { extension } = this;
     return new CustomResources({
-      ...{ storage, clock, registry, watchCache: this.#watchCache, webhooks: this.#webhooks },
+      storage,
+      clock,
+      registry,
+      watchCache: this.#watchCache,
+      webhooks: this.#webhooks,
       supervisor: this.#supervisor,
       builtIns: [...builtIns, ...extension.resources, ...resources],
       rootOnly: extension.rootResources,
@@ -419,7 +437,12 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       reservedDefinitions,
       ...admissionPlugins,
       ...configuredAdmission({
-        ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
+        storage,
+        watchCache,
+        registry,
+        catalog,
+        authorizer,
+        webhooks,
         providers: directory,
         mayContain: (cluster, collection) => directory.mayHave(cluster, collection),
       }),
@@ -443,7 +466,9 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     if (flowControl === undefined) return;
     const { storage, clock, log } = this.#options;
     this.#flowControlConfig = new FlowControlConfigController({
-      ...{ storage, clock, registry: this.#dependencies.registry },
+      storage,
+      clock,
+      registry: this.#dependencies.registry,
       hub: this.#watchCache.hub,
       flowControl,
       onError: (error) => log.warn({ err: error }, "flow schemas could not be looked after"),

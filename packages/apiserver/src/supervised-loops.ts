@@ -20,7 +20,8 @@ export class SupervisedLoops extends LoopSupervisor {
       labels: ["loop"],
     });
     super({
-      ...{ clock, random },
+      clock,
+      random,
       onDown: ({ loop, error, restartMs }) => {
         restarts.add([loop]);
         log.error({ err: error, loop, restartMs }, "a control loop failed and is started again");

@@ -7,7 +7,10 @@ import { WatchCache } from "./watch-cache/index.ts";
 export function watchCacheOf(options: ApiServerOptions, supervisor: Supervisor): WatchCache {
   const { storage, clock, log, collectionBytesMax, bookmarkIntervalMs, collectGarbage } = options;
   const watchCache = new WatchCache({
-    ...{ storage, clock, unread: options.unread, supervisor },
+    storage,
+    clock,
+    unread: options.unread,
+    supervisor,
     onError: (error) => log.warn({ err: error }, "the change feed was interrupted"),
     collectGarbage,
     ...(collectionBytesMax === undefined ? {} : { collectionBytesMax }),

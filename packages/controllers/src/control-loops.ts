@@ -101,7 +101,10 @@ function controlLoops(
     namespace: () => namespaceController({ client, clock, onError: report("namespace") }),
     "default-objects": () =>
       defaultObjectsController({
-        ...{ client, caPem, serviceAccounts: serves(serviceAccounts), clock },
+        client,
+        caPem,
+        serviceAccounts: serves(serviceAccounts),
+        clock,
         onError: report("default-objects"),
       }),
     credentials: () => credentials(options, report),
@@ -124,7 +127,8 @@ function garbageCollector(
       const events = new EventRecorder({
         component: "garbage-collector-controller",
         client: (cluster) => client.inCluster(cluster),
-        ...{ clock, onError },
+        clock,
+        onError,
       });
       const collector = new GarbageCollector({
         ...collected,
@@ -152,7 +156,11 @@ function quotaLoop(
       const running = new TaskGroup(signal);
       const clusters = logicalClusters({ client, clock, onError: report("informer") });
       const { controller, close } = resourceQuotaController({
-        ...{ client, clusters, clock, onError, onWatchError: onError },
+        client,
+        clusters,
+        clock,
+        onError,
+        onWatchError: onError,
         onWatchFailure: (error) => running.fail(error),
       });
       const manager = new Manager({ clusters: [clusters], controllers: [controller] });

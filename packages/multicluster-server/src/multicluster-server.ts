@@ -73,11 +73,17 @@ export class MulticlusterServer {
     const syncedNamespaces = new SyncedNamespaces({ client, catalog: () => this.#inside.catalog });
     const peers = new Peers({ client, clock, log, tokenFor, isStoreShared });
     const clusters = new PhysicalClusters({
-      ...{ client, clock, log, authorizer, servers: peers },
+      client,
+      clock,
+      log,
+      authorizer,
+      servers: peers,
       sharedTarget: (cluster, name, signal) => shared.sharedTargetsOf(cluster, name, signal),
     });
     const copies = upsyncAdmission({
-      ...{ client, authorizer, syncedNamespaces },
+      client,
+      authorizer,
+      syncedNamespaces,
       sharedPlace: (cluster, name) => shared.targetOf(cluster, name),
     });
     this.#peers = peers;

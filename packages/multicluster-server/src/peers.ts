@@ -228,8 +228,11 @@ export class Peers {
     if (this.#address === undefined) return;
     const { url, caPem = "" } = this.#address;
     const record = {
-      ...{ url, ca: caPem, token: tokenFor(this.#user) },
-      ...{ identity: this.#identity, renewedAt: String(clock.now()) },
+      url,
+      ca: caPem,
+      token: tokenFor(this.#user),
+      identity: this.#identity,
+      renewedAt: String(clock.now()),
     };
     const data = Object.fromEntries(
       Object.entries(record).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),

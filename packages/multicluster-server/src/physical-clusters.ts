@@ -122,14 +122,17 @@ export class PhysicalClusters {
     this.#servers = servers;
     this.#key = new SealingKey(client);
     this.admissionPlugin = syncTargetAdmission({
-      ...{ key: this.#key, client },
+      key: this.#key,
+      client,
       mayRegister: async (user) =>
         authorizer === undefined || (await mayRegister(authorizer(), user)),
     });
     const onError = (error: unknown) =>
       log?.warn({ err: error }, "what an agent's tunnel does could not be said yet");
     this.#presence = new AgentPresence({
-      ...{ client, clock, onError },
+      client,
+      clock,
+      onError,
       server: () => servers?.identity,
     });
     this.tunnels = new Tunnels({
@@ -150,7 +153,8 @@ export class PhysicalClusters {
     });
     this.podMetrics = new PodMetrics({ connections: this.connections, client, clock });
     this.#reviewer = new PlacementReviewer({
-      ...{ client, clock },
+      client,
+      clock,
       gracePeriods: () => ({ unreachableAfterMs: this.#unreachableAfterMs }),
     });
   }

@@ -70,7 +70,14 @@ async function mayDo(
   const base = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const within = namespace === "" ? "" : `/namespaces/${namespace}`;
   const { allowed } = await authorizer.authorize({
-    ...{ user, cluster, verb, group, version, resource, namespace, name },
+    user,
+    cluster,
+    verb,
+    group,
+    version,
+    resource,
+    namespace,
+    name,
     subresource: "",
     path: `${base}${within}/${resource}${name === "" ? "" : `/${name}`}`,
     isResourceRequest: true,

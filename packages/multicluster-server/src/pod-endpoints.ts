@@ -138,7 +138,15 @@ function attributesOf(verb: string, { scope, user }: ConnectRequest): Attributes
   const cluster = scope.cluster as ClusterName;
   const isResourceRequest = true;
   return {
-    ...{ user, verb, cluster, group, version, resource, subresource, namespace, name },
+    user,
+    verb,
+    cluster,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
     path,
     isResourceRequest,
   };

@@ -11,7 +11,13 @@ import { syncTargets } from "@kcp-ts/multicluster";
 export async function mayRegister(authorizer: Authorizer, user: UserInfo): Promise<boolean> {
   const { group, version, resource } = syncTargets;
   const { allowed } = await authorizer.authorize({
-    ...{ user, cluster: rootCluster, group, version, resource, name: "", verb: "register" },
+    user,
+    cluster: rootCluster,
+    group,
+    version,
+    resource,
+    name: "",
+    verb: "register",
     subresource: "",
     namespace: "",
     path: `/apis/${group}/${version}/${resource}`,
@@ -28,7 +34,13 @@ export async function maySync(
 ): Promise<boolean> {
   const { group, version, resource } = syncTargets;
   const { allowed } = await authorizer.authorize({
-    ...{ user, cluster, group, version, resource, name, verb: "sync" },
+    user,
+    cluster,
+    group,
+    version,
+    resource,
+    name,
+    verb: "sync",
     subresource: "",
     namespace: "",
     path: `/apis/${group}/${version}/${resource}/${name}`,

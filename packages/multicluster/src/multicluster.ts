@@ -299,15 +299,13 @@ function clusterControllers(
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
   const awaitsImport = options.controllers === undefined || options.controllers.has("api-importer");
   const own = {
-    ...{
-      unseal,
-      drainTimeoutMs,
-      isAddressAllowed,
-      settings,
-      installer,
-      awaitsImport,
-      isServerAlive,
-    },
+    unseal,
+    drainTimeoutMs,
+    isAddressAllowed,
+    settings,
+    installer,
+    awaitsImport,
+    isServerAlive,
   };
   const part = new TargetController({ ...shared, ...own, onError: onError("cluster-controller") });
   const drains = new DrainController({
@@ -319,7 +317,11 @@ function clusterControllers(
   });
   const unreachableAfterMs = options.gracePeriods?.unreachableAfterMs ?? unreachableAfterMsDefault;
   const copies = unreachablePods({
-    ...{ client, clusters, unreachableAfterMs, clock, onError: onError("lost-copies") },
+    client,
+    clusters,
+    unreachableAfterMs,
+    clock,
+    onError: onError("lost-copies"),
   });
   return {
     controllers: [part.controller, drains.controller, copies.controller],

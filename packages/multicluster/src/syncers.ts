@@ -156,7 +156,8 @@ export class Syncers {
     // Not the server's supervisor: errors that one tenant's cluster causes do not make the server
     // unready. The SyncTarget reports them.
     this.#supervisor = new LoopSupervisor({
-      ...{ clock: options.clock, random: options.random },
+      clock: options.clock,
+      random: options.random,
       onDown: ({ error }) => options.onError(error),
     });
     this.#timer = options.clock.schedule(lookMs, this.#look);

@@ -56,10 +56,12 @@ describe("admission policy of a simulated cluster", () => {
     const name = subresource;
     const created = [
       await send("POST", `${registration}/validatingadmissionpolicies`, {
-        ...{ metadata: { name }, spec: { matchConstraints, validations } },
+        metadata: { name },
+        spec: { matchConstraints, validations },
       }),
       await send("POST", `${registration}/validatingadmissionpolicybindings`, {
-        ...{ metadata: { name }, spec: { policyName: name, validationActions: ["Deny"] } },
+        metadata: { name },
+        spec: { policyName: name, validationActions: ["Deny"] },
       }),
     ];
     assert.deepEqual(created, ["done", "done"]);
@@ -83,7 +85,8 @@ describe("admission policy of a simulated cluster", () => {
   it("a policy can reject pods/eviction, and the Pod stays", async () => {
     await forbid("eviction", "Eviction", "CREATE");
     const eviction = {
-      ...{ apiVersion: "policy/v1", kind: "Eviction" },
+      apiVersion: "policy/v1",
+      kind: "Eviction",
       metadata: { name: "one", namespace: "default" },
     };
     assert.match(await send("POST", `${one}/eviction`, eviction), /^422 .*NO$/);

@@ -67,7 +67,8 @@ export class ClusterControllers {
     await this.#machines.start();
     const onError = (error: unknown) => this.#machines.report(error);
     const supervisor = new LoopSupervisor({
-      ...{ clock, random: systemRandom },
+      clock,
+      random: systemRandom,
       onDown: ({ error, loop }) => log.error({ err: error, loop }, "a control loop failed"),
     });
     const loops = { client, caPem, clock, supervisor, onError };

@@ -128,7 +128,8 @@ describe("debugging of a simulated cluster", () => {
     const [added] = status?.ephemeralContainerStatuses ?? [];
     assert.ok(added?.state?.running !== undefined);
     const response = await cluster.client.send({
-      ...{ method: "GET", path: "/api/v1/namespaces/default/pods/asking/log?container=look" },
+      method: "GET",
+      path: "/api/v1/namespaces/default/pods/asking/log?container=look",
     });
     assert.equal(
       await response.body.text(),

@@ -64,7 +64,9 @@ export class MetricsServer {
     await this.#client.resource(apiServices).create({
       metadata: { name: `${version}.${group}` },
       spec: {
-        ...{ group, version, service },
+        group,
+        version,
+        service,
         insecureSkipTLSVerify: true,
         groupPriorityMinimum: 100,
         versionPriority: 100,

@@ -111,7 +111,10 @@ export class TenancyExtension implements ServerExtension {
     );
     this.#completed = { rules, sharing, services };
     const directory = new WorkspaceDirectory({
-      ...{ tenancy: this.#tenancy, sharing, authorizer, forwarder: this.#forwarder },
+      tenancy: this.#tenancy,
+      sharing,
+      authorizer,
+      forwarder: this.#forwarder,
       split: services.split,
     });
     const admissionPlugins = [...this.#tenancy.admissionPlugins, ...sharing.admissionPlugins];
@@ -178,7 +181,8 @@ export class TenancyExtension implements ServerExtension {
       definitionOfKind: (cluster, group, version, kind) =>
         definitionOfKind(this.#sharing.catalog, cluster, { group, version, kind }),
       builtIns: [...builtIns, customResourceDefinitions, ...shared, ...resources],
-      ...{ root, homeWorkspaces },
+      root,
+      homeWorkspaces,
       onError: this.#warning("a workspace has to wait"),
     });
   }

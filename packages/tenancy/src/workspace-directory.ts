@@ -190,15 +190,28 @@ function mountTarget(
     async authorize({ user, attributes, note }) {
       if (await tenancy.isInactive(parent)) throw forbidden(attributes, accessDenied);
       const decision = await authorizer.authorize({
-        ...{ user, verb: "get", cluster: parent, path: "/api", isResourceRequest: false },
-        ...{ group: "", version: "", resource: "", subresource: "", namespace: "", name: "" },
+        user,
+        verb: "get",
+        cluster: parent,
+        path: "/api",
+        isResourceRequest: false,
+        group: "",
+        version: "",
+        resource: "",
+        subresource: "",
+        namespace: "",
+        name: "",
       });
       note(decision);
       if (!decision.allowed) throw forbidden(attributes, accessDenied);
     },
     serve: ({ request, scope, user, signal }) =>
       forwarder.forward({
-        ...{ request, user, signal, url, cluster: parent },
+        request,
+        user,
+        signal,
+        url,
+        cluster: parent,
         isWatch: scope.verb === "watch",
         path: stripClusterPrefix(request.target),
       }),

@@ -22,7 +22,9 @@ const placeDefinition = {
     scope: "Cluster",
     versions: [
       {
-        ...{ name: "v1", served: true, storage: true },
+        name: "v1",
+        served: true,
+        storage: true,
         schema: { openAPIV3Schema: { type: "object", properties: { status: open } } },
       },
     ],

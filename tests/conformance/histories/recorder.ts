@@ -114,7 +114,11 @@ export class Recorder {
     }
     const returnedAt = systemClock.monotonic();
     const record = {
-      ...{ client, scope, mode, invokedAt, returnedAt },
+      client,
+      scope,
+      mode,
+      invokedAt,
+      returnedAt,
       revision: revisions[0] as number,
       pageRevisions: revisions,
       items: items.map(readObject),

@@ -81,7 +81,12 @@ async function runEnvironment(
 
 export function emptySummary(): Summary {
   return {
-    ...{ histories: 0, operations: 0, open: 0, lists: 0, events: 0, streams: 0 },
+    histories: 0,
+    operations: 0,
+    open: 0,
+    lists: 0,
+    events: 0,
+    streams: 0,
     faults: new Map(),
     findings: [],
   };

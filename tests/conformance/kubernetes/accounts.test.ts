@@ -44,7 +44,8 @@ describe("conformance: service accounts", () => {
 
   it("ServiceAccounts should update a ServiceAccount", async () => {
     const made = await api.expectSuccess("POST", accounts, {
-      ...{ metadata: { name: "updated" }, automountServiceAccountToken: false },
+      metadata: { name: "updated" },
+      automountServiceAccountToken: false,
     });
     const changed = { ...made, automountServiceAccountToken: true };
     const updated = await api.expectSuccess("PUT", `${accounts}/updated`, changed);

@@ -99,7 +99,10 @@ export class Api {
     const { signal } = leaving;
     const target = `${this.#prefix}${path}${path.includes("?") ? "&" : "?"}watch=true`;
     const response = await this.#transport.send({
-      ...{ method: "GET", path: target, headers: {}, signal },
+      method: "GET",
+      path: target,
+      headers: {},
+      signal,
     });
     assert.equal(response.status, 200, path);
     const events = eventsIn(response.body as AsyncIterable<Uint8Array>);

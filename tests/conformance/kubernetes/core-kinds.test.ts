@@ -261,13 +261,21 @@ describe("conformance: ConfigMaps, Secrets and Leases", () => {
 
 const regarding = { kind: "Pod", namespace: "default", name: "a" };
 const coreEvent = {
-  ...{ involvedObject: regarding, reason: "Test", message: "this is a test", type: "Normal" },
+  involvedObject: regarding,
+  reason: "Test",
+  message: "this is a test",
+  type: "Normal",
   source: { component: "conformance" },
 };
 const event = {
-  ...{ eventTime: "2026-01-01T00:00:00.000000Z", regarding, note: "this is a test" },
-  ...{ action: "Do", reason: "Test", type: "Normal" },
-  ...{ reportingController: "example.com/conformance", reportingInstance: "one" },
+  eventTime: "2026-01-01T00:00:00.000000Z",
+  regarding,
+  note: "this is a test",
+  action: "Do",
+  reason: "Test",
+  type: "Normal",
+  reportingController: "example.com/conformance",
+  reportingInstance: "one",
 };
 
 describe("conformance: Events", () => {

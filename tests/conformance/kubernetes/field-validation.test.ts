@@ -50,7 +50,9 @@ const install = (schema?: object) =>
     }),
   );
 const widget = (name: string, rest: object) => ({
-  ...{ apiVersion: "example.com/v1", kind: "Widget", metadata: { name } },
+  apiVersion: "example.com/v1",
+  kind: "Widget",
+  metadata: { name },
   ...rest,
 });
 const apply = (name: string, rest: object) =>

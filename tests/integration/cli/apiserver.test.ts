@@ -30,8 +30,13 @@ let bundled: readonly string[] = [];
 before(async (t) => {
   folder = await temporaryFolder(t as TestContext);
   const { metafile } = await build({
-    ...{ entryPoints: [join(checkout, "examples/dist/apiserver.js")], absWorkingDir: checkout },
-    ...{ bundle: true, minify: true, metafile: true, platform: "node", format: "esm" },
+    entryPoints: [join(checkout, "examples/dist/apiserver.js")],
+    absWorkingDir: checkout,
+    bundle: true,
+    minify: true,
+    metafile: true,
+    platform: "node",
+    format: "esm",
     external: ["classic-level"],
     outfile: join(folder, "apiserver.mjs"),
   });

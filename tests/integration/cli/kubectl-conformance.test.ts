@@ -58,7 +58,10 @@ function definition(plural: string, group: string, versions: readonly Version[])
       scope: "Namespaced",
       names: { plural, singular, kind, listKind: `${kind}List` },
       versions: versions.map(({ name, served = true, schema = open }, index) => ({
-        ...{ name, served, storage: index === 0, schema: { openAPIV3Schema: schema } },
+        name,
+        served,
+        storage: index === 0,
+        schema: { openAPIV3Schema: schema },
       })),
     },
   };

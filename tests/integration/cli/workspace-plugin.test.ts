@@ -263,7 +263,9 @@ const cowboyDefinition = {
     scope: "Namespaced",
     versions: [
       {
-        ...{ name: "v1", served: true, storage: true },
+        name: "v1",
+        served: true,
+        storage: true,
         schema: {
           openAPIV3Schema: {
             type: "object",

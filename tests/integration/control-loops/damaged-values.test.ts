@@ -206,13 +206,15 @@ describe("values that are damaged", () => {
       ];
       const roles = `/apis/${group}/v1`;
       await client.json({
-        ...{ method: "POST", path: `${roles}/clusterroles` },
+        method: "POST",
+        path: `${roles}/clusterroles`,
         body: { metadata: { name }, rules },
       });
       const roleRef = { apiGroup: group, kind: "ClusterRole", name };
       const subjects = [{ apiGroup: group, kind: "User", name }];
       await client.json({
-        ...{ method: "POST", path: `${roles}/clusterrolebindings` },
+        method: "POST",
+        path: `${roles}/clusterrolebindings`,
         body: { metadata: { name }, roleRef, subjects },
       });
     };
@@ -220,7 +222,8 @@ describe("values that are damaged", () => {
     await grant("operator", ["delete", "unsafe-delete-ignore-read-errors"]);
     const removeAs = (user: string) =>
       client.json({
-        ...{ method: "DELETE", path: `${path}/${key.slice(key.lastIndexOf("/") + 1)}` },
+        method: "DELETE",
+        path: `${path}/${key.slice(key.lastIndexOf("/") + 1)}`,
         headers: { "impersonate-user": user },
         body: { ignoreStoreReadErrorWithClusterBreakingPotential: true },
       });
@@ -252,7 +255,8 @@ describe("values that are damaged", () => {
       },
     });
     const collector = new GarbageCollector({
-      ...{ client, clock },
+      client,
+      clock,
       resources: { run: async (_, onChange) => onChange(set) },
       onError: (error) => void errors.push(error),
     });

@@ -7,7 +7,10 @@ import { eventually } from "@kcp-ts/testkit";
 
 const define = (group: string, version: string, kind: string, namespaced: boolean) =>
   defineResource<DynamicObject>({
-    ...{ group, version, kind, namespaced },
+    group,
+    version,
+    kind,
+    namespaced,
     resource: `${kind.toLowerCase()}s`,
   });
 const cowboys = define("wildwest.dev", "v1", "Cowboy", true);

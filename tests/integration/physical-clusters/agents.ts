@@ -96,7 +96,9 @@ export async function startInstalledAgent(
   const text = kubeconfig.replace('"tokenFile": "token"', `"token": "${token}"`);
   const connection = connect(parseKubeconfig(text, { trust: "inline" }));
   const stop = startAgentWith({
-    ...{ upstream: connection.client, downstream: at.downstream, target: at.target },
+    upstream: connection.client,
+    downstream: at.downstream,
+    target: at.target,
     resources: ["deployments.apps"],
   });
   const stopAll = async () => {

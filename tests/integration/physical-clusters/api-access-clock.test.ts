@@ -241,7 +241,9 @@ describe("the Secret by which Pods have access", () => {
     // It is not of the workload, whatever it says.
     const owner = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "x" };
     const metadata = {
-      ...{ namespace, name: secretOf("east"), labels: { [apiAccessLabel]: "true" } },
+      namespace,
+      name: secretOf("east"),
+      labels: { [apiAccessLabel]: "true" },
       ownerReferences: [{ ...owner, controller: true }],
     };
     const before = await other.resource(secrets).create({ metadata });

@@ -50,7 +50,11 @@ async function apply(client: Client, manifest: Manifest): Promise<void> {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   const namespaced = kind !== "CustomResourceDefinition";
   const resource = defineResource<DynamicObject>({
-    ...{ group, version, kind, resource: `${kind.toLowerCase()}s`, namespaced },
+    group,
+    version,
+    kind,
+    resource: `${kind.toLowerCase()}s`,
+    namespaced,
   });
   const object = { ...manifest, metadata: { ...metadata, ...(namespaced ? { namespace } : {}) } };
   await client.resource(resource).apply(object as never, { fieldManager: "test", force: true });

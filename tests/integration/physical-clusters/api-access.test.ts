@@ -286,7 +286,8 @@ describe("a Pod of a workload that asks for it", () => {
     const asks = (agent: typeof own, method: "GET" | "POST", path: string) =>
       statusOf(
         agent.client.json({
-          ...{ method, path: agentViewPath(agent.target) + at + path },
+          method,
+          path: agentViewPath(agent.target) + at + path,
           ...(method === "POST" ? { body: { spec: {} } } : {}),
         }),
       );

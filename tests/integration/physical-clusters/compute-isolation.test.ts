@@ -239,7 +239,8 @@ async function showOwn({ as, views, physical }: World): Promise<void> {
     if (client === undefined) continue;
     asked++;
     const answer = client.json({
-      ...{ method, path },
+      method,
+      path,
       ...(body === undefined ? {} : { body: body as JsonValue }),
       ...(method === "PATCH" ? { contentType: "application/merge-patch+json" } : {}),
     });

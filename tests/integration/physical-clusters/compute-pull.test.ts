@@ -123,8 +123,10 @@ describe("an agent of a compute workspace", () => {
     // Consent is taken back: the copies leave, the originals stay and are nobody's.
     const rejected = { op: "replace", path: "/spec/permissionClaims/1/state", value: "Rejected" };
     await tenant.json({
-      ...{ method: "PATCH", path: "/apis/apis.kcp.io/v1alpha2/apibindings/kubernetes" },
-      ...{ contentType: "application/json-patch+json", body: [rejected] },
+      method: "PATCH",
+      path: "/apis/apis.kcp.io/v1alpha2/apibindings/kubernetes",
+      contentType: "application/json-patch+json",
+      body: [rejected],
     });
     await eventually(async () => {
       const left = await physical.client.resource(secrets).list({ namespace });

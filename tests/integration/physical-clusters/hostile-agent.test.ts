@@ -72,7 +72,8 @@ async function stage(t: TestContext): Promise<Stage> {
   const ask: Stage["ask"] = (method, path, body, contentType) =>
     statusOf(
       agent.client.json({
-        ...{ method, path: `${own}${path}` },
+        method,
+        path: `${own}${path}`,
         ...(body === undefined ? {} : { body: body as never }),
         ...(method === "PATCH" || contentType !== undefined
           ? { contentType: contentType ?? "application/merge-patch+json" }
@@ -325,7 +326,8 @@ describe("an agent's token", () => {
       kind: "Event",
       metadata: { name, namespace: "default", labels: upsync, ...metadata },
       involvedObject: { kind: "Pod", name: "web", namespace: "default" },
-      ...{ reason: "Started", message: "the cluster mine has started it" },
+      reason: "Started",
+      message: "the cluster mine has started it",
     });
     const events = `${inCore}/events`;
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "given", uid: "1" };

@@ -26,8 +26,12 @@ async function hostile(
   const authority = createCertificateAuthority({ commonName: "hostile", now });
   const key = generateKey();
   const { certificatePem: cert } = issueCertificate({
-    ...{ authority, key, now, subject: { commonName: "hostile" } },
-    ...{ purposes: ["serverAuth"], hostnames: ["127.0.0.1"] },
+    authority,
+    key,
+    now,
+    subject: { commonName: "hostile" },
+    purposes: ["serverAuth"],
+    hostnames: ["127.0.0.1"],
   });
   const asked: string[] = [];
   const server: Server = createServer({ cert, key: exportKey(key) }, (request, response) => {
@@ -45,7 +49,9 @@ async function hostile(
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const ca = Buffer.from(authority.certificatePem).toString("base64");
   const kubeconfig = JSON.stringify({
-    ...{ apiVersion: "v1", kind: "Config", "current-context": "x" },
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "x",
     clusters: [{ name: "x", cluster: { server: url, "certificate-authority-data": ca } }],
     users: [{ name: "x", user: { token: "t" } }],
     contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],

@@ -35,7 +35,11 @@ function pod(target: string, namespace: string, name = "spoofed") {
 function events(target: string, namespace: string) {
   const involvedObject = { apiVersion: "v1", kind: "Secret", name: "treasure", namespace };
   const of = (name: string, more: object, labels: object) => ({
-    ...{ apiVersion: "v1", kind: "Event", involvedObject, type: "Warning", reason: "Spoofed" },
+    apiVersion: "v1",
+    kind: "Event",
+    involvedObject,
+    type: "Warning",
+    reason: "Spoofed",
     ...more,
     metadata: { name, namespace, labels },
   });
@@ -51,7 +55,9 @@ async function said(agent: Agent, cluster: string, namespace: string, target: st
   const send = (method: "POST" | "PATCH", path: string, body: object, contentType?: string) =>
     statusOf(
       agent.client.json({
-        ...{ method, path: `${at}${path}fieldManager=kcp-syncer`, body: body as never },
+        method,
+        path: `${at}${path}fieldManager=kcp-syncer`,
+        body: body as never,
         ...(contentType === undefined ? {} : { contentType }),
       }),
     );

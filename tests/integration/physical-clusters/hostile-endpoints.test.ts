@@ -89,7 +89,9 @@ describe("a physical cluster that lies", () => {
         labels: { [downstreamLabel]: targetKey(target) },
         annotations: {
           [namespaceLocatorAnnotation]: JSON.stringify({
-            ...{ syncTarget: target, cluster: "root", namespace },
+            syncTarget: target,
+            cluster: "root",
+            namespace,
           }),
           "workload.kcp.io/namespace-signature": "A".repeat(43),
         },

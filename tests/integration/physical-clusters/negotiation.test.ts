@@ -115,7 +115,10 @@ describe("negotiation among clusters of two generations", () => {
     });
     const schema = object({ spec: object({ mine: string() }) });
     const byHand = definitionOfKind({
-      ...{ group: "apps", version: "v1", kind: "Deployment", resource: "deployments" },
+      group: "apps",
+      version: "v1",
+      kind: "Deployment",
+      resource: "deployments",
       isNamespaced: true,
       hasStatus: true,
       schema,

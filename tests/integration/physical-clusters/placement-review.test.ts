@@ -57,7 +57,9 @@ describe("placement reviews where clusters are used from other workspaces", () =
       await eventually(async () => {
         const { explanation } = await ask(tenant, { explain: web });
         const shares = explanation?.clusters.map(({ name, desired: share, available }) => ({
-          ...{ name, share, available },
+          name,
+          share,
+          available,
         }));
         assert.deepEqual(
           shares,

@@ -144,7 +144,8 @@ describe("the token of an agent", () => {
     ];
     for (const [method, path, wanted, body] of table) {
       const answer = agent.client.json({
-        ...{ method, path },
+        method,
+        path,
         ...(body === undefined ? {} : { body: body as never }),
         ...(method === "PATCH" ? { contentType: "application/merge-patch+json" } : {}),
       });
@@ -247,7 +248,10 @@ describe("the token of an agent", () => {
     let aheadMs = 0;
     const renewed: number[] = [];
     const keeper = new AgentTokenRenewer({
-      ...{ tokenFile, secret, downstream: east.client, random: systemRandom },
+      tokenFile,
+      secret,
+      downstream: east.client,
+      random: systemRandom,
       upstream: agent.client.inCluster("root"),
       clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
       onError: (error) => assert.fail(String(error)),

@@ -225,7 +225,10 @@ const plurals = new Map([
 async function applyAny(client: Client, object: DynamicObject): Promise<void> {
   const [version = "", group = ""] = object.apiVersion.split("/").reverse();
   const resource = defineResource<DynamicObject>({
-    ...{ group, version, kind: object.kind, resource: plurals.get(object.kind) ?? "" },
+    group,
+    version,
+    kind: object.kind,
+    resource: plurals.get(object.kind) ?? "",
     namespaced: object.metadata.namespace !== undefined,
   });
   await client.resource(resource).apply(object, { fieldManager: "kubectl", force: true });

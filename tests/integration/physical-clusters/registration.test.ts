@@ -138,7 +138,9 @@ describe("the mode of a SyncTarget", () => {
     const target = { cluster: rootCluster, name: "east", uid: metadata.uid ?? "" };
     const running = runAgent(
       {
-        ...{ upstream: plane.client, downstream: east.client, target },
+        upstream: plane.client,
+        downstream: east.client,
+        target,
         resources: ["deployments.apps"],
         onError: () => {},
       },
@@ -385,7 +387,9 @@ describe("SyncTargets", () => {
     const refused = (error: unknown) => isStatusError(error, "Forbidden");
     const annotations = { note: "x".repeat(200_000) };
     const parts = {
-      ...{ apiVersion: "v1", kind: "Config", "current-context": "x" },
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "x",
       clusters: [{ name: "x", cluster: { server: "https://cluster.example.com" } }],
       users: [{ name: "x", user: { token: "t" } }],
       contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],

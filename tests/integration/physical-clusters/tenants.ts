@@ -98,7 +98,9 @@ export async function bind(
     spec: {
       reference: { export: { path, name: computeExportName } },
       permissionClaims: claims.map((resource) => ({
-        ...{ group: "", resource, state: "Accepted" },
+        group: "",
+        resource,
+        state: "Accepted",
         verbs: ["get", "list", "watch", "patch"],
         selector: { matchAll: true },
       })),

@@ -31,8 +31,11 @@ interface Farm extends KubernetesObject {
 }
 
 const farms = defineResource<Farm>({
-  ...{ group: "example.com", version: "v1" },
-  ...{ resource: "farms", kind: "Farm", namespaced: true },
+  group: "example.com",
+  version: "v1",
+  resource: "farms",
+  kind: "Farm",
+  namespaced: true,
 });
 const budgets = defineResource<DynamicObject>(podDisruptionBudgets);
 const definitions = defineResource<KubernetesObject & { readonly spec: object }>(
@@ -48,7 +51,10 @@ const definition = {
     names: { plural: "farms", singular: "farm", kind: "Farm", listKind: "FarmList" },
     versions: [
       {
-        ...{ name: "v1", served: true, storage: true, subresources: { status: {} } },
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
         schema: {
           openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } },
         },
@@ -58,7 +64,10 @@ const definition = {
 };
 
 const strategy = {
-  ...{ group: "example.com", version: "v1", resource: "farms", kind: "Farm" },
+  group: "example.com",
+  version: "v1",
+  resource: "farms",
+  kind: "Farm",
   strategy: "Divide",
   replicasPath: "spec.size",
   available: "self.status.ready",

@@ -13,8 +13,11 @@ import { eventually } from "./fixture.ts";
 import { data, namespace, VolumeFixture } from "./volume-fixture.ts";
 
 const databases = defineResource<KubernetesObject & { readonly spec: object }>({
-  ...{ group: "example.com", version: "v1" },
-  ...{ resource: "databases", kind: "Database", namespaced: true },
+  group: "example.com",
+  version: "v1",
+  resource: "databases",
+  kind: "Database",
+  namespaced: true,
 });
 const kinds = {
   configmaps: defineResource<DynamicObject>(configMaps),

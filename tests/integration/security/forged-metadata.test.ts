@@ -49,7 +49,9 @@ describe("metadata that a tenant forges", () => {
         finalizers: ["orphan"],
       },
       "sets finalizers": {
-        ...{ ...target, annotations, ...waiting },
+        ...target,
+        annotations,
+        ...waiting,
         finalizers: ["foregroundDeletion", "mallory.example.com/forever"],
       },
       empty: {},

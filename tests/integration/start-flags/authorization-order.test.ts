@@ -92,8 +92,11 @@ describe("the order of authorizers", () => {
       assert.equal(await statusOf(`${configMaps}/one`, admin), 404);
       assert.deepEqual(reviews.requests[0]?.["spec"], {
         resourceAttributes: {
-          ...{ namespace: "default", verb: "get", version: "v1" },
-          ...{ resource: "configmaps", name: "one" },
+          namespace: "default",
+          verb: "get",
+          version: "v1",
+          resource: "configmaps",
+          name: "one",
         },
         user: "kcp-admin",
         [groups]: ["system:kcp:admin", "system:authenticated"],

@@ -42,7 +42,8 @@ describe("batteries", () => {
     });
     const made = await plane.ask(`${tenancy}/workspaces`, {
       token: await plane.tokenOf("kcp-admin"),
-      ...{ method: "POST", body: { metadata: { name: "plain" } } },
+      method: "POST",
+      body: { metadata: { name: "plain" } },
     });
     const { type } = made.body["spec"] as { type: object };
     assert.deepEqual(type, { name: "universal", path: "root" });

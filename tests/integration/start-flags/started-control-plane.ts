@@ -50,8 +50,12 @@ export async function startControlPlaneWithFlags(
   const plane = await startControlPlane(
     {
       ...controlPlaneDefaults,
-      ...{ storage: { kind: "memory" }, controllers: false, physicalClusters: undefined },
-      ...{ rootDirectory, bindAddress: "127.0.0.1", securePort: 0 },
+      storage: { kind: "memory" },
+      controllers: false,
+      physicalClusters: undefined,
+      rootDirectory,
+      bindAddress: "127.0.0.1",
+      securePort: 0,
       ...options,
     },
     { log: createLog({ format: "json", verbosity: 2, write: (line) => lines.push(line) }) },
@@ -80,7 +84,9 @@ function send(
 ): Promise<{ status: number; body: JsonObject }> {
   return new Promise((resolve, reject) => {
     const call = request(url, {
-      ...{ method, agent: false, rejectUnauthorized: false },
+      method,
+      agent: false,
+      rejectUnauthorized: false,
       ...(cert === undefined ? {} : { cert, key }),
       headers: {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

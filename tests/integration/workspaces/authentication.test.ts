@@ -34,8 +34,12 @@ class Issuer {
     const authority = createCertificateAuthority({ commonName: "issuer", now });
     const key = generateKey();
     const { certificatePem: cert } = issueCertificate({
-      ...{ authority, key, now, subject: { commonName: "issuer" } },
-      ...{ purposes: ["serverAuth"], hostnames: ["127.0.0.1"] },
+      authority,
+      key,
+      now,
+      subject: { commonName: "issuer" },
+      purposes: ["serverAuth"],
+      hostnames: ["127.0.0.1"],
     });
     this.caPem = authority.certificatePem;
     this.server = createServer({ cert, key: exportKey(key) }, ({ url }, response) => {

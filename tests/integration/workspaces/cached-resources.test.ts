@@ -15,6 +15,12 @@ const schema = {
   type: "object",
   properties: { spec: { type: "object", properties: { cpu: { type: "integer" } } } },
 };
+const flavors = { group: "cloud.example.com", names, scope: "Cluster" };
+const exportedFlavors = {
+  group: "cloud.example.com",
+  name: "flavors",
+  schema: "v1.flavors.cloud.example.com",
+};
 const version = { name: "v1", served: true, storage: true };
 const flavorsIn = (cluster: string) => `/clusters/${cluster}/apis/cloud.example.com/v1/flavors`;
 const cacheOf = (cluster: string) => `/clusters/${cluster}/apis/cache.kcp.io/v1alpha1`;
@@ -29,7 +35,7 @@ async function makeFlavors(workspaceRequests: WorkspaceRequests, provider: strin
     {
       metadata: { name: "flavors.cloud.example.com" },
       spec: {
-        ...{ group: "cloud.example.com", names, scope: "Cluster" },
+        ...flavors,
         versions: [{ ...version, schema: { openAPIV3Schema: schema } }],
       },
     },
@@ -40,8 +46,10 @@ async function makeFlavors(workspaceRequests: WorkspaceRequests, provider: strin
   ] as const)
     await eventually(() =>
       workspaceRequests.expectSuccess(bob, "POST", flavorsIn(provider), {
-        ...{ apiVersion: "cloud.example.com/v1", kind: "Flavor" },
-        ...{ metadata: { name, labels }, spec: { cpu: 1 } },
+        apiVersion: "cloud.example.com/v1",
+        kind: "Flavor",
+        metadata: { name, labels },
+        spec: { cpu: 1 },
       }),
     );
 }
@@ -65,10 +73,7 @@ describe("objects that a provider publishes", () => {
       `${apisOf(provider, "v1alpha1")}/apiresourceschemas`,
       {
         metadata: { name: "v1.flavors.cloud.example.com" },
-        spec: {
-          ...{ group: "cloud.example.com", names, scope: "Cluster" },
-          versions: [{ ...version, schema }],
-        },
+        spec: { ...flavors, versions: [{ ...version, schema }] },
       },
     );
     await workspaceRequests.expectSuccess(
@@ -78,7 +83,9 @@ describe("objects that a provider publishes", () => {
       {
         metadata: { name: "flavors" },
         spec: {
-          ...{ group: "cloud.example.com", version: "v1", resource: "flavors" },
+          group: "cloud.example.com",
+          version: "v1",
+          resource: "flavors",
           labelSelector: { matchLabels: { for: "everybody" } },
         },
       },
@@ -96,12 +103,7 @@ describe("objects that a provider publishes", () => {
     await workspaceRequests.expectSuccess(bob, "POST", `${apisOf(provider)}/apiexports`, {
       metadata: { name: "compute" },
       spec: {
-        resources: [
-          {
-            ...{ group: "cloud.example.com", name: "flavors", storage: { virtual } },
-            schema: "v1.flavors.cloud.example.com",
-          },
-        ],
+        resources: [{ ...exportedFlavors, storage: { virtual } }],
       },
     });
     await workspaceRequests.expectSuccess(

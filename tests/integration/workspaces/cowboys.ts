@@ -13,7 +13,10 @@ export const cowboysIn = (cluster: string, prefix = "/clusters/") =>
   `${prefix}${cluster}/apis/wildwest.dev/v1/namespaces/default/cowboys`;
 
 export const cowboy = (name: string, spec: object = { intent: "ride" }) => ({
-  ...{ apiVersion: "wildwest.dev/v1", kind: "Cowboy", metadata: { name }, spec },
+  apiVersion: "wildwest.dev/v1",
+  kind: "Cowboy",
+  metadata: { name },
+  spec,
 });
 
 /** `more` replaces members of the schema's spec. */
@@ -25,7 +28,9 @@ export const cowboySchema = (name: string, more: object = {}) => ({
     scope: "Namespaced",
     versions: [
       {
-        ...{ name: "v1", served: true, storage: true },
+        name: "v1",
+        served: true,
+        storage: true,
         schema: {
           type: "object",
           properties: {

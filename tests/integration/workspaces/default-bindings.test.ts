@@ -26,8 +26,10 @@ async function makeType(
   });
   const rules = [
     {
-      ...{ apiGroups: ["tenancy.kcp.io"], resources: ["workspacetypes"] },
-      ...{ resourceNames: [name], verbs: ["use"] },
+      apiGroups: ["tenancy.kcp.io"],
+      resources: ["workspacetypes"],
+      resourceNames: [name],
+      verbs: ["use"],
     },
   ];
   const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: alice.username }];

@@ -17,8 +17,12 @@ it("a workspace whose logical cluster disappeared is unavailable after a minute,
   const cluster = (await asking.workspace(alice, "lost")) as ClusterName;
   const { signal } = new AbortController();
   const key = objectKey({
-    ...{ group: "core.kcp.io", resource: "logicalclusters", identity: "" },
-    ...{ cluster, namespace: "", name: "cluster" },
+    group: "core.kcp.io",
+    resource: "logicalclusters",
+    identity: "",
+    cluster,
+    namespace: "",
+    name: "cluster",
   });
   const entry = await storage.get(key, { signal });
   assert.ok(entry);

@@ -14,19 +14,21 @@ import { kinds, phaseOf, specOf } from "./workspace-fixture.ts";
 
 const apis = (version: string, resource: string, kind: string) =>
   defineResource<DynamicObject>({
-    ...{ group: "apis.kcp.io", version, resource, kind, namespaced: false },
+    group: "apis.kcp.io",
+    version,
+    resource,
+    kind,
+    namespaced: false,
   });
 const schemas = apis("v1alpha1", "apiresourceschemas", "APIResourceSchema");
 const exports = apis("v1alpha2", "apiexports", "APIExport");
 const bindings = apis("v1alpha2", "apibindings", "APIBinding");
 const cowboys = defineResource<DynamicObject>({
-  ...{
-    group: "wildwest.dev",
-    version: "v1",
-    resource: "cowboys",
-    kind: "Cowboy",
-    namespaced: true,
-  },
+  group: "wildwest.dev",
+  version: "v1",
+  resource: "cowboys",
+  kind: "Cowboy",
+  namespaced: true,
 });
 const { signal } = new AbortController();
 const gracePeriods = { timeoutMs: 120_000 };
@@ -97,7 +99,8 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
       .create({
         metadata: { name: "slow" },
         spec: {
-          ...{ initializer: true, terminator: true },
+          initializer: true,
+          terminator: true,
           extend: { with: [{ name: "universal", path: "root" }] },
         },
       } as never);

@@ -175,7 +175,9 @@ describe("claims", () => {
     const event = (name: string) => ({
       metadata: { name, ...inDefault },
       involvedObject: { kind: "Namespace", name: "default", ...inDefault },
-      ...{ reason: "Seen", message: "it was", type: "Normal" },
+      reason: "Seen",
+      message: "it was",
+      type: "Normal",
     });
     const core = `/clusters/${consumer}/api/v1/namespaces/default/events`;
     await workspaceRequests.expectSuccess(alice, "POST", core, event("before"));

@@ -19,7 +19,8 @@ const execPath = "/api/v1/namespaces/default/pods/p/exec?command=ls&stdout=true"
 const websocket = () =>
   ({ ...clientHandshake(["v5.channel.k8s.io"]).headers }) as Record<string, string>;
 const spdy: Record<string, string> = {
-  ...{ connection: "Upgrade", upgrade: "SPDY/3.1" },
+  connection: "Upgrade",
+  upgrade: "SPDY/3.1",
   "x-stream-protocol-version": "v4.channel.k8s.io",
 };
 

@@ -72,8 +72,12 @@ describe("a workspace that is a mount", () => {
     const authority = createCertificateAuthority({ commonName: "remote", now });
     const key = generateKey();
     const { certificatePem: cert } = issueCertificate({
-      ...{ authority, key, now, subject: { commonName: "remote" } },
-      ...{ purposes: ["serverAuth"], hostnames: ["localhost", "127.0.0.1"] },
+      authority,
+      key,
+      now,
+      subject: { commonName: "remote" },
+      purposes: ["serverAuth"],
+      hostnames: ["localhost", "127.0.0.1"],
     });
     remote = createServer(
       { cert, key: exportKey(key) },

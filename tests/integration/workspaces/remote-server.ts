@@ -29,8 +29,12 @@ export class RemoteServer {
     const authority = createCertificateAuthority({ commonName: "far", now });
     const key = generateKey();
     const { certificatePem: cert } = issueCertificate({
-      ...{ authority, key, now, subject: { commonName: "far" } },
-      ...{ purposes: ["serverAuth"], hostnames: ["127.0.0.1"] },
+      authority,
+      key,
+      now,
+      subject: { commonName: "far" },
+      purposes: ["serverAuth"],
+      hostnames: ["127.0.0.1"],
     });
     const server = createServer({ cert, key: exportKey(key) });
     const far = new RemoteServer(server);

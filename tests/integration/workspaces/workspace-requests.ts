@@ -39,7 +39,9 @@ export class WorkspaceRequests {
     const { transport } = this.#plane.clientFor("root", user);
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const response = await transport.send({
-      ...{ method, path, headers: body === undefined ? {} : { "content-type": type } },
+      method,
+      path,
+      headers: body === undefined ? {} : { "content-type": type },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.body.text();

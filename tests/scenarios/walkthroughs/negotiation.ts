@@ -127,7 +127,10 @@ $ kubectl get crd deployments.apps -o 'jsonpath={.metadata.generation} {..openAP
 `;
 
 export const manualDefinition = definitionOfKind({
-  ...{ group: "apps", version: "v1", kind: "Deployment", resource: "deployments" },
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  resource: "deployments",
   isNamespaced: true,
   hasStatus: true,
   schema: object({ spec: object({ mine: string() }) }),

@@ -148,7 +148,9 @@ describe("the memory of policies", () => {
     await server.server.close();
     const supervisor = supervisorFor(systemClock);
     const cache = new WatchCache({
-      ...{ storage, clock: systemClock, supervisor },
+      storage,
+      clock: systemClock,
+      supervisor,
       onError: assert.ifError,
     });
     await cache.start();
@@ -175,8 +177,10 @@ describe("the memory of policies", () => {
   it("lets clusters without roles evict each other only, and no cluster with roles", async () => {
     const { cache, storage } = await filled(2);
     const policies = new PolicyCache({
-      ...{ storage, hub: cache.hub },
-      ...{ clustersMax: 2, emptyClustersMax: 3 },
+      storage,
+      hub: cache.hub,
+      clustersMax: 2,
+      emptyClustersMax: 3,
     });
     for (const name of ["c0", "c1"]) await policies.load(name as ClusterName);
     for (let i = 0; i < 20; i++) await policies.load(`invented${i}` as ClusterName);

@@ -26,7 +26,11 @@ function logIn(name: string, options: Partial<LogBackendOptions> = {}) {
   const dropped: number[] = [];
   const errors: unknown[] = [];
   const backend = new LogBackend({
-    ...{ path, clock, sizeMaxBytes: 0, backupsMax: 0, ageMaxDays: 0 },
+    path,
+    clock,
+    sizeMaxBytes: 0,
+    backupsMax: 0,
+    ageMaxDays: 0,
     onDropped: (count) => dropped.push(count),
     onError: (error) => errors.push(error),
     ...options,

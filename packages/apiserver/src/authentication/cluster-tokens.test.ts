@@ -51,7 +51,9 @@ function setUp(count: number) {
   const token = (at: number, claims: object = {}) =>
     signJsonWebToken(
       {
-        ...{ iss: issuerUrl(at), sub: "fred", aud: ["team", "kcp"] },
+        iss: issuerUrl(at),
+        sub: "fred",
+        aud: ["team", "kcp"],
         exp: Math.floor(clock.now() / 1000) + 60,
         ...claims,
       },

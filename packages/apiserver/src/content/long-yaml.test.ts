@@ -176,7 +176,9 @@ describe("the worker thread for long YAML", () => {
     const leaving = new AbortController();
     const first = post(configmaps, dense("first", 256 << 10), "?fieldValidation=Ignore");
     const left = server.request("POST", configmaps, {
-      ...{ headers: yaml, body: dense("left", 256 << 10), signal: leaving.signal },
+      headers: yaml,
+      body: dense("left", 256 << 10),
+      signal: leaving.signal,
     });
     leaving.abort();
     assert.equal((await left).status, 499);
@@ -244,7 +246,9 @@ const toyDefinition = {
     scope: "Namespaced",
     versions: [
       {
-        ...{ name: "v1", served: true, storage: true },
+        name: "v1",
+        served: true,
+        storage: true,
         schema: {
           openAPIV3Schema: {
             type: "object",

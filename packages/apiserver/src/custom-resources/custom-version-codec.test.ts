@@ -30,8 +30,12 @@ function largeVersion() {
 
 function storedBefore(since: number) {
   const key = objectKey({
-    ...{ group: "stable.example.com", resource: "crontabs", identity: "" },
-    ...{ cluster: owner, namespace: "default", name: "x" },
+    group: "stable.example.com",
+    resource: "crontabs",
+    identity: "",
+    cluster: owner,
+    namespace: "default",
+    name: "x",
   });
   const object = { apiVersion: "stable.example.com/v1", kind: "CronTab", metadata: { name: "x" } };
   const modifiedAt = (since - 1) as Revision;

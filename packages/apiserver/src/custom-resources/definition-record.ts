@@ -153,7 +153,11 @@ export class DefinitionRecord {
   ): CustomDefinition {
     const { uid: identity, since } = this.parse();
     return new CustomDefinition({
-      ...{ version, identity, since, conversion, owner },
+      version,
+      identity,
+      since,
+      conversion,
+      owner,
       terminatingReason: "create not allowed while custom resource definition is terminating",
       onRetired: (callback) => this.onRetired(callback),
     });

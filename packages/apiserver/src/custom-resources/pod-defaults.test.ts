@@ -80,8 +80,12 @@ describe("a Pod of a custom definition", () => {
       containers: [{ name: "c", image: "nginx", ...container }],
     });
     const said = {
-      ...{ restartPolicy: "Never", dnsPolicy: "None", terminationGracePeriodSeconds: 0 },
-      ...{ schedulerName: "mine", enableServiceLinks: false, securityContext: { runAsUser: 1 } },
+      restartPolicy: "Never",
+      dnsPolicy: "None",
+      terminationGracePeriodSeconds: 0,
+      schedulerName: "mine",
+      enableServiceLinks: false,
+      securityContext: { runAsUser: 1 },
       containers: [{ ...container, name: "c", image: "nginx", imagePullPolicy: "Never" }],
     };
     assert.deepEqual(await create(said), said);
@@ -139,7 +143,10 @@ describe("a Pod of a custom definition", () => {
     assert.deepEqual(only?.["ports"], [{ containerPort: 80, protocol: "TCP", hostPort: 80 }]);
     assert.deepEqual(only?.["livenessProbe"], {
       httpGet: { port: 80, path: "/", scheme: "HTTP" },
-      ...{ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 },
+      timeoutSeconds: 1,
+      periodSeconds: 10,
+      successThreshold: 1,
+      failureThreshold: 3,
     });
     assert.deepEqual(only?.["env"], [
       { name: "N", valueFrom: { fieldRef: { fieldPath: "metadata.name", apiVersion: "v1" } } },

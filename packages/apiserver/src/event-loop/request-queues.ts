@@ -54,7 +54,10 @@ class RequestQueue<Request extends QueueableRequest> {
       const { signal, tenantKey: cluster } = request;
       const onAbort = () => this.leave(request);
       const waiting: Waiting<Request> = {
-        ...{ cluster, flow, cost: 1000, request },
+        cluster,
+        flow,
+        cost: 1000,
+        request,
         resume: () => {
           signal.removeEventListener("abort", onAbort);
           resolve();

@@ -53,7 +53,9 @@ export class ClusterStorageQuota implements StorageQuota {
     this.#perCluster = { objects: objectsPerClusterMax, bytes: bytesPerClusterMax };
     const countIntervalMs = limits?.objectCountIntervalMs ?? objectCountIntervalDefaultMs;
     this.#limiter = new ObjectLimiter({
-      ...{ clock, countIntervalMs, countsBytes: bytesPerClusterMax > 0 },
+      clock,
+      countIntervalMs,
+      countsBytes: bytesPerClusterMax > 0,
       usageOf: (cluster, withBytes) =>
         usageOf(cluster as ClusterName, withBytes, { storage, directory: this.#connected() }),
       isBootstrapping: async (cluster) => this.#connected().isBootstrapping(cluster as ClusterName),

@@ -63,7 +63,9 @@ describe("the maintenance of bootstrap objects", () => {
     const { create, update, remove } = planEnsure([model], [old, ...mine]);
     assert.deepEqual([create, update, remove], [[model], [], [old]]);
     assert.deepEqual(planEnsure([model], [stored({ flag: "true", spec })]), {
-      ...{ create: [], update: [], remove: [] },
+      create: [],
+      update: [],
+      remove: [],
     });
   });
 });

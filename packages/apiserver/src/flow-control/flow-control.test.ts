@@ -66,16 +66,17 @@ class Simulation {
       name: "x",
     };
     return {
-      ...{ user, scope, leaving, signal: leaving.signal },
-      ...{
-        flowSchema: undefined,
-        tenantKey: "",
-        seats: 0,
-        queuedRequest: undefined,
-        queue: undefined,
-        isFinished: false,
-        bodyBytes: 0,
-      },
+      user,
+      scope,
+      leaving,
+      signal: leaving.signal,
+      flowSchema: undefined,
+      tenantKey: "",
+      seats: 0,
+      queuedRequest: undefined,
+      queue: undefined,
+      isFinished: false,
+      bodyBytes: 0,
       outcome: { state: "waits" },
     };
   }
@@ -371,11 +372,9 @@ describe("flow control", () => {
 
   it("starts less work in a turn while two clusters are at work, and more again when one is", async () => {
     const simulation = new Simulation({
-      ...{
-        seatsTotal: 10_000,
-        eventLoopBudgetMicros: 10 * micros,
-        contendedTurnBudgetMicros: 4 * micros,
-      },
+      seatsTotal: 10_000,
+      eventLoopBudgetMicros: 10 * micros,
+      contendedTurnBudgetMicros: 4 * micros,
     });
     const begunBy = async (cluster: string) => {
       const guests = Array.from({ length: 30 }, () => simulation.arrive(simulation.guest(cluster)));

@@ -7,7 +7,10 @@ import { Shares, shownClustersMax } from "./classifier.ts";
 
 const user = (username: string, extra = {}): UserInfo => ({ username, groups: [], extra });
 const scope = (cluster: string): RequestScope => ({
-  ...{ kind: "path", cluster: cluster as ClusterName, path: "/", verb: "get" },
+  kind: "path",
+  cluster: cluster as ClusterName,
+  path: "/",
+  verb: "get",
   query: new URLSearchParams(),
 });
 

@@ -27,7 +27,11 @@ export async function handleComputed(
   const isOne = scope.verb === "get";
   const { labelSelector, fieldSelector } = isOne ? ofOne(name) : parseListOptions(query, false);
   const found = await computed.list({
-    ...{ cluster: requireSingleCluster(scope), namespace, labelSelector, fieldSelector, signal },
+    cluster: requireSingleCluster(scope),
+    namespace,
+    labelSelector,
+    fieldSelector,
+    signal,
     warn: (text) => void warnings.push(text),
   });
   const about = { kind: definition.kind, apiVersion: apiVersionOf(definition) };
@@ -45,7 +49,9 @@ export async function handleComputed(
     return renderValue(200, { ...about, ...one }, form);
   }
   const list: JsonObject = {
-    ...{ kind: definition.listKind, apiVersion: about.apiVersion, metadata: {} },
+    kind: definition.listKind,
+    apiVersion: about.apiVersion,
+    metadata: {},
     items: [...found],
   };
   return renderValue(200, list, form);

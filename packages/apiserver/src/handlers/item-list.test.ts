@@ -10,7 +10,9 @@ const opening = Buffer.from('{"kind":"ConfigMapList","items":[');
 
 function entryOf(name: string, bytes: number, revision: number): Entry {
   const value = encodeObject({
-    ...{ kind: "ConfigMap", apiVersion: "v1", metadata: { name } },
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: { name },
     data: { key: "x".repeat(bytes) },
   });
   const at = revision as Revision;

@@ -72,7 +72,11 @@ export async function handleReview(
   const isSubjectAccess = definition.resource === "subjectaccessreviews";
   const note = decisionRecorder((key, value) => handled.annotate(key, value), "sar.auth.kcp.io");
   const answer = await reviewer({
-    ...{ cluster, namespace, user, object: draft, signal },
+    cluster,
+    namespace,
+    user,
+    object: draft,
+    signal,
     isDeep:
       isSubjectAccess && isSystemMaster(user) && header(request.headers, deepHeader) === "true",
     recordDecision: isSubjectAccess ? note : undefined,

@@ -117,7 +117,9 @@ describe("the inbound budget of a turn", () => {
 
   it("bounds the requests in flight of all connections, except a few of each, and reads on when one ends", () => {
     const { turns, inbound } = budgetOf({
-      ...{ unitsPerTurnMax: 10_000, unitsPerConnectionMax: 1000, atWorkOfAllMax: 100 },
+      unitsPerTurnMax: 10_000,
+      unitsPerConnectionMax: 1000,
+      atWorkOfAllMax: 100,
     });
     const peers = [1, 2].map(() => new Peer({ inbound }));
     for (const peer of peers) peer.send(gets(64));

@@ -23,8 +23,12 @@ function custom(kind: string, properties: JsonObject): ResourceDefinition {
     *openApi(dialect) {
       yield;
       const published = {
-        ...{ group: "stable.example.com", version: "v1", kind, listKind: `${kind}List` },
-        ...{ plural: `${kind.toLowerCase()}s`, selectableFields: [] },
+        group: "stable.example.com",
+        version: "v1",
+        kind,
+        listKind: `${kind}List`,
+        plural: `${kind.toLowerCase()}s`,
+        selectableFields: [],
       };
       const schema = { description: "Ours.", type: "object", properties };
       return yield* publishText(schema, published, dialect);

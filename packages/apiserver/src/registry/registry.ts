@@ -175,8 +175,12 @@ export class Registry {
               user: options.user,
             });
       const object = await withManagedFields({
-        ...{ definition, cluster: address.cluster, fieldManager: options.fieldManager },
-        ...{ prepared: owned, live: undefined, isLarge: rests },
+        definition,
+        cluster: address.cluster,
+        fieldManager: options.fieldManager,
+        prepared: owned,
+        live: undefined,
+        isLarge: rests,
         now: timestamp(this.#options.clock.now()),
       });
       const { name } = object["metadata"] as { name: string };
@@ -245,8 +249,12 @@ export class Registry {
               subresource: options.subresource,
             });
       const updated = await withManagedFields({
-        ...{ definition, cluster: address.cluster, fieldManager: options.fieldManager },
-        ...{ prepared: owned, live: old, isLarge: rests },
+        definition,
+        cluster: address.cluster,
+        fieldManager: options.fieldManager,
+        prepared: owned,
+        live: old,
+        isLarge: rests,
         now: timestamp(context.nowMs),
       });
       if (rests) await yieldToEventLoop();

@@ -244,7 +244,9 @@ describe("impersonation over the wire", () => {
           authorization: () => unionAuthorizer([watching, bootstrapAuthorizer]),
           audit: {
             policy: parseAuditPolicy({
-              ...{ apiVersion: "audit.k8s.io/v1", kind: "Policy", rules: [{ level }] },
+              apiVersion: "audit.k8s.io/v1",
+              kind: "Policy",
+              rules: [{ level }],
             }),
             backends: () => [
               { name: "test", write: () => undefined, close: async () => undefined },

@@ -84,7 +84,11 @@ async function translate(context: RequestContext, bytes: Uint8Array): Promise<Tr
 function received(request: ApiRequest, body: Uint8Array): ApiRequest {
   const { method, target, headers, rawHeaders, remoteAddress } = request;
   return {
-    ...{ method, target, headers, rawHeaders, remoteAddress },
+    method,
+    target,
+    headers,
+    rawHeaders,
+    remoteAddress,
     clientCertificate: request.clientCertificate,
     onClose: (callback) => request.onClose(callback),
     readBody: async () => body,

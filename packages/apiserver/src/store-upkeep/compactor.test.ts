@@ -31,7 +31,9 @@ async function compacting(
   let revision = await storage.currentRevision(call());
   const errors: unknown[] = [];
   const compactor = new Compactor({
-    ...{ storage, clock, supervisor: supervisorFor(clock) },
+    storage,
+    clock,
+    supervisor: supervisorFor(clock),
     progress: () => ({ revision, bytes }),
     onError: (error) => errors.push(error),
     policy: { ...policy, ...overrides },

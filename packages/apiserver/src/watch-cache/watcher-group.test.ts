@@ -46,7 +46,11 @@ class Reader {
     this.kind = kind;
     this.watcher = new Watcher(
       {
-        ...{ prefix, initial: undefined, afterRevision, bookmark: undefined, signal },
+        prefix,
+        initial: undefined,
+        afterRevision,
+        bookmark: undefined,
+        signal,
         ...(kinds[kind] as (typeof kinds)[number]),
         errorObject: () => Buffer.from("{}"),
         unread: new UnreadBudget().account("a"),
@@ -75,7 +79,9 @@ async function scene() {
   const hub = async () => {
     const clock = new FakeClock();
     const opened = new WatchHub({
-      ...{ storage, clock, supervisor: supervisorFor(clock) },
+      storage,
+      clock,
+      supervisor: supervisorFor(clock),
       onError: (error) => assert.ifError(error),
     });
     await opened.start();

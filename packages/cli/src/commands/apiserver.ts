@@ -52,9 +52,7 @@ interface ApiServerFlags
 export function addApiServer(program: Command): void {
   const command = program
     .command("apiserver")
-    .description(
-      "Serve: a Kubernetes API server by itself, without workspaces and physical clusters.",
-    );
+    .description("Start a Kubernetes API server alone: no workspaces, no physical clusters.");
   addTlsFlags(addPlaceFlags(command));
   addStorageFlags(command);
   addAuthenticationFlags(command);

@@ -38,7 +38,10 @@ class FakeTerminal implements Terminal {
 }
 
 const facts = (name: string): WorkspaceInfo => ({
-  ...{ name, type: undefined, cluster: undefined, isMount: false },
+  name,
+  type: undefined,
+  cluster: undefined,
+  isMount: false,
 });
 
 function start(current: string, known: Record<string, readonly string[]>) {
@@ -46,7 +49,9 @@ function start(current: string, known: Record<string, readonly string[]>) {
   const clock = new FakeClock();
   const asked: string[] = [];
   const chosen = browse({
-    ...{ terminal, clock, current },
+    terminal,
+    clock,
+    current,
     below: async (path) => {
       asked.push(path);
       const names = known[path];
@@ -117,7 +122,9 @@ describe("browsing", () => {
     let [now, most] = [0, 0];
     const names = Array.from({ length: 40 }, (_, at) => `w${at}`);
     const chosen = browse({
-      ...{ terminal, clock: new FakeClock(), current: "root" },
+      terminal,
+      clock: new FakeClock(),
+      current: "root",
       below: async (path) => {
         most = Math.max(most, ++now);
         await new Promise((resolve) => setImmediate(resolve));
@@ -137,7 +144,9 @@ describe("browsing", () => {
     const terminal = new FakeTerminal();
     const asking: AbortSignal[] = [];
     const chosen = browse({
-      ...{ terminal, clock: new FakeClock(), current: "root" },
+      terminal,
+      clock: new FakeClock(),
+      current: "root",
       below: (_path, signal) => {
         asking.push(signal);
         return new Promise(() => {});

@@ -57,7 +57,9 @@ export function initialState(current: string): TreeState {
   return {
     nodes,
     root: paths[0] as string,
-    ...{ current, cursor: current, search: undefined },
+    current,
+    cursor: current,
+    search: undefined,
     open: new Set(paths),
   };
 }

@@ -8,7 +8,8 @@ import { initialState, type TreeState, withChildren, withProblem } from "./tree-
 import { scrolled, viewOf } from "./tree-view.ts";
 
 const facts = (name: string, isMount = false) => ({
-  ...{ name, isMount },
+  name,
+  isMount,
   type: "root:universal",
   cluster: "abc",
 });

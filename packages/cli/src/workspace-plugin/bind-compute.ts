@@ -113,7 +113,10 @@ async function agree(
   const open = asked.filter((claim) => !answered.some((one) => isSame(one, claim)));
   if (open.length === 0) return;
   const agreed = open.map(({ group = "", resource: of, identityHash = "", verbs = ["*"] }) => ({
-    ...{ group, resource: of, identityHash, verbs: [...verbs] },
+    group,
+    resource: of,
+    identityHash,
+    verbs: [...verbs],
     selector: { matchAll: true },
     state: "Accepted",
   }));

@@ -93,7 +93,9 @@ async function answersOf(session: Session, path: string, name: string, options: 
     answers.set(nameOf(claim), { claim, state: "Rejected" });
   }
   return [...answers.values()].map(({ claim: { group, resource }, state }) => ({
-    ...{ group, resource, state },
+    group,
+    resource,
+    state,
     verbs: ["*"],
     selector: { matchAll: true },
   }));

@@ -111,7 +111,8 @@ async function workWhileLeading(
   const { cluster, ...lease } = controlLoopsLease;
   const elector = new LeaderElector({
     client: new Client({ transport, clock, userAgent: "kcp-controllers" }).inCluster(cluster),
-    ...{ lease, clock },
+    lease,
+    clock,
     identity: `${hostname()}_${randomUUID()}`,
     onError: (error) => log.debug({ err: error }, "the lease of the control loops has to wait"),
   });

@@ -259,18 +259,21 @@ async function composeOn(files: FileWatch, options: CoreOptions): Promise<Contro
   const credential = createInternalCredential();
   const serviceAccounts = await composeServiceAccounts(options, { rootDirectory, clock, files });
   const clientAuthority = await loadClientAuthority(options, { rootDirectory, clock });
+  const parts = { files, identities, serviceAccounts, clientAuthority };
   const apiAudiences = serviceAccounts.audiences;
   const issuers = await composeIssuers(options, { apiAudiences, clock, log, files });
   const authenticator = await composeAuthentication({
     ...options,
-    ...{ identities, serviceAccounts, clientAuthority, issuers, files },
+    ...parts,
+    issuers,
     internalToken: credential.staticToken,
   });
   const authorization = await composeAuthorization(options, options);
   const loopback = new Loopback({ clock, random });
   const gates = { authenticator, authorization, serviceAccounts };
   const multiclusterOptions = {
-    ...{ clock, log },
+    clock,
+    log,
     client: () => loopback.client(credential.authorization),
     tokenFor: (user: UserInfo) => identities.tokenFor(user),
     isStoreShared: options.isStoreShared === true,
@@ -284,8 +287,12 @@ async function composeOn(files: FileWatch, options: CoreOptions): Promise<Contro
   loopback.leadTo(handle);
   return new ControlPlaneCore({
     ...options,
-    ...{ ...made, handle, loopback, authorization, serviceAccounts },
-    ...{ clientAuthority, files, identities, credential },
+    ...parts,
+    ...made,
+    handle,
+    loopback,
+    authorization,
+    credential,
   });
 }
 
@@ -340,7 +347,10 @@ function serverOptions(
   return {
     storage,
     snapshots: snapshotsOf(storage),
-    ...{ clock, random, log, authenticator },
+    clock,
+    random,
+    log,
+    authenticator,
     authorization: (rbac, gate) => authorization.around(gate(rules(rbac))),
     apiAudiences: serviceAccounts.audiences,
     tokens: serviceAccounts.issuer,

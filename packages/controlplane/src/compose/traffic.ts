@@ -12,14 +12,9 @@ export type ServerLimits = RequestLimitOptions & Pick<ApiServerOptions, "unread"
 export function trafficOf(limits: TrafficLimits): ServerLimits {
   const { fairness, requestsInFlightMax, mutatingRequestsInFlightMax } = limits;
   const seatsTotal = requestsInFlightMax + mutatingRequestsInFlightMax;
-  const { watchesPerClusterMax, watchesPerUserMax } = limits;
-  const { objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs } = limits;
   return {
     flowControl: fairness ? { seatsTotal } : "off",
-    tenantLimits: {
-      ...{ watchesPerClusterMax, watchesPerUserMax },
-      ...{ objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs },
-    },
+    tenantLimits: limits,
     unread: {
       bytesPerTenantMax: limits.unreadBytesPerClusterMax || Number.POSITIVE_INFINITY,
       bytesMax: limits.unreadBytesMax || Number.POSITIVE_INFINITY,

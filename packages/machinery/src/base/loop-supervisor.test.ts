@@ -44,7 +44,8 @@ function supervised(loop: Task) {
   const failures: LoopFailure[] = [];
   const random = { next: () => 1 - Number.EPSILON };
   const supervisor = new LoopSupervisor({
-    ...{ clock, random },
+    clock,
+    random,
     onDown: (failure) => failures.push(failure),
   });
   const stop = new AbortController();
@@ -145,7 +146,8 @@ describe("a supervised task", () => {
     const failures: LoopFailure[] = [];
     const random = { next: () => 0 };
     const supervisor = new LoopSupervisor({
-      ...{ clock, random },
+      clock,
+      random,
       onDown: (failure) => failures.push(failure),
     });
     let starts = 0;

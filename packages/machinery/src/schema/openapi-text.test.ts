@@ -6,8 +6,12 @@ import type { JsonObject } from "../json/index.ts";
 import { type PublishedKind, publishText, publishV2, publishV3, readSchema } from "./index.ts";
 
 const kind: PublishedKind = {
-  ...{ group: "stable.example.com", version: "v1", kind: "Widget", listKind: "WidgetList" },
-  ...{ plural: "widgets", selectableFields: [".spec.color"] },
+  group: "stable.example.com",
+  version: "v1",
+  kind: "Widget",
+  listKind: "WidgetList",
+  plural: "widgets",
+  selectableFields: [".spec.color"],
 };
 
 type Below = (limit: number) => number;

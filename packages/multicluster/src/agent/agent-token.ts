@@ -48,7 +48,11 @@ export function readToken(token: string): TokenClaims | undefined {
   const secret = member(kubernetes, "secret");
   const bound = secret !== undefined && isJsonObject(secret) ? member(secret, "uid") : undefined;
   return {
-    ...{ issuedAtMs: iat * 1000, expiresAtMs: exp * 1000, namespace, name, uid },
+    issuedAtMs: iat * 1000,
+    expiresAtMs: exp * 1000,
+    namespace,
+    name,
+    uid,
     secretUid: typeof bound === "string" ? bound : undefined,
   };
 }

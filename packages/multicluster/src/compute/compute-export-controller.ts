@@ -180,7 +180,11 @@ export class ComputeExportController {
     // Without its schema the resource cannot be checked, so it stays exported.
     if (version === undefined || names === undefined) return true;
     const resource = defineResource<KubernetesObject>({
-      ...{ group, version: version.name, resource: name, kind: names.kind, namespaced: true },
+      group,
+      version: version.name,
+      resource: name,
+      kind: names.kind,
+      namespaced: true,
     });
     const consumers = client.withBasePath(consumersPath(cluster)).inCluster("*");
     const { items } = await consumers.resource(resource).listMetadata({ limit: 1, signal });
@@ -194,13 +198,17 @@ export class ComputeExportController {
     signal: AbortSignal,
   ): Promise<void> {
     const known = inOrder(spec.resources ?? []).map(({ name, group = "", schema }) => ({
-      ...{ name, group, schema },
+      name,
+      group,
+      schema,
     }));
     const isSaid =
       same(known, resources) &&
       same(
         (spec.permissionClaims ?? []).map(({ group = "", resource, verbs }) => ({
-          ...{ group, resource, verbs },
+          group,
+          resource,
+          verbs,
         })),
         claims,
       );

@@ -6,8 +6,8 @@
  * edit, select, weigh, pause and block disruption; capacity changes; drains are cancelled; and the
  * coordinator reads stale state and is stopped between any two writes.
  *
- * Each history runs twice: without limits, and with Locations that limit the tenants' use of their
- * clusters and change their limits.
+ * Each history runs three times: without limits; with Locations that limit the tenants' use of their
+ * clusters and change their limits; and with users who scale and delete copies.
  *
  * The invariants are in `test-support/cluster-set/invariants.ts`, for each kind; `fleet-laws.test.ts` shows
  * what they detect. When nothing happens any more, everything is stable in permitted clusters, a
@@ -19,7 +19,7 @@
 import { describe, it } from "node:test";
 import { runHistory } from "./test-support/cluster-set/run-history.ts";
 
-const histories = Number(process.env["KCP_HISTORIES"] ?? 30);
+const histories = Number(process.env["KCP_HISTORIES"] ?? 40);
 const firstSeed = Number(process.env["KCP_SEED"] ?? 0);
 
 /** Seeds of histories that found a bug, with the bug. */
@@ -70,6 +70,11 @@ describe("workloads of every kind in seeded histories", () => {
   it("a history with limits of Locations breaks no invariant, and becomes stable", () => {
     for (let seed = firstSeed; seed < firstSeed + histories; seed++)
       runHistory(seed, { isLimited: true });
+  });
+
+  it("a history with users who edit copies breaks no invariant, and becomes stable", () => {
+    for (let seed = firstSeed; seed < firstSeed + histories; seed++)
+      runHistory(seed, { areCopiesEdited: true });
   });
 
   for (const [seed, found] of telling) {

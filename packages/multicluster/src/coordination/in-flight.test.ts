@@ -24,8 +24,13 @@ import { maxSurgeAnnotation, maxUnavailableAnnotation } from "./rollout-policy.t
 const nowMs = Date.UTC(2026, 0, 1);
 const gracePeriods = { unreachableAfterMs: 60_000, recoveryMs: 0 };
 const targets: readonly ClusterInfo[] = ["east", "west"].map((name) => ({
-  ...{ name, labels: { name }, isReady: true, changedAtMs: 0, isUnschedulable: false },
-  ...{ evictAfterMs: undefined, isDeleting: false },
+  name,
+  labels: { name },
+  isReady: true,
+  changedAtMs: 0,
+  isUnschedulable: false,
+  evictAfterMs: undefined,
+  isDeleting: false,
 }));
 const spec = { containers: [{ name: "web" }] };
 
@@ -36,7 +41,10 @@ function moving(annotations: Record<string, string> = {}): Deployment {
     apiVersion: "apps/v1",
     kind: "Deployment",
     metadata: {
-      ...{ name: "web", namespace: "demo", uid: "whole", generation: 1 },
+      name: "web",
+      namespace: "demo",
+      uid: "whole",
+      generation: 1,
       annotations: {
         [selectorAnnotation]: "name=west",
         [maxSurgeAnnotation]: "0",
@@ -65,7 +73,10 @@ function decided(parent: Deployment, shares: Record<string, number>, pods: numbe
   const locationLimits = [{ location: "all", includes: () => true, resourceLimits }];
   const facts = { takenNames: new Set<string>(), targets, gracePeriods, nowMs };
   return decide({
-    ...{ strategy, parent, copies, ...facts },
+    strategy,
+    parent,
+    copies,
+    ...facts,
     scheduling: { usage: nobody, locationLimits: pods === undefined ? [] : locationLimits },
   });
 }

@@ -37,7 +37,9 @@ export function replicasWithin(
       const isOutThere = isOrdinal && isUnreachable(share) && current > 0;
       const own = isStaying ? Math.max(maxReplicas, current) : maxReplicas;
       return {
-        ...{ name, weight, domains },
+        name,
+        weight,
+        domains,
         capacity: isStaying && current > 0 ? undefined : capacity,
         ready: isOutThere || !isToBeDrained(share),
         isCordoned: !open.has(share),

@@ -41,7 +41,10 @@ function anyMembers(random: SeededRandom, kind: string): readonly ClusterShare[]
     const replicas = kind === "ordinal" ? random.integer(3) : mayRest ? 0 : 1;
     const available = random.integer(replicas + 1);
     const copy = {
-      ...{ replicas, available, start, running: available },
+      replicas,
+      available,
+      start,
+      running: available,
       isObserved: random.chance(0.8),
       isStuck: false,
       isDeleting: random.chance(0.1),

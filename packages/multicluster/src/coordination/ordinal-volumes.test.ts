@@ -136,7 +136,10 @@ function play(seed: number): void {
     assert.equal(plan(clusters, { replicas, volumes: claims }).requestedOrdinals?.size, 0);
   } catch (error) {
     const told = clusters.map(({ name, state: clusterState, delivered: now, running }) => ({
-      ...{ name, standing: clusterState, now, running: [...running] },
+      name,
+      standing: clusterState,
+      now,
+      running: [...running],
     }));
     const known = {
       homes: [...claims.homes],

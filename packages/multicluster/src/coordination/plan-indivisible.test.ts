@@ -37,7 +37,11 @@ class Whole {
         ([name, state]): ClusterShare => ({ name, state, copy: this.parts.get(name) }),
       );
       const plan = planIndivisible({
-        ...{ replicas: 1, clusters, scaledDownBy: 0, nowMs: this.nowMs, requestHash },
+        replicas: 1,
+        clusters,
+        scaledDownBy: 0,
+        nowMs: this.nowMs,
+        requestHash,
         budget: { ...unlimitedBudget, deadlineMs, ...budget },
       });
       const before = JSON.stringify([...this.parts]);

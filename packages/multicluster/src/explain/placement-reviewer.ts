@@ -63,7 +63,9 @@ export interface AccessCheck {
 }
 
 const clustersAccess: AccessCheck = {
-  ...{ verb: "list", namespace: "", name: "" },
+  verb: "list",
+  namespace: "",
+  name: "",
   resource: syncTargets as unknown as Kind,
 };
 

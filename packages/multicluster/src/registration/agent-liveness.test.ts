@@ -50,7 +50,8 @@ class Watching {
   said(isServerThere = true): string {
     const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
     const observation = {
-      ...{ kind: "agent" as const, heartbeat },
+      kind: "agent" as const,
+      heartbeat,
       liveness: this.look(isServerThere),
     };
     const { conditions = [] } = targetStatus(this.target, observation, this.clock.now());

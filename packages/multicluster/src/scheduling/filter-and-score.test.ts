@@ -165,7 +165,10 @@ describe("required affinity whose target has moved", () => {
     required: true,
   };
   const cache = (...clusters: string[]): ExistingWorkload => ({
-    ...{ name: "cache", labels: { app: "cache" }, clusters, isAffinityTarget: true },
+    name: "cache",
+    labels: { app: "cache" },
+    clusters,
+    isAffinityTarget: true,
   });
   const near = (
     existingWorkloads: readonly ExistingWorkload[],

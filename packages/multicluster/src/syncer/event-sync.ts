@@ -265,8 +265,13 @@ function shortened(event: Event): Event {
   return withoutEmpty({
     metadata: { name, namespace },
     involvedObject: cutAll(involvedObject),
-    ...{ source: cutAll(source), series: cutAll(series), type: cut(type), count },
-    ...{ message: cut(event.message), reason: cut(event.reason), action: cut(event.action) },
+    source: cutAll(source),
+    series: cutAll(series),
+    type: cut(type),
+    count,
+    message: cut(event.message),
+    reason: cut(event.reason),
+    action: cut(event.action),
     firstTimestamp: cut(event.firstTimestamp),
     lastTimestamp: cut(event.lastTimestamp),
     eventTime: cut(event.eventTime),
@@ -301,8 +306,17 @@ function copyOf(
     involvedObject: { apiVersion, kind, name, uid, namespace, fieldPath },
     // An upstream user sees one Deployment, which is in many clusters.
     message: kind === "Pod" ? message : `${target}: ${message}`,
-    ...{ reason, type, count, source, firstTimestamp, lastTimestamp, eventTime, series, action },
-    ...{ reportingComponent, reportingInstance },
+    reason,
+    type,
+    count,
+    source,
+    firstTimestamp,
+    lastTimestamp,
+    eventTime,
+    series,
+    action,
+    reportingComponent,
+    reportingInstance,
   };
   return withoutEmpty(told) as unknown as ObjectInput<DynamicObject>;
 }

@@ -49,7 +49,10 @@ class Stage {
     });
     const stop = new AbortController();
     const context = {
-      ...{ target, clock: this.clock, random: new SeededRandom(1), signal: stop.signal },
+      target,
+      clock: this.clock,
+      random: new SeededRandom(1),
+      signal: stop.signal,
       lease: new Lease(this.clock, leaseMs),
       onError: () => {},
     } as unknown as SyncContext;

@@ -80,7 +80,10 @@ function customKind({ spec }: WorkloadStrategy): WorkloadKind | undefined {
   const { group = "", version, kind, podTemplatePath: path, replicasPath, strategy } = spec;
   const { resource: plural } = spec;
   const resource = defineResource<TemplatedObject>({
-    ...{ group, version, resource: plural, kind },
+    group,
+    version,
+    resource: plural,
+    kind,
     namespaced: true,
   });
   if (path === undefined || taken.has(formatGroupResource(resource))) return undefined;

@@ -276,7 +276,8 @@ function asShownToTenants(error: unknown, target: string): unknown {
   const { code } = error;
   if (code === 401 || code === 403)
     return new StatusError({
-      ...{ code: 403, reason: "Forbidden" },
+      code: 403,
+      reason: "Forbidden",
       message: `${target} lets nobody of the control plane do this: ${askProvider}`,
     });
   return code < 500 ? error : unavailable(`${target} cannot be reached now: ${askProvider}`);

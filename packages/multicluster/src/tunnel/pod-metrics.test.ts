@@ -23,7 +23,8 @@ function copy(target: string, name: string, inside?: string, namespace = "shop")
   const origin = JSON.stringify({ uid: `uid-${name}`, target: `uid-of-${target}`, name: inside });
   return {
     metadata: {
-      ...{ name, namespace },
+      name,
+      namespace,
       labels: { app: "web", [`state.workload.kcp.io/${target}`]: "Upsync" },
       annotations: { "workload.kcp.io/upsynced-from": origin },
     },
@@ -50,7 +51,8 @@ function reader(copies: readonly JsonObject[], answer: Answer) {
     paths.push(path);
     const list = { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1", items: copies };
     return {
-      ...{ status: 200, headers: { "content-type": "application/json" } },
+      status: 200,
+      headers: { "content-type": "application/json" },
       body: responseBody(JSON.stringify({ ...list, metadata: {} })),
     };
   };
@@ -63,7 +65,11 @@ function reader(copies: readonly JsonObject[], answer: Answer) {
   const warnings: string[] = [];
   const list = (signal = new AbortController().signal) =>
     all.list({
-      ...{ cluster, namespace: "shop", labelSelector: "app=web", fieldSelector: "", signal },
+      cluster,
+      namespace: "shop",
+      labelSelector: "app=web",
+      fieldSelector: "",
+      signal,
       warn: (text) => void warnings.push(text),
     });
   return { list, asked, paths, warnings, clock };
@@ -90,10 +96,12 @@ describe("metrics of Pods", () => {
     const [first] = found as readonly [JsonObject];
     assert.deepEqual(first, {
       metadata: {
-        ...{ name: "b--east", namespace: "shop" },
+        name: "b--east",
+        namespace: "shop",
         labels: { app: "web", "state.workload.kcp.io/east": "Upsync" },
       },
-      ...{ timestamp: "2026-01-01T00:00:00Z", window: "30s" },
+      timestamp: "2026-01-01T00:00:00Z",
+      window: "30s",
       containers: [{ name: "web", usage: { cpu: "5m", memory: "1Mi" } }],
     });
     // One request covers all Pods of a namespace in a cluster.

@@ -201,7 +201,8 @@ function shownOf(copy: PartialObjectMetadata, item: JsonObject): JsonObject {
   const containers = Array.isArray(item["containers"]) ? item["containers"] : [];
   return {
     metadata: {
-      ...{ name, namespace },
+      name,
+      namespace,
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(labels === undefined ? {} : { labels: { ...labels } }),
     },

@@ -113,7 +113,10 @@ export function unreachablePods(options: UnreachablePodsOptions): UnreachablePod
         const isNobodys = target === undefined || copy?.target !== target.metadata.uid;
         const now: PodClusterState = isNobodys ? "Unregistered" : clusterState;
         return updateStatus(copies.clientOf(pod), pod, {
-          ...{ target: copies.target, now, since: since?.lastTransitionTime, signal },
+          target: copies.target,
+          now,
+          since: since?.lastTransitionTime,
+          signal,
         });
       });
     }

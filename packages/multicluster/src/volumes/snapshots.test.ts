@@ -25,21 +25,25 @@ const storage: ClusterStorage = {
   ],
 };
 const volume = {
-  ...{ name: "pv-1", isRetained: false, isPortable: true, isAttached: false },
-  ...{ storage: "handle-1", driver },
+  name: "pv-1",
+  isRetained: false,
+  isPortable: true,
+  isAttached: false,
+  storage: "handle-1",
+  driver,
 };
 
 function claim(more: Partial<VolumeClaim> = {}): VolumeClaim {
   return {
-    ...{
-      name: "data",
-      uid: "u1",
-      version: "20",
-      isShared: false,
-      dataCluster: "a",
-      mayDetach: false,
-    },
-    ...{ storageClass: "fast", copier: { by: "snapshot" as const }, request: undefined },
+    name: "data",
+    uid: "u1",
+    version: "20",
+    isShared: false,
+    dataCluster: "a",
+    mayDetach: false,
+    storageClass: "fast",
+    copier: { by: "snapshot" as const },
+    request: undefined,
     copied: undefined,
     states: new Map([["a", "bound"]]),
     assigned: new Set(["a"]),
@@ -148,7 +152,11 @@ describe("steps of a snapshot", () => {
 
 describe("snapshot that does not finish", () => {
   const users: readonly VolumeUser[] = ["a", "b"].map((cluster) => ({
-    ...{ workload: "web", cluster, replicas: 1, isDeleting: false, isStopped: true },
+    workload: "web",
+    cluster,
+    replicas: 1,
+    isDeleting: false,
+    isStopped: true,
     migrationSource: cluster === "b" ? "a" : undefined,
     isVolumeGateOpen: cluster === "a",
     isFenced: cluster === "a",
@@ -195,7 +203,10 @@ describe("snapshot that does not finish", () => {
         "workload.kcp.io/volume-migration": "snapshot",
         "workload.kcp.io/volume-copy-request": JSON.stringify({
           ...(hook === undefined ? {} : { hook }),
-          ...{ id: "17", from: "a", to: "b", since: "1970-01-01T00:00:01.000Z" },
+          id: "17",
+          from: "a",
+          to: "b",
+          since: "1970-01-01T00:00:01.000Z",
         }),
       };
       const object = { metadata: { name: "data", annotations } } as never;

@@ -68,7 +68,9 @@ describe("a client that requires preconditions", () => {
 
   it("patches them by operations only after tests of uid and resourceVersion", async () => {
     const test = (member: string, value: string) => ({
-      ...{ op: "test", path: `/metadata/${member}`, value },
+      op: "test",
+      path: `/metadata/${member}`,
+      value,
     });
     const patch =
       (...operations: object[]) =>

@@ -8,7 +8,11 @@ import { untrustedServerLimits } from "./response-limits.ts";
 import { approximateBytes, type MemoryAccount } from "./response-memory.ts";
 
 const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
+  group: "",
+  version: "v1",
+  resource: "pods",
+  kind: "Pod",
+  namespaced: true,
 });
 
 class TestAccount implements MemoryAccount {

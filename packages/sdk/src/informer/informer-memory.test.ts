@@ -13,7 +13,11 @@ import {
 import { Informer } from "./informer.ts";
 
 const widgets = defineResource({
-  ...{ group: "example.com", version: "v1", resource: "widgets", kind: "Widget", namespaced: true },
+  group: "example.com",
+  version: "v1",
+  resource: "widgets",
+  kind: "Widget",
+  namespaced: true,
 });
 
 const limits = { bytesMax: 100_000, bytesPerTenantMax: 100_000 };

@@ -151,7 +151,9 @@ export class Reflector {
         case "watch":
           await this.#measured("watch", () =>
             this.#options.listerWatcher.watch({
-              ...{ signal, dispatch, resourceVersion: command.resourceVersion },
+              signal,
+              dispatch,
+              resourceVersion: command.resourceVersion,
               onOpened: () => this.#trackWatching(),
             }),
           );

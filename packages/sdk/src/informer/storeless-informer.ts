@@ -94,8 +94,12 @@ export class StorelessInformer<Object extends KubernetesObject> {
     const metrics = reflectorMetrics(options.metrics, options.resource);
     const onUnreadable = unreadableCounter(metrics, report);
     const listerWatcher = new ForwardingListerWatcher<Object>({
-      ...{ ...options, client, clock, random },
-      ...{ report, onUnreadable },
+      ...options,
+      client,
+      clock,
+      random,
+      report,
+      onUnreadable,
     });
     const method = watchList === false || state === "skip" ? "pages" : "stream";
     this.#reflector = new Reflector({

@@ -18,7 +18,11 @@ import { StorelessInformer } from "./storeless-informer.ts";
 import { metadataOnly } from "./transforms.ts";
 
 const widgets = defineResource({
-  ...{ group: "example.com", version: "v1", resource: "widgets", kind: "Widget", namespaced: true },
+  group: "example.com",
+  version: "v1",
+  resource: "widgets",
+  kind: "Widget",
+  namespaced: true,
 });
 
 const good = (name: string) =>
@@ -74,7 +78,10 @@ describe("objects that cannot be read", () => {
       const metrics = new MetricsRegistry();
       const stop = new AbortController();
       const follower = new StorelessInformer({
-        ...{ resource: widgets, scope: "all-clusters", watchList, metrics },
+        resource: widgets,
+        scope: "all-clusters",
+        watchList,
+        metrics,
         client: new Client({ transport: serverOf(watchList) }),
         onError: (error) => void errors.push(error),
         handler: {
@@ -99,7 +106,10 @@ describe("objects that cannot be read", () => {
         const stop = new AbortController();
         const errors: unknown[] = [];
         const informer = new Informer({
-          ...{ resource: widgets, scope: "all-clusters", watchList, transform },
+          resource: widgets,
+          scope: "all-clusters",
+          watchList,
+          transform,
           client: new Client({ transport: serverOf(watchList) }),
           onError: (error) => void errors.push(error),
         });

@@ -23,11 +23,13 @@ export function podMetricsOf(pod: Pod, timestamp: string): JsonObject | undefine
   const said = saidOf(pod);
   return {
     metadata: {
-      ...{ name, namespace },
+      name,
+      namespace,
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
       ...(labels === undefined ? {} : { labels: { ...labels } }),
     },
-    ...{ timestamp, window },
+    timestamp,
+    window,
     containers: pod.spec.containers.map((container) => ({
       name: container.name,
       usage: { ...idle, ...askedOf(container), ...said },

@@ -71,8 +71,10 @@ describe("Pod Security Standard baseline", () => {
   it("restricted includes baseline", () => {
     assert.equal(told({}, "restricted").length, 4);
     const securityContext = {
-      ...{ allowPrivilegeEscalation: false, runAsNonRoot: true },
-      ...{ capabilities: { drop: ["ALL"] }, seccompProfile: { type: "RuntimeDefault" } },
+      allowPrivilegeEscalation: false,
+      runAsNonRoot: true,
+      capabilities: { drop: ["ALL"] },
+      seccompProfile: { type: "RuntimeDefault" },
     };
     assert.deepEqual(told(with_(securityContext), "restricted"), []);
     assert.equal(told({ ...with_(securityContext), hostPID: true }, "restricted").length, 1);

@@ -83,7 +83,11 @@ const defined = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses,
 function definitionOf({ group, version, resource, kind, namespaced }: (typeof defined)[number]) {
   const members = schemas[resource as keyof typeof schemas];
   const definition = definitionOfKind({
-    ...{ group, version, resource, kind, isNamespaced: namespaced },
+    group,
+    version,
+    resource,
+    kind,
+    isNamespaced: namespaced,
     hasStatus: "status" in members,
     schema: object(members),
   });

@@ -75,12 +75,13 @@ export class ApiSharing {
   #externalUrl = "https://localhost:6443";
 
   constructor(options: ApiSharingOptions) {
-    const { storage, watchCache, clock, supervisor, onError } = options;
-    const { hub } = watchCache;
+    const { storage, supervisor } = options;
+    const { hub } = options.watchCache;
+    const indexed = { storage, hub, supervisor };
     const bindings = new BindingIndex();
     const schemas = new SchemaStore(options);
     this.#schemaCopyCollector = new SchemaCopyCollector({
-      ...{ storage, clock, supervisor, onError },
+      ...options,
       isUsed: (uid) => bindings.isUsed(uid),
       onDeleted: (uid) => schemas.forget(uid),
     });
@@ -88,23 +89,24 @@ export class ApiSharing {
       if (!bindings.isUsed(uid)) this.#schemaCopyCollector.markUnused(uid);
     };
     this.#bindingRecords = new EagerIndex({
-      ...{ storage, hub, supervisor, definition: apiBindings, read: readBinding },
+      ...indexed,
+      definition: apiBindings,
+      read: readBinding,
       onChange: (key, now, before) => this.#onBinding(key, now, before),
     });
     this.#exportRecords = new EagerIndex({
-      ...{ storage, hub, supervisor, definition: apiExports, read: readExport },
+      ...indexed,
+      definition: apiExports,
+      read: readExport,
       onChange: (key, now) => this.#onExport(key, now),
     });
     this.#sliceRecords = new EagerIndex({
-      ...{ storage, hub, supervisor, definition: apiExportEndpointSlices, read: readEndpointSlice },
-      onChange: (key, now, before) => {
-        this.#endpointSlices.change(key, now, before);
-        // Slices that exist at the start are reconciled once the external URL of this server is
-        // known.
-        if (now !== undefined && !this.#isStarting) this.#controller.slices.add(key);
-      },
+      ...indexed,
+      definition: apiExportEndpointSlices,
+      read: readEndpointSlice,
+      onChange: (key, now, before) => this.#onEndpointSlice(key, now, before),
     });
-    this.dependencies = {
+    const dependencies: ApiSharingDependencies = {
       ...options,
       bindings,
       schemas,
@@ -113,32 +115,31 @@ export class ApiSharing {
       onExportChanged: (record, callback) => this.#onExportChanged(record, callback),
       loading: () => this.#bindingRecords.loading ?? this.#exportRecords.loading,
     };
+    this.dependencies = dependencies;
     const externalUrl = () => this.#externalUrl;
     const catalog = () => this.catalog;
-    this.cachedResources = new CachedResources({
-      dependencies: this.dependencies,
-      catalog,
-      externalUrl,
-    });
+    this.cachedResources = new CachedResources({ dependencies, catalog, externalUrl });
     this.catalog = new BoundResourceCatalog({
       ...options,
-      ...this.dependencies,
+      ...dependencies,
       cachedResources: this.cachedResources,
     });
     this.#controller = new ApiSharingController({
-      dependencies: this.dependencies,
+      dependencies,
       catalog: this.catalog,
       externalUrl,
     });
     this.#claimLabels = new ClaimLabelController({
-      ...{ hub, storage, clock, supervisor, onError, loading: this.dependencies.loading },
-      prefixesOf: (claim) => prefixesOf(this.dependencies, claim),
-      hasStaleClaimLabels: (entry) => hasStaleClaimLabels(this.dependencies, entry),
-      updateClaimLabels: (key) => updateClaimLabelsOf(this.dependencies, this.catalog, key),
+      ...options,
+      hub,
+      loading: dependencies.loading,
+      prefixesOf: (claim) => prefixesOf(dependencies, claim),
+      hasStaleClaimLabels: (entry) => hasStaleClaimLabels(dependencies, entry),
+      updateClaimLabels: (key) => updateClaimLabelsOf(dependencies, this.catalog, key),
     });
     this.admissionPlugins = [
-      ...sharingAdmission(this.dependencies),
-      ...cachedAdmission(this.dependencies, this.cachedResources, this.catalog),
+      ...sharingAdmission(dependencies),
+      ...cachedAdmission(dependencies, this.cachedResources, this.catalog),
     ];
   }
 
@@ -281,6 +282,16 @@ export class ApiSharing {
 
   #requeueSlices(keys: Iterable<StorageKey>): void {
     for (const key of keys) this.#controller.slices.add(key);
+  }
+
+  #onEndpointSlice(
+    key: StorageKey,
+    now: EndpointSliceRecord | undefined,
+    before: EndpointSliceRecord | undefined,
+  ): void {
+    this.#endpointSlices.change(key, now, before);
+    // Slices that exist at the start are reconciled once the external URL of this server is known.
+    if (now !== undefined && !this.#isStarting) this.#controller.slices.add(key);
   }
 
   #onExport(key: StorageKey, now: ExportRecord | undefined): void {

@@ -58,7 +58,10 @@ export async function bootstrapExports(dependencies: ApiSharingDependencies): Pr
     for (const { name, spec } of schemas)
       await ensureObject(dependencies, ownSchemas, at(name), { metadata, spec });
     const resources = exported.kinds.map(({ group, resource: name }, index) => ({
-      ...{ name, group, schema: schemas[index]?.name ?? "", storage: { crd: {} } },
+      name,
+      group,
+      schema: schemas[index]?.name ?? "",
+      storage: { crd: {} },
     }));
     await ensureExport(dependencies, exported, resources);
     await ensureObject(dependencies, apiBindings, at(exported.name), bindingTo(exported.name));
@@ -79,7 +82,10 @@ function schemaOf(kind: SystemKind): { readonly name: string; readonly spec: Jso
     names: namesOfKind(kind),
     versions: [
       {
-        ...{ name: version, served: true, storage: true, schema: withoutRules(schema) },
+        name: version,
+        served: true,
+        storage: true,
+        schema: withoutRules(schema),
         additionalPrinterColumns: columns,
         ...(hasStatus ? { subresources: { status: {} } } : {}),
       },

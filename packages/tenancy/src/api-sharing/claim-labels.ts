@@ -62,7 +62,10 @@ function labelsIn(
   const bindings = dependencies.bindings.inCluster(cluster);
   if (bindings === undefined) return withClaimLabels(labels, noLabels);
   const wanted = claimLabels(bindings.records.values(), {
-    ...{ group, resource, identity, labels: labels as ClaimedObject["labels"] },
+    group,
+    resource,
+    identity,
+    labels: labels as ClaimedObject["labels"],
     systemIdentity: identity === "" ? systemIdentity(dependencies, group, resource) : undefined,
   });
   return withClaimLabels(labels, wanted);

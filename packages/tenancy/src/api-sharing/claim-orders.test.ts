@@ -165,7 +165,11 @@ describe("the label of a permission claim follows", () => {
     const test = await bound();
     const cluster = "b" as ClusterName;
     const key = objectKey({
-      ...{ group: "", resource: "configmaps", identity: "", cluster, namespace: "default" },
+      group: "",
+      resource: "configmaps",
+      identity: "",
+      cluster,
+      namespace: "default",
       name: "x",
     });
     const signal = new AbortController().signal;

@@ -104,7 +104,10 @@ async function bound(test: TestServer): Promise<void> {
 }
 
 const claim = (state: string) => ({
-  ...{ group: "", resource: "configmaps", verbs: ["*"], state },
+  group: "",
+  resource: "configmaps",
+  verbs: ["*"],
+  state,
   selector: { matchAll: true },
 });
 

@@ -93,8 +93,11 @@ export async function partitionOf(
   const type = "PartitionValid";
   const isNot = (message: string): CoveredShards => ({
     condition: {
-      ...{ type, status: "False", severity: "Error" },
-      ...{ reason: "PartitionInvalidReference", message },
+      type,
+      status: "False",
+      severity: "Error",
+      reason: "PartitionInvalidReference",
+      message,
     },
     selector: undefined,
   });

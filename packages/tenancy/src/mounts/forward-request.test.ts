@@ -45,9 +45,14 @@ function setUp(options: Partial<ForwarderOptions> = {}) {
   const { signal } = new AbortController();
   const forward = (url: string, more: { request?: ApiRequest; user?: UserInfo } = {}) =>
     forwarder.forward({
-      ...{ request: requestOf(), user: alice, cluster: one, isWatch: false, signal },
+      request: requestOf(),
+      user: alice,
+      cluster: one,
+      isWatch: false,
+      signal,
       ...more,
-      ...{ url, path: "/api" },
+      url,
+      path: "/api",
     });
   return { forwarder, forward, told };
 }

@@ -28,7 +28,8 @@ const addShard = (test: TestServer, name: string, labels: object) =>
     ...masters,
     body: {
       metadata: {
-        ...{ name, labels },
+        name,
+        labels,
         annotations: { "experimental.core.kcp.io/unschedulable": "true" },
       },
       spec: { baseURL: "https://base.kcp.test.dev" },

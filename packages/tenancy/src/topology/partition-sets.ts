@@ -166,7 +166,10 @@ function partitionOf({ name, uid }: PartitionSet, selector: LabelSelectorObject)
   const owner = {
     apiVersion: apiVersionOf(partitionSets),
     kind: partitionSets.kind,
-    ...{ name, uid, controller: true, blockOwnerDeletion: true },
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
   };
   return {
     metadata: { ownerReferences: [owner] },

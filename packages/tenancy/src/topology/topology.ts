@@ -48,7 +48,9 @@ export class Topology {
     const { clock, onError } = options;
     const parts = { ...options, now: () => clock.now() };
     this.#jobs = new KeyedWorkQueue<StorageKey>({
-      ...{ clock, onError, concurrency: looksAtOnce },
+      clock,
+      onError,
+      concurrency: looksAtOnce,
       work: async (key) => {
         if (key !== everySet) return reconcilePartitionSet(parts, key);
         await this.#requeueAll();

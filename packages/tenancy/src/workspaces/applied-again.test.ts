@@ -166,7 +166,9 @@ describe("fields of", () => {
     for (const [index, path] of [cluster, "root:org"].entries()) {
       const name = `by-${index}`;
       const object = {
-        ...{ apiVersion: "tenancy.kcp.io/v1alpha1", kind: "Workspace", metadata: { name } },
+        apiVersion: "tenancy.kcp.io/v1alpha1",
+        kind: "Workspace",
+        metadata: { name },
         spec: { type: { name: "mine", path } },
       };
       for (let time = 0; time < 3; time++) {

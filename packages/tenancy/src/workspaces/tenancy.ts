@@ -306,7 +306,9 @@ export class Tenancy {
       this.#authenticationIndex.get(
         objectKey({
           ...collectionKeyOf(workspaceAuthenticationConfigurations),
-          ...{ cluster: found?.cluster as ClusterName, namespace: "", name },
+          cluster: found?.cluster as ClusterName,
+          namespace: "",
+          name,
         }),
       ),
     );
@@ -346,7 +348,12 @@ export class Tenancy {
     const types = new WorkspaceTypes(typeIndex, tree);
     return {
       ...options,
-      ...{ workspaceIndex, logicalClusterIndex, typeIndex, shardIndex, tree, types },
+      workspaceIndex,
+      logicalClusterIndex,
+      typeIndex,
+      shardIndex,
+      tree,
+      types,
       namespaceDefaults: (namespace) => this.namespaceDefaults(namespace),
     };
   }

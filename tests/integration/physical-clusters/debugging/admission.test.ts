@@ -51,7 +51,8 @@ async function forbid(client: Client, resource: string, validation: JsonObject):
 }
 
 const spdy = {
-  ...{ connection: "Upgrade", upgrade: "SPDY/3.1" },
+  connection: "Upgrade",
+  upgrade: "SPDY/3.1",
   "x-stream-protocol-version": "v4.channel.k8s.io",
 };
 const transports = {
@@ -127,7 +128,8 @@ describe("policies of a logical cluster", () => {
     const privileged = { name: "root", image: "busybox:1.37", securityContext: {} };
     const patch = (ephemeralContainers: readonly JsonObject[]) =>
       user.send({
-        ...{ method: "PATCH", path: `${path}/ephemeralcontainers` },
+        method: "PATCH",
+        path: `${path}/ephemeralcontainers`,
         contentType: "application/strategic-merge-patch+json",
         body: { spec: { ephemeralContainers } },
       });

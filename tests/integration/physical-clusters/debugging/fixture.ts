@@ -133,7 +133,8 @@ export async function debug(
   const patch = { spec: { ephemeralContainers: [{ name: container, image: "busybox:1.37" }] } };
   try {
     const pod = (await client.json({
-      ...{ method: "PATCH", path: `${path}/ephemeralcontainers` },
+      method: "PATCH",
+      path: `${path}/ephemeralcontainers`,
       contentType: "application/strategic-merge-patch+json",
       body: { ...more, spec: { ...(more["spec"] as JsonObject | undefined), ...patch.spec } },
     })) as {

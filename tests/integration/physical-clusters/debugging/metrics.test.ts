@@ -135,7 +135,8 @@ describe("metrics of Pods", () => {
       subjects: [{ apiGroup, kind: "User", name: "carol" }],
     });
     const carol = await networkClient(t, plane, {
-      ...{ cluster: "root", user: { username: "carol", groups: [] } },
+      cluster: "root",
+      user: { username: "carol", groups: [] },
     });
     await eventually(async () => assert.equal((await topPods(carol, `/${name}`)).status, 200));
     const path = podPath(name);

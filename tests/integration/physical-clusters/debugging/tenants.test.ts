@@ -130,7 +130,9 @@ for (const mode of modes) {
           spec: { nodeName: "elsewhere" },
         };
         assert.deepEqual(await debug(client, mine, "look", smuggled), {
-          ...{ status: 200, text: "", containers: ["look"] },
+          status: 200,
+          text: "",
+          containers: ["look"],
         });
         // The copy follows, and the container can be talked to.
         const pod = await eventually(async () => {

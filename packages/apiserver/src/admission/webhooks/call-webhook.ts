@@ -61,8 +61,11 @@ export async function callWebhook(
   const { cluster, signal } = request;
   const { timeoutMs } = webhook;
   const call = {
-    ...{ answer: bounds.admissionAnswer, budget: reviewed.answers },
-    ...{ cluster, timeoutMs, signal },
+    answer: bounds.admissionAnswer,
+    budget: reviewed.answers,
+    cluster,
+    timeoutMs,
+    signal,
   };
   // A failed conversion is no failure of the webhook.
   await reviewed.versionedAs(match);

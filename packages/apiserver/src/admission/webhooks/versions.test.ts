@@ -25,7 +25,9 @@ beforeEach(async () => {
     body: { metadata: { name: "n" } },
   });
   const version = (name: string, storage: boolean) => ({
-    ...{ name, storage, served: true },
+    name,
+    storage,
+    served: true,
     schema: {
       openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
     },

@@ -156,7 +156,10 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     const { account } = claims;
     const secret = claims.kind === "secret" ? claims.secretName : claims.secret?.name;
     return {
-      ...{ keys, claims, user: userOf(claims), trustedUntil: 0 },
+      keys,
+      claims,
+      user: userOf(claims),
+      trustedUntil: 0,
       account: objects.getter("serviceaccounts", account),
       secret:
         secret === undefined ? undefined : objects.getter("secrets", { ...account, name: secret }),

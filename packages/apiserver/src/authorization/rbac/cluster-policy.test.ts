@@ -80,8 +80,15 @@ async function allowedBy(policy: ClusterPolicy): Promise<string[]> {
         const decision = await rbac.authorize({
           user: { username: "u", groups: ["v"] },
           cluster: "t" as ClusterName,
-          ...{ verb, resource, namespace, group: "", version: "v1", subresource: "", name: "" },
-          ...{ path: "", isResourceRequest: true },
+          verb,
+          resource,
+          namespace,
+          group: "",
+          version: "v1",
+          subresource: "",
+          name: "",
+          path: "",
+          isResourceRequest: true,
         });
         if (decision.allowed) allowed.push(`${verb} ${resource} ${namespace}`);
       }

@@ -112,7 +112,10 @@ export class CachedResourceController {
     this.#endCount(key);
     const { storage, watchCache } = this.#options.dependencies;
     const count = new SelectorCount({
-      ...{ storage, hub: watchCache.hub, prefix, selector: served.selector },
+      storage,
+      hub: watchCache.hub,
+      prefix,
+      selector: served.selector,
       onChange: () => this.#onCount(key),
     });
     this.#counts.set(key, { content, count });

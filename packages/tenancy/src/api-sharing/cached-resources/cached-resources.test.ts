@@ -109,7 +109,10 @@ describe("a ClusterCachedResource", () => {
     const definition = structuredClone(sheriffDefinition);
     definition.metadata.name = "deputies.wildwest.dev";
     Object.assign(definition.spec.names, {
-      ...{ plural: "deputies", singular: "deputy", kind: "Deputy", listKind: "DeputyList" },
+      plural: "deputies",
+      singular: "deputy",
+      kind: "Deputy",
+      listKind: "DeputyList",
     });
     await install(test, definition as unknown as AnyObject, "a", "masters");
     await readyResource(test, "a", "deputies");

@@ -54,11 +54,15 @@ export class CachedResources {
     const { hub } = watchCache;
     const shared = { storage, hub, supervisor };
     this.#resources = new EagerIndex({
-      ...{ ...shared, definition: clusterCachedResources, read: readCachedResource },
+      ...shared,
+      definition: clusterCachedResources,
+      read: readCachedResource,
       onChange: (key, now, before) => this.#onResource(key, now, before),
     });
     this.#slices = new EagerIndex({
-      ...{ ...shared, definition: clusterCachedResourceEndpointSlices, read: readCachedSlice },
+      ...shared,
+      definition: clusterCachedResourceEndpointSlices,
+      read: readCachedSlice,
       onChange: (key, now, before) => this.#onSlice(key, now, before),
     });
     this.#controller = new CachedResourceController({

@@ -37,13 +37,23 @@ export function readCachedResource(entry: Entry): CachedResourceRecord {
   const identityHash = textOf(member(object, "status")["identityHash"]);
   const isDeleted = deletionTimestamp !== undefined;
   const content = stringifyJson({
-    ...{ uid: uid ?? "", isDeleted, identityHash },
-    ...{ group: textOf(group), version: textOf(version), resource: textOf(resource) },
+    uid: uid ?? "",
+    isDeleted,
+    identityHash,
+    group: textOf(group),
+    version: textOf(version),
+    resource: textOf(resource),
     labelSelector: labelSelector ?? {},
   });
   return {
-    ...{ cluster, name, identityHash, isDeleted, content },
-    ...{ group: textOf(group), version: textOf(version), resource: textOf(resource) },
+    cluster,
+    name,
+    identityHash,
+    isDeleted,
+    content,
+    group: textOf(group),
+    version: textOf(version),
+    resource: textOf(resource),
     selector: selectorOf(isJsonObject(labelSelector) ? labelSelector : {}),
   };
 }
@@ -76,7 +86,9 @@ export function readCachedSlice(entry: Entry): CachedSliceRecord {
   const { cluster, name } = parseObjectKey(entry.key);
   return {
     ...readEndpointSlice(entry),
-    ...{ cluster, name, uid: textOf(member(object, "metadata")["uid"]) },
+    cluster,
+    name,
+    uid: textOf(member(object, "metadata")["uid"]),
     exportPath: textOf(member(spec, "export")["path"]),
     partitionName: textOf(spec["partition"]),
     resourcePath: textOf(path),

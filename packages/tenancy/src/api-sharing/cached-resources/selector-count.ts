@@ -69,7 +69,10 @@ export class SelectorCount {
     let atRevision: Revision | undefined;
     for (let continueAfter: StorageKey | undefined; ; ) {
       const page = await storage.list(prefix, {
-        ...{ signal, entriesMax: pageEntries, continueAfter, atRevision },
+        signal,
+        entriesMax: pageEntries,
+        continueAfter,
+        atRevision,
       });
       atRevision = page.revision;
       for (const entry of page.entries) if (this.#isSelected(entry)) value++;

@@ -343,7 +343,10 @@ export const bindingKind = {
           permissionClaims: list(
             object(
               {
-                ...{ ...claimFields, verbs, state, defaultSelector: claimSelector },
+                ...claimFields,
+                verbs,
+                state,
+                defaultSelector: claimSelector,
                 selector: claimSelector,
               },
               { required: ["resource", "selector", "state", "verbs"] },

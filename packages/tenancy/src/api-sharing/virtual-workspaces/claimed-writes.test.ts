@@ -25,7 +25,9 @@ interface Agreed {
 async function started(...agreed: readonly Agreed[]): Promise<TestServer> {
   const test = await TestServer.start();
   const claims = agreed.map(({ group = "", resource, verbs = ["*"] }) => ({
-    ...{ group, resource, verbs },
+    group,
+    resource,
+    verbs,
   }));
   await offer(test, "a", { permissionClaims: claims });
   await test.requestOk("POST", "/clusters/b/api/v1/namespaces", {
@@ -34,7 +36,8 @@ async function started(...agreed: readonly Agreed[]): Promise<TestServer> {
   });
   const accepted = agreed.map(({ selector = { matchAll: true } }, at) => ({
     ...claims[at],
-    ...{ selector, state: "Accepted" },
+    selector,
+    state: "Accepted",
   }));
   await bind(test, "b", "a", "cowboys", accepted);
   await flushPendingWork(test);
@@ -341,7 +344,10 @@ describe("an object that intercepts requests", () => {
     const body = {
       metadata: { name: "things.example.com" },
       spec: {
-        ...{ group: "example.com", names, scope: "Namespaced", conversion },
+        group: "example.com",
+        names,
+        scope: "Namespaced",
+        conversion,
         versions: [{ name: "v1", served: true, storage: true, schema }],
       },
     };

@@ -112,13 +112,11 @@ export class VirtualWorkspaces implements ServiceViews {
     const consumers = new ExportConsumerIndex({ dependencies, catalog });
     const replication = new ReplicationVirtualWorkspaces(dependencies, catalog, cachedResources);
     this.#options = {
-      ...{
-        dependencies,
-        access,
-        consumers,
-        replication,
-        syncerVirtualWorkspaces: syncerViews?.(consumers),
-      },
+      dependencies,
+      access,
+      consumers,
+      replication,
+      syncerVirtualWorkspaces: syncerViews?.(consumers),
     };
   }
 

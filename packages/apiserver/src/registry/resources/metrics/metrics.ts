@@ -19,7 +19,12 @@ const verbs = ["get", "list"];
 
 export function podMetricsKind(computed: ComputedResource): ResourceDefinition {
   return builtIn({
-    ...{ ...names, resource: "pods", kind: "PodMetrics", isNamespaced: true, verbs, computed },
+    ...names,
+    resource: "pods",
+    kind: "PodMetrics",
+    isNamespaced: true,
+    verbs,
+    computed,
     strategy: {
       ...readOnly,
       shape: podMetrics,
@@ -39,7 +44,12 @@ export function podMetricsKind(computed: ComputedResource): ResourceDefinition {
 
 export function nodeMetricsKind(computed: ComputedResource): ResourceDefinition {
   return builtIn({
-    ...{ ...names, resource: "nodes", kind: "NodeMetrics", isNamespaced: false, verbs, computed },
+    ...names,
+    resource: "nodes",
+    kind: "NodeMetrics",
+    isNamespaced: false,
+    verbs,
+    computed,
     strategy: {
       ...readOnly,
       shape: nodeMetrics,

@@ -66,6 +66,8 @@ export interface ClusterSetOptions {
   readonly implementation?: Implementation | undefined;
   /** Whether Locations limit the tenants' use. */
   readonly isLimited?: boolean | undefined;
+  /** Whether users edit and delete copies. */
+  readonly areCopiesEdited?: boolean | undefined;
 }
 
 export interface SimulatedTarget extends Mutable<ClusterInfo> {

@@ -97,7 +97,9 @@ export class LocationLimitsModel {
   locationLimits(): readonly LocationLimits[] {
     if (this.isUnlimited) return [];
     return this.locations.map(({ name: location, matches: includes, pods }) => ({
-      ...{ location, includes, resourceLimits: { [podsResource]: String(pods) } },
+      location,
+      includes,
+      resourceLimits: { [podsResource]: String(pods) },
     }));
   }
 }

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { SeededRandom } from "@kcp-ts/testkit";
 import { softFinalizersAnnotation } from "../../../api/index.ts";
+import { deploymentStrategy } from "../../deployment-strategy.ts";
 import { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "../../placement.ts";
 import {
   maxSurgeAnnotation,
@@ -12,7 +13,7 @@ import {
   pausedAnnotation,
   progressDeadlineAnnotation,
 } from "../../rollout-policy.ts";
-import { conditionsOf } from "../../workload.ts";
+import { conditionsOf, statusCount, type Workload } from "../../workload.ts";
 import { withSeed } from "../with-seed.ts";
 import { ClusterSet, type ClusterSetOptions, drainMsMax, tickMs } from "./cluster-set.ts";
 import { isSelected } from "./eligibility.ts";
@@ -20,7 +21,7 @@ import { checkLimitsWhenQuiescent, isLimited } from "./limit-invariants.ts";
 import { reliablyReady } from "./readiness.ts";
 import { checkRolloutComplete } from "./rollout-invariants.ts";
 import { CronJobCopy, StatefulSetCopy } from "./simulated-copies.ts";
-import type { SimulatedWorkload } from "./simulated-workload.ts";
+import { clusterOf, type SimulatedWorkload } from "./simulated-workload.ts";
 
 /** Runs a history; an error contains its seed and its log. */
 export function runHistory(seed: number, options?: ClusterSetOptions): void {
@@ -42,6 +43,8 @@ class History {
   readonly #flapping = new Map<string, number>();
   /** In every other history clusters differ: each has a capacity, and authors set weights. */
   readonly #sizes: SeededRandom | undefined;
+  /** Users who edit and delete copies. */
+  readonly #editors: SeededRandom | undefined;
   #events = 0;
 
   constructor(seed: number, options?: ClusterSetOptions) {
@@ -50,6 +53,7 @@ class History {
     const [first = "c1", ...others] = Array.from({ length: count }, (_, index) => `c${index + 1}`);
     this.names = [first, ...others];
     this.#sizes = seed % 2 === 0 ? undefined : new SeededRandom(seed);
+    this.#editors = options?.areCopiesEdited === true ? new SeededRandom(seed) : undefined;
   }
 
   get random() {
@@ -70,6 +74,7 @@ class History {
       for (let tick = 0; tick < ticks; tick++) {
         if (random.chance(0.08)) this.#happen();
         if (this.#sizes?.chance(0.04) === true) this.#resize(this.#sizes);
+        if (this.#editors?.chance(0.03) === true) this.#editCopy(this.#editors);
         if (clusterSet.limits?.random.chance(0.03) === true) this.#rebound();
         this.#tick();
       }
@@ -110,6 +115,21 @@ class History {
     const value = sizes.chance(0.3) ? null : `${name}=${sizes.integer(4)}`;
     clusterSet.note(`${workload.name} ${annotation}: ${value ?? "none"}`);
     workload.annotate({ [annotation]: value });
+  }
+
+  #editCopy(editors: SeededRandom): void {
+    const copies = this.clusterSet.workloads.flatMap((workload) =>
+      workload.kind.invariants === "divided" && !workload.isStopBeforeStart
+        ? [...workload.copies.values()].map((copy) => [workload, copy] as const)
+        : [],
+    );
+    const [first, ...others] = copies;
+    if (first === undefined) return;
+    this.#events++;
+    const [workload, copy] = editors.pick([first, ...others]);
+    this.clusterSet.note(`a user edits ${workload.tenant}/${copy.metadata.name}`);
+    if (editors.chance(0.5)) workload.remove(copy, this.clusterSet.nowMs);
+    else workload.update({ ...copy, spec: { ...copy.spec, replicas: editors.integer(9) } });
   }
 
   #rebound(): void {
@@ -196,13 +216,11 @@ class History {
     const requested = workload.desiredReplicas();
     const copies = clusterSet.copiesOf(workload);
     checkRolloutComplete(clusterSet, workload);
-    if (invariants === "divided")
-      assert.equal(
-        reliablyReady(clusterSet, workload, requested),
-        requested,
-        `${workload.name} at rest`,
-      );
-    else if (invariants === "ordinal") {
+    if (invariants === "divided") {
+      const ready = reliablyReady(clusterSet, workload, requested);
+      assert.equal(ready, requested, `${workload.name} at rest`);
+      this.#checkReport(workload, requested);
+    } else if (invariants === "ordinal") {
       const numbers = copies.flatMap(([, copy]) =>
         copy instanceof StatefulSetCopy ? [...copy.ordinals.keys()] : [],
       );
@@ -222,6 +240,21 @@ class History {
       const isComplete = conditionsOf(workload.parent).some(({ type }) => type === "Complete");
       assert.ok(isComplete, `${workload.name} is complete at rest`);
     }
+  }
+
+  /** The status of a Deployment has the sums of its copies, for its newest spec. */
+  #checkReport(workload: SimulatedWorkload, requested: number): void {
+    const { parent, copies, kind } = workload;
+    if (kind.strategy !== deploymentStrategy) return;
+    const isCounted = (copy: Workload) =>
+      !["Unreachable", "Unregistered"].includes(this.clusterSet.evaluation(clusterOf(copy)).state);
+    const counted = [...copies.values()].filter(isCounted);
+    for (const field of ["readyReplicas", "replicas", "updatedReplicas"]) {
+      const sum = counted.reduce((total, copy) => total + statusCount(copy, field), 0);
+      assert.equal(statusCount(parent, field), sum, `${field} of ${workload.name} at rest`);
+    }
+    assert.equal(statusCount(parent, "readyReplicas"), requested, `${workload.name} at rest`);
+    assert.equal(statusCount(parent, "observedGeneration"), parent.metadata.generation);
   }
 
   /** A drained cluster is empty, if every workload in it has a feasible cluster. */
