@@ -35,6 +35,7 @@ export {
   type TableColumn,
   type TableRow,
 } from "./object.ts";
+export { type ObjectIdentity, ObservedObject } from "./observed-object.ts";
 export type {
   ApplyOptions,
   DeleteOptions,
@@ -50,7 +51,6 @@ export type {
   WriteOptions,
 } from "./options.ts";
 export type { LazyList } from "./parse-list.ts";
-export type { PreconditionRule } from "./required-preconditions.ts";
 export {
   apiVersionOf,
   defineResource,
