@@ -8,7 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
-import { defineResource, type KubernetesObject, RestMapper } from "@kcp-ts/sdk";
+import { builtInResource, defineResource, type KubernetesObject, RestMapper } from "@kcp-ts/sdk";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane } from "@kcp-ts/testing";
 import { codeBlocks } from "./code-blocks.ts";
@@ -16,10 +16,7 @@ import { codeBlocks } from "./code-blocks.ts";
 const run = promisify(execFile);
 
 const clusterWide = { namespaced: false, version: "v1alpha1" } as const;
-const workspaces = defineResource<KubernetesObject>({
-  ...clusterWide,
-  ...{ group: "tenancy.kcp.io", resource: "workspaces", kind: "Workspace" },
-});
+const workspaces = builtInResource<KubernetesObject>("workspaces.tenancy.kcp.io");
 const exports = defineResource<KubernetesObject>({
   ...clusterWide,
   ...{ group: "apis.kcp.io", resource: "apiexports", kind: "APIExport" },

@@ -43,12 +43,13 @@ export const longFiles: readonly string[] = [
   "packages/kcp-ts/src/examples",
 ];
 
-/** The named ones in their order, then the others in theirs. */
+/** The named ones in their order, then those of several packages, then the others in theirs. */
 export function longestFirst(
   files: readonly string[],
   nameOf: (file: string) => string,
 ): readonly string[] {
   const ranks = new Map(longFiles.map((name, index) => [name, index]));
-  const rankOf = (file: string) => ranks.get(nameOf(file)) ?? longFiles.length;
-  return files.toSorted((a, b) => rankOf(a) - rankOf(b));
+  const rankOf = (name: string) =>
+    ranks.get(name) ?? longFiles.length + (name.startsWith("tests/") ? 0 : 1);
+  return files.toSorted((a, b) => rankOf(nameOf(a)) - rankOf(nameOf(b)));
 }

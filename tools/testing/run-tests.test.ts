@@ -12,6 +12,8 @@ import type { TestRun } from "./run-tests.ts";
 
 const waitForEver = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);";
 const passes = 'it("passes", () => {});';
+/** A file that touches the process shares it with no other. */
+const alone = "process.exitCode ??= 0;";
 const onLinuxOnly =
   process.platform === "linux" ? false : "only Linux tells what a thread waits for";
 
@@ -21,13 +23,17 @@ interface Outcome {
 }
 
 /** The runner's word on a file of this code, and on one beside it that has nothing to say. */
-async function outcomeOf(code: string, exitPatienceMs = 1000): Promise<Outcome> {
+async function outcomeOf(
+  code: string,
+  exitPatienceMs = 1000,
+  besideCode = alone,
+): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), "kcp-run-tests-"));
   try {
     const files = ["a.mjs", "b.mjs"].map((name) => join(folder, name));
     const [subject = "", beside = ""] = files;
     await writeFile(subject, `import { after, describe, it } from "node:test";\n${code}`);
-    await writeFile(beside, `import { it } from "node:test";\n${passes}`);
+    await writeFile(beside, `import { it } from "node:test";\n${besideCode}\n${passes}`);
     return await outcomeOfRun(join(folder, "run.mjs"), { files, exitPatienceMs });
   } finally {
     await rm(folder, { recursive: true });
@@ -109,6 +115,23 @@ describe("a test file whose process does not end", () => {
         assert.match(text, /Failed:/);
       }
     }
+  });
+});
+
+describe("test files that share a process", () => {
+  const fails = 'it("fails", () => { console.log("one is"); throw new Error("not two"); });';
+
+  it("have a line each, and a failure is reported for its own file", async () => {
+    const { passed, text } = await outcomeOf(fails, 1000, "");
+    assert.equal(passed, false);
+    assert.match(text, /✖ .*a\.mjs \(1 run, 1 failed, .*\n(?: .*\n)+ *one is\n✔ .*b\.mjs \(1 run,/);
+    assert.match(text, /# tests 2\n(#.*\n)*# pass 1\n# fail 1\n/);
+  });
+
+  it("are all named when their process fails", async () => {
+    const { passed, text } = await outcomeOf(`${passes}\nsetInterval(() => {}, 10);`, 1000, "");
+    assert.equal(passed, false);
+    assert.match(text, /a\.mjs, .*b\.mjs:.*\n *did not exit within 1 s after its last test/);
   });
 });
 

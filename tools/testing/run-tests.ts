@@ -1,10 +1,14 @@
-/** Runs test files with Node's test runner, a few at a time, and tells what happened: a line per file, failures in full, skips and notes by name, counts last. */
+/**
+ * Runs test files with Node's test runner, in groups that share a process, and tells what happened:
+ * a line per file, failures in full, skips and notes by name, counts last.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { run } from "node:test";
+import { groupTestFiles, writeGroup } from "./group-test-files.ts";
 import { lastWordsVariable, type Mission } from "./last-words.ts";
-import { longestFirst } from "./longest-first.ts";
+import { longestFirst, longFiles } from "./longest-first.ts";
 import type { StepResult } from "./run-step.ts";
 import { TestProcesses } from "./test-processes.ts";
 import { TestReport } from "./test-report.ts";
@@ -20,16 +24,27 @@ export interface TestRun {
 export async function runTests(testRun: TestRun): Promise<boolean> {
   const { files, missing, failedSteps, exitPatienceMs = exitPatienceDefaultMs } = testRun;
   const root = process.cwd();
-  const nameOf = (file: string) =>
+  const ownNameOf = (file: string) =>
     relative(root, file)
       .replace(/^(tests|tools)\/dist\//, "$1/")
       .replace("/dist/", "/src/")
       .replace(/\.test\.[jt]s$/, "");
   const folder = mkdtempSync(join(tmpdir(), "kcp-last-words-"));
+  const ordered = longestFirst(files, ownNameOf);
+  const isLong = (file: string) => longFiles.includes(ownNameOf(file));
+  const entries = new Map<string, readonly string[]>();
+  const entryOf = new Map<string, string>();
+  for (const group of groupTestFiles(ordered, isLong)) {
+    const entry = writeGroup(join(folder, `group-${entries.size}.mjs`), group);
+    entries.set(entry, group);
+    for (const file of group) entryOf.set(file, entry);
+  }
+  const nameOf = (file: string) => (entries.get(file) ?? [file]).map(ownNameOf).join(", ");
   const processes = new TestProcesses({ folder, patienceMs: exitPatienceMs });
   const report = new TestReport({
     print: (line) => process.stdout.write(`${line}\n`),
     nameOf,
+    entryOf: (file) => entryOf.get(file) ?? file,
     verdictOn: (file) => processes.verdictOn(file),
   });
   const execArgv = withLastWords({
@@ -39,7 +54,7 @@ export async function runTests(testRun: TestRun): Promise<boolean> {
   });
   try {
     const options = {
-      files: [...longestFirst(files, nameOf)],
+      files: [...entries.keys()],
       concurrency: fileConcurrency,
       timeout: fileTimeoutMs,
       execArgv,

@@ -7,6 +7,8 @@ import type { TestResult } from "./test-processes.ts";
 export interface TestReportOptions {
   readonly print: (line: string) => void;
   readonly nameOf: (file: string) => string;
+  /** The module that was started for a test file, for itself or with others. */
+  readonly entryOf?: (file: string) => string;
   /** What is known of a file whose process was ended. */
   readonly verdictOn?: (file: string) => TestResult | undefined;
 }
@@ -17,6 +19,7 @@ export interface ReportEnd {
 }
 
 interface FileTally {
+  readonly file: string;
   readonly name: string;
   tests: number;
   /** Told with the file, for a run that does not come to its end, and again at the end, where people look. */
@@ -33,7 +36,7 @@ export class TestReport {
   readonly #skipped: string[] = [];
   readonly #notes: string[] = [];
   readonly #counts: string[] = [];
-  /** The end of what each file printed: shown only when it fails. */
+  /** The end of what each entry printed: shown only when one of its files fails. */
   readonly #printed = new Map<string, string>();
   /** Names of the enclosing suites by nesting; Node reports a suite after its tests, but says that it starts before. */
   readonly #path: string[] = [];
@@ -99,7 +102,7 @@ export class TestReport {
     const name = this.#options.nameOf(file);
     if (this.#file?.name === name) return this.#file;
     this.#closeFile();
-    this.#file = { name, tests: 0, failures: [], durationMs: 0 };
+    this.#file = { file, name, tests: 0, failures: [], durationMs: 0 };
     return this.#file;
   }
 
@@ -110,9 +113,8 @@ export class TestReport {
   }
 
   #keep(file: string, text: string): void {
-    const name = this.#options.nameOf(file);
-    const kept = (this.#printed.get(name) ?? "") + text;
-    this.#printed.set(name, kept.slice(-printedCharactersMax));
+    const kept = (this.#printed.get(file) ?? "") + text;
+    this.#printed.set(file, kept.slice(-printedCharactersMax));
   }
 
   #fail(data: Failure): void {
@@ -153,16 +155,15 @@ export class TestReport {
 
   #closeFile(): void {
     if (this.#file === undefined) return;
-    const { name, tests, failures, durationMs } = this.#file;
+    const { file, name, tests, failures, durationMs } = this.#file;
     const failed = failures.length;
     const seconds = (durationMs / 1000).toFixed(1);
     const outcome = failed === 0 ? `${tests} run` : `${tests} run, ${failed} failed`;
     this.#options.print(`${failed === 0 ? "✔" : "✖"} ${name} (${outcome}, ${seconds} s)`);
     for (const failure of failures) this.#options.print(indented(failure));
-    const printed = this.#printed.get(name);
+    const printed = this.#printed.get(this.#options.entryOf?.(file) ?? file);
     if (failed > 0 && printed !== undefined)
       this.#options.print(indented(inSources(printed.trimEnd())));
-    this.#printed.delete(name);
     this.#file = undefined;
   }
 }

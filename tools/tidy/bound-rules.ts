@@ -45,6 +45,8 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/pki/src/der-writer.ts": own,
   "packages/multicluster-server/src/sync-target-admission.ts": annotations,
   "packages/controlplane/src/log.ts": own,
+  "packages/apiserver/src/admission-sources/declared-kind.ts":
+    "the schema of a definition, which was bounded, as this process published it",
   "packages/apiserver/src/manifests/read-manifests.ts": operator,
   "packages/multicluster/src/api/json-object.ts": annotations,
   "packages/multicluster/src/api-importer/import-object.ts": own,
@@ -54,7 +56,6 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/multicluster/src/syncer/cached-object.ts":
     "objects that an informer keeps, which its client has bounded",
   "packages/multicluster/src/syncer/desired-object.ts": annotations,
-  "packages/multicluster/src/syncer/policy.ts": annotations,
   "packages/multicluster/src/traffic/decide-service.ts": annotations,
   "packages/multicluster/src/tunnel/multiplexer.ts": "frames have 256 KiB at most",
   "packages/multicluster/src/tunnel/peer-router.ts": "another server of the same operator",

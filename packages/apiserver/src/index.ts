@@ -1,3 +1,4 @@
+export type { SystemKind } from "@kcp-ts/machinery/schema";
 export type { ComposeAuthorization } from "./access-control.ts";
 export {
   Admission,
@@ -82,7 +83,7 @@ export type {
   UnresolvedTargetRequest,
 } from "./cluster-directory.ts";
 export { parseYamlDocuments, toYaml } from "./content/index.ts";
-export { type SystemKind, systemDefinition } from "./custom-resources/index.ts";
+export { systemDefinition } from "./custom-resources/index.ts";
 export {
   plainExtension,
   type ServedExtension,

@@ -2,18 +2,15 @@
  * The entry point `@kcp-ts/apiserver/kinds`: what built-in kinds are defined with, for packages
  * that define kinds of their own.
  */
+export { workloadPrinter } from "./custom-resources/index.ts";
 export {
-  ageCell,
-  ageColumn,
   baseStrategy,
   builtIn,
   type ComputedListRequest,
   type ComputedResource,
   type ConnectRequest,
-  column,
   conversionCodec,
   type Draft,
-  duplicateErrors,
   itemErrors,
   labelSelectorErrors,
   listIn,
@@ -22,7 +19,6 @@ export {
   mutableMemberIfPresent,
   nameCell,
   nameColumn,
-  namespacedNames,
   nodeMetricsKind,
   objectIn,
   podMetricsKind,
@@ -37,7 +33,4 @@ export {
   setPodSpecDefaults,
   startGeneration,
   textIn,
-  type VersionConversion,
-  type WriteContext,
-  wideColumn,
 } from "./registry/index.ts";

@@ -13,7 +13,7 @@ export async function runProgram(
   const program = new Command("kcp")
     .description("A Kubernetes API server for thousands of logical clusters, in one process.")
     .version("0.1.0")
-    .showHelpAfterError("(add --help for what is possible)")
+    .showHelpAfterError("(add --help for usage)")
     .exitOverride();
   for (const add of verbs) add(program);
   try {

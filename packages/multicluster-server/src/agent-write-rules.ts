@@ -26,8 +26,8 @@ import {
   importOwner,
   isCopyLabel,
   isKcpKey,
-  type KindPolicy,
   nameInCluster,
+  type SyncRules,
   type SyncTarget,
   sharedStatus,
   simulatorPrefix,
@@ -44,12 +44,12 @@ import { clusterAnnotation, type StringMap } from "@kcp-ts/sdk";
 
 /** The part of a kind's policy that decides about writes of agents. */
 export type WritePolicy = Pick<
-  KindPolicy,
-  "direction" | "contested" | "copyNames" | "onDownstreamDeletion" | "of"
+  SyncRules,
+  "direction" | "conflictingFields" | "upsyncedNames" | "onDownstreamDeletion" | "workspaces"
 >;
 
 export function isUpsyncedKind({ direction }: WritePolicy): boolean {
-  return direction !== "down";
+  return direction !== "Down";
 }
 
 export function checkWrite(
@@ -112,7 +112,7 @@ export function deletionRefusal(
   if (statesOf(labels).get(target) === stateUpsync) return undefined;
   const assigned = [...assignedTargets(labels)];
   const isThereAlone = assigned.length === 1 && assigned[0] === target;
-  if (policy.onDownstreamDeletion === "propagate" && isThereAlone) return undefined;
+  if (policy.onDownstreamDeletion === "Propagate" && isThereAlone) return undefined;
   return `an agent deletes only what has the label ${stateLabel(target)}: ${stateUpsync}`;
 }
 
@@ -188,7 +188,7 @@ function checkNewCopy(draft: Draft, target: string, policy: WritePolicy | undefi
   if (labelsOf(draft)[own] !== stateUpsync)
     throw forbidden(draft, `an agent creates only what has the label ${own}: ${stateUpsync}`);
   const name = String(metadataOf(draft)["name"]);
-  if (policy.copyNames === "by-cluster" && nameInCluster(name, target) === undefined)
+  if (policy.upsyncedNames === "BySyncTarget" && nameInCluster(name, target) === undefined)
     throw forbidden(draft, `copies of this kind are called <name>--${target}`);
   checkLabels(draft, { metadata: { labels: { [own]: stateUpsync } } }, { own, isCopy: true });
   checkAnnotations(draft, {}, { target, isCopy: true });
@@ -254,8 +254,8 @@ function heldBy(object: Draft | JsonObject, policy: WritePolicy | undefined): Js
   const { apiVersion: _v, kind: _k, metadata: _m, ...content } = object as JsonObject;
   if (policy === undefined) return content;
   const { status: _s, ...held } = content;
-  return policy.contested
-    .filter(({ mode }) => mode === "lift")
+  return policy.conflictingFields
+    .filter(({ resolution }) => resolution === "Upsync")
     .reduce<JsonObject>((body, { path }) => withoutField(body, path), held);
 }
 

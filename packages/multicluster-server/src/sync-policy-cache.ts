@@ -1,15 +1,10 @@
 /**
- * The sync policies of SyncTargets, for the views of their agents: they decide which kinds are
- * synced up from the clusters, and which fields are lifted.
+ * The SyncPolicies of SyncTargets, for the views of their agents: they decide which kinds are
+ * synced up from the clusters, and which fields are upsynced.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import {
-  type Policies,
-  policiesFrom,
-  policyConfigMaps,
-  syncPolicyLabel,
-} from "@kcp-ts/multicluster";
-import type { Client, KubernetesObject } from "@kcp-ts/sdk";
+import { type Policies, policiesOf, type SyncPolicy, syncPolicies } from "@kcp-ts/multicluster";
+import type { Client } from "@kcp-ts/sdk";
 
 /**
  * Agents write often, and users change policies seldom: a policy takes effect for agents within
@@ -22,7 +17,7 @@ const keptMs = 1000;
 const keptMax = 1000;
 
 interface CachedPolicies {
-  readonly configMaps: Promise<readonly KubernetesObject[]>;
+  readonly objects: Promise<readonly SyncPolicy[]>;
   readonly untilMs: number;
 }
 
@@ -40,23 +35,20 @@ export class SyncPolicyCache {
     const nowMs = this.#client().clock.monotonic();
     const known = this.#kept.get(cluster);
     if (known !== undefined && known.untilMs > nowMs)
-      return policiesFrom(await known.configMaps, target);
+      return policiesOf(await known.objects, target);
     if (this.#kept.size >= keptMax) this.#kept.clear();
-    const configMaps = this.#read(cluster);
-    this.#kept.set(cluster, { configMaps, untilMs: nowMs + keptMs });
+    const objects = this.#read(cluster);
+    this.#kept.set(cluster, { objects, untilMs: nowMs + keptMs });
     try {
-      return policiesFrom(await configMaps, target);
+      return policiesOf(await objects, target);
     } catch (error) {
       this.#kept.delete(cluster);
       throw error;
     }
   }
 
-  async #read(cluster: ClusterName): Promise<readonly KubernetesObject[]> {
-    const { items } = await this.#client()
-      .inCluster(cluster)
-      .resource(policyConfigMaps)
-      .list({ labelSelector: syncPolicyLabel });
+  async #read(cluster: ClusterName): Promise<readonly SyncPolicy[]> {
+    const { items } = await this.#client().inCluster(cluster).resource(syncPolicies).list();
     return items;
   }
 }

@@ -2,15 +2,15 @@
  * The rules of the views in `syncer-views.ts`: for each kind, the objects that an agent sees, and
  * the writes that it may make.
  */
-import type { Draft } from "@kcp-ts/apiserver";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
+  appliesTo,
   relatedTargets,
+  type SyncPolicy,
   stateLabel,
   stateUpsync,
   syncerFieldManager,
   syncerFinalizer,
-  syncPolicyLabel,
 } from "@kcp-ts/multicluster";
 import type { FilteredObject, ResourceFilter } from "@kcp-ts/tenancy";
 import {
@@ -86,17 +86,12 @@ export function nativeResourcesOf(target: string): ResourceFilter {
   };
 }
 
-/** Also the policies of its syncing, read-only. */
-export function configMapsOf(target: string): ResourceFilter {
-  const natives = nativeResourcesOf(target);
-  const isVisible = (seen: FilteredObject) =>
-    isPolicyFor(seen.labels, target) || natives.isVisible(seen);
-  const check = (draft: Draft, old: JsonObject | undefined) => {
-    if (old !== undefined && !isConcerned(old, target))
-      throw forbidden(draft, "an agent does not change the policies that it syncs by");
-    natives.check?.(draft, old);
+/** The SyncPolicies that apply to the SyncTarget, read-only. */
+export function policiesFor(target: string): ResourceFilter {
+  return {
+    verbs: readVerbs,
+    isVisible: (seen) => appliesTo(seen.object() as unknown as SyncPolicy, target),
   };
-  return { ...natives, isVisible, check };
 }
 
 /**
@@ -128,15 +123,6 @@ function heldBy(target: string): (seen: FilteredObject) => boolean {
     const { finalizers } = metadataOf(seen.object());
     return Array.isArray(finalizers) && finalizers.includes(finalizer);
   };
-}
-
-function isConcerned(object: JsonObject, target: string): boolean {
-  return relatedTargets(metadataOf(object)).has(target);
-}
-
-function isPolicyFor(labels: FilteredObject["labels"], target: string): boolean {
-  const value = labels?.[syncPolicyLabel];
-  return value === "" || value === target;
 }
 
 /** `<plural>.<location>.<version>.<group>`: the first two contain no dots. */

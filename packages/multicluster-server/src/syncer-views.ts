@@ -24,6 +24,7 @@ import {
   type SyncTarget,
   serviceImports,
   sharedTargetName,
+  syncPolicies,
   syncTargets,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
@@ -42,7 +43,6 @@ import { maySync } from "./sync-target-verbs.ts";
 import { namespaceNotSynced, type SyncedNamespaces, systemCluster } from "./synced-namespaces.ts";
 import {
   assignedTo,
-  configMapsOf,
   eventsOf,
   importsOf,
   namespacesByName,
@@ -51,6 +51,7 @@ import {
   noneByName,
   onlyNamed,
   ownTarget,
+  policiesFor,
   readOnly,
 } from "./syncer-view-rules.ts";
 
@@ -156,7 +157,7 @@ abstract class View implements Catalog {
     // Cluster-scoped objects of the cluster are synced up to its owner, and to no tenant.
     return assignedTo(
       target,
-      policy.of === "tenants" || isHome ? policy : { ...policy, direction: "down" },
+      policy.workspaces === "All" || isHome ? policy : { ...policy, direction: "Down" },
       kind,
     );
   }
@@ -214,12 +215,12 @@ class OwnClusterView extends View {
         return onlyNamed(computeExportName);
       case `${locations.resource}.${locations.group}`:
         return readOnly;
+      case `${syncPolicies.resource}.${syncPolicies.group}`:
+        return policiesFor(target);
       case "namespaces":
         return namespacesByName;
       case "events":
         return eventsOf(target);
-      case "configmaps":
-        return configMapsOf(target);
     }
     if (!(await this.isNative(group, version, resource))) return await this.assigned(base, target);
     return isSyncedNative(name) || name === importedServices

@@ -2,18 +2,12 @@
  * Secrets of the system logical cluster: all servers of one store share them, and no other client
  * can read them.
  */
-import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 
 export interface Secret extends KubernetesObject {
   readonly data?: StringMap;
 }
 
-export const secrets = defineResource<Secret>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+export const secrets = builtInResource<Secret>("secrets");
 
 export const systemNamespace = { cluster: "system:admin", namespace: "default" } as const;

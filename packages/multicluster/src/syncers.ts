@@ -180,7 +180,7 @@ export class Syncers {
     this.#offers = this.#followed(clusters.source(apiExports, computeExportInformer), () => false);
     this.#locations = this.#followed(clusters.source(locations), () => false);
     this.#policies = new SyncPolicies({
-      ...options,
+      clusters,
       onSynced: () => this.#lookAgain(),
       onChange: (cluster) => {
         for (const { connection, policies } of this.#running.values()) {

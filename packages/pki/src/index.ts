@@ -1,20 +1,12 @@
 /** Keys, certificates and the credentials of administrators, and their files. */
-export {
-  type AdminKubeconfig,
-  aloneContexts,
-  formatAdminKubeconfig,
-  type KubeconfigContext,
-  writeAdminKubeconfig,
-} from "./admin-kubeconfig.ts";
+export { aloneContexts, writeAdminKubeconfig } from "./admin-kubeconfig.ts";
 export {
   AdminTokenError,
-  type AdminTokenPaths,
   type AdminTokens,
   loadOrCreateAdminTokens,
   newToken,
   tokenHash,
 } from "./admin-tokens.ts";
-export type { Purpose } from "./certificate.ts";
 export {
   authorityValidityMs,
   type CertificateAuthority,
@@ -22,36 +14,21 @@ export {
   createCertificateAuthority,
   exportKey,
   generateKey,
-  type IssuedCertificate,
   type IssueOptions,
   issueCertificate,
   leafValidityMs,
   renewCertificateAuthority,
 } from "./certificate-authority.ts";
-export {
-  type ClientCertificateRequest,
-  type ClientCertificateResult,
-  type ClientSignerOptions,
-  clientSigner,
-} from "./client-signer.ts";
-export {
-  CertificateFileError,
-  type CertificateFileErrorCode,
-  isCertificateFileError,
-} from "./errors.ts";
-export { FileWatch, type FileWatchOptions, pollIntervalMs } from "./file-watch.ts";
-export { type KeyPair, type KeyPairPaths, loadKeyPair } from "./key-pair.ts";
+export { clientSigner } from "./client-signer.ts";
+export { type CertificateFileErrorCode, isCertificateFileError } from "./errors.ts";
+export { FileWatch, pollIntervalMs } from "./file-watch.ts";
+export { type KeyPair, loadKeyPair } from "./key-pair.ts";
 export { readFileIfPresent, writePrivateFile } from "./private-file.ts";
-export {
-  checkIntervalMs,
-  renewServingCertificates,
-  type ServingCertificateRenewer,
-} from "./serving-certificate-renewer.ts";
+export { checkIntervalMs, renewServingCertificates } from "./serving-certificate-renewer.ts";
 export {
   authorityRenewalMs,
   ensureServingCertificates,
   renewalIntervalMinMs,
-  type ServingCertificateOptions,
   type ServingCertificates,
   servingRenewalMs,
 } from "./serving-certificates.ts";
@@ -60,9 +37,7 @@ export {
   parseCertificateSigningRequest,
   rsaBitsMax,
   rsaBitsMin,
-  type SigningRequest,
   SigningRequestError,
   signCertificateSigningRequest,
   signingRequestBytesMax,
 } from "./signing-request.ts";
-export type { ParsedSubject, Subject } from "./subject.ts";

@@ -1,3 +1,3 @@
 /** Memory of a long-running server process: it is returned to the system in idle times. */
 export { garbageCollector, throttledGarbageCollector } from "./garbage-collector.ts";
-export { type IdleCollectionOptions, startIdleCollection } from "./start-quiet-collector.ts";
+export { startIdleCollection } from "./start-quiet-collector.ts";

@@ -5,7 +5,7 @@
 import { runControlLoops } from "@kcp-ts/controllers";
 import { LoopSupervisor, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { gitVersionOf } from "./frontend/index.ts";
 import { nodeLifecycleController } from "./nodes/index.ts";
 import type { Generation } from "./shapes/index.ts";
@@ -26,13 +26,7 @@ export interface ClusterControllersOptions
   readonly hasSnapshots: boolean;
 }
 
-const namespaces = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 

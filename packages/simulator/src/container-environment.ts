@@ -3,8 +3,8 @@
  * as a kubelet would create them.
  */
 import {
+  builtInResource,
   type Client,
-  defineResource,
   type KubernetesObject,
   type Resource,
   type StringMap,
@@ -49,10 +49,9 @@ interface Mounted {
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
 }
 
-const core = { group: "", version: "v1", namespaced: true } as const;
 const holders: Readonly<Record<"secret" | "configMap", Resource<ConfigSource>>> = {
-  secret: defineResource<ConfigSource>({ ...core, resource: "secrets", kind: "Secret" }),
-  configMap: defineResource<ConfigSource>({ ...core, resource: "configmaps", kind: "ConfigMap" }),
+  secret: builtInResource<ConfigSource>("secrets"),
+  configMap: builtInResource<ConfigSource>("configmaps"),
 };
 
 export async function containerEnvironment(

@@ -5,7 +5,7 @@
 import { ApiServer, type ServerLog } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
 import { administrator } from "./administrator.ts";
 import { type Handle, withHeaders } from "./frontend/index.ts";
 import { metricsKinds } from "./metrics-kinds.ts";
@@ -15,20 +15,8 @@ const version = "v1beta1";
 const name = "metrics-server";
 const namespace = "kube-system";
 
-const services = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "services",
-  kind: "Service",
-  namespaced: true,
-});
-const apiServices = defineResource<DynamicObject>({
-  group: "apiregistration.k8s.io",
-  version: "v1",
-  resource: "apiservices",
-  kind: "APIService",
-  namespaced: false,
-});
+const services = builtInResource<DynamicObject>("services");
+const apiServices = builtInResource<DynamicObject>("apiservices.apiregistration.k8s.io");
 
 export interface MetricsServerOptions {
   readonly client: Client;

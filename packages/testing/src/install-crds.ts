@@ -7,9 +7,9 @@ import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
   type Condition,
-  defineResource,
   isConditionTrue,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
@@ -19,13 +19,9 @@ export interface CustomResourceDefinition extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-export const customResourceDefinitions = defineResource<CustomResourceDefinition>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+export const customResourceDefinitions = builtInResource<CustomResourceDefinition>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 const establishedTimeoutMs = 10_000;
 const establishedPollMs = 2;

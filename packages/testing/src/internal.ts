@@ -4,12 +4,7 @@ export { mountWorkspace } from "./mount-workspace.ts";
 export { opensslRequest } from "./openssl-request.ts";
 export { type Pod, PodClient, type PodSpec, pods, secrets } from "./pod-client.ts";
 export type { RequestMatch } from "./request-match.ts";
-export {
-  type AgentTarget,
-  agentConnection,
-  startAgent,
-  type TestAgent,
-} from "./start-agent.ts";
+export { agentConnection, startAgent, type TestAgent } from "./start-agent.ts";
 export {
   type KubeconfigOptions,
   startTestControlPlane,

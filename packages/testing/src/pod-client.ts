@@ -7,10 +7,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  builtInResource,
   type Client,
   type Connection,
   connect,
-  defineResource,
   inClusterKubeconfig,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
@@ -57,9 +57,8 @@ interface Secret extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-const core = { group: "", version: "v1", namespaced: true } as const;
-export const pods = defineResource<Pod>({ ...core, resource: "pods", kind: "Pod" });
-export const secrets = defineResource<Secret>({ ...core, resource: "secrets", kind: "Secret" });
+export const pods = builtInResource<Pod>("pods");
+export const secrets = builtInResource<Secret>("secrets");
 
 /** A test, or another owner of clean-up functions. */
 export interface CleanupScope {

@@ -6,16 +6,10 @@
  * Prints one line of JSON; asserts nothing.
  */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "./internal.ts";
 
-const namespaces = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 const rounds = Number(process.env["BENCH_STARTS"] ?? 20);
 const atOnce = Number(process.env["BENCH_AT_ONCE"] ?? 30);
 const settleMs = Number(process.env["BENCH_SETTLE_MS"] ?? 2000);

@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   Controller,
   connect,
   defineResource,
@@ -20,13 +21,7 @@ interface ConfigMap extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-const configMaps = defineResource<ConfigMap>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+const configMaps = builtInResource<ConfigMap>("configmaps");
 
 interface Website extends KubernetesObject {
   readonly spec?: { readonly title?: string; readonly pages?: number };
@@ -40,13 +35,7 @@ const websites = defineResource<Website>({
   namespaced: true,
 });
 
-const namespaces = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 async function started(t: TestContext, options: TestControlPlaneOptions = {}) {
   const k = await startTestControlPlane({ controlLoops: false, ...options });

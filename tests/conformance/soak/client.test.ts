@@ -7,9 +7,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import {
+  builtInResource,
   type Client,
   type DynamicObject,
-  defineResource,
   type NodeTransport,
   type ResourceClient,
 } from "@kcp-ts/sdk";
@@ -21,20 +21,8 @@ interface ConfigMap extends DynamicObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-const configMaps = defineResource<ConfigMap>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
-const serviceAccounts = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-});
+const configMaps = builtInResource<ConfigMap>("configmaps");
+const serviceAccounts = builtInResource<DynamicObject>("serviceaccounts");
 const namespace = "default";
 
 interface Way {

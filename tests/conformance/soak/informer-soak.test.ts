@@ -10,8 +10,8 @@ import { after, before, describe, it } from "node:test";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
+  builtInResource,
   type DynamicObject,
-  defineResource,
   formatKey,
   keyInCluster,
   metadataOnly,
@@ -23,13 +23,7 @@ import { clientOver, servers, throughProxy } from "./faulty-network.ts";
 import { InformerChecker } from "./informer-checker.ts";
 import type { SoakServer } from "./soak-server.ts";
 
-const configMaps = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+const configMaps = builtInResource<DynamicObject>("configmaps");
 const selector = { labelSelector: "soak=yes" };
 
 /** Half a minute of patience is a second: enough for a busy machine, and an hour takes two minutes. */

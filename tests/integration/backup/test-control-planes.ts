@@ -13,10 +13,10 @@ import {
   startControlPlane,
 } from "@kcp-ts/controlplane";
 import {
+  builtInResource,
   type Client,
   type Connection,
   connect,
-  defineResource,
   type KubernetesObject,
   loadKubeconfig,
 } from "@kcp-ts/sdk";
@@ -87,10 +87,4 @@ export interface ConfigMap extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export const configMaps = defineResource<ConfigMap>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+export const configMaps = builtInResource<ConfigMap>("configmaps");

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  builtInResource,
   type Client,
   type Condition,
   connectDefault,
@@ -45,20 +46,8 @@ export const syncTargets = defineResource<Target>({
   kind: "SyncTarget",
   namespaced: false,
 });
-export const deployments = defineResource<DynamicObject>({
-  group: "apps",
-  version: "v1",
-  resource: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-});
-export const services = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "services",
-  kind: "Service",
-  namespaced: true,
-});
+export const deployments = builtInResource<DynamicObject>("deployments.apps");
+export const services = builtInResource<DynamicObject>("services");
 
 /** A machine may be slow: how long something takes decides no test, but where that is what it is about. */
 export function eventually<Value>(

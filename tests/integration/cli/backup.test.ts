@@ -3,16 +3,10 @@ import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { connect, defineResource, loadKubeconfig } from "@kcp-ts/sdk";
+import { builtInResource, connect, loadKubeconfig } from "@kcp-ts/sdk";
 import { runKcp, startKcp, temporaryFolder } from "./kcp-process.ts";
 
-const namespaces = defineResource({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource("namespaces");
 
 async function createNamespace(kubeconfig: string): Promise<void> {
   const connection = connect(await loadKubeconfig({ path: kubeconfig }));

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import {
   AgentFixture,
@@ -15,21 +15,9 @@ import {
   syncTargets,
 } from "./agent-fixture.ts";
 
-const pods = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
-const workspaces = defineResource<DynamicObject>({
-  ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
-  ...{ kind: "Workspace", namespaced: false },
-});
-const apiBindings = defineResource<DynamicObject>({
-  ...{ group: "apis.kcp.io", version: "v1alpha2", resource: "apibindings" },
-  ...{ kind: "APIBinding", namespaced: false },
-});
+const pods = builtInResource<DynamicObject>("pods");
+const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
+const apiBindings = builtInResource<DynamicObject>("apibindings.apis.kcp.io");
 const resources = ["deployments.apps", "pods", "replicasets.apps"];
 const names = ["east", "west"] as const;
 

@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
+  builtInResource,
   type Client,
   type Connection,
   connect,
-  defineResource,
   type KubernetesObject,
   loadKubeconfig,
 } from "@kcp-ts/sdk";
@@ -22,13 +22,7 @@ interface ConfigMap extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-const configMaps = defineResource<ConfigMap>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+const configMaps = builtInResource<ConfigMap>("configmaps");
 
 const preloaded = 3000;
 const writers = 16;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
+  builtInResource,
   type Condition,
   type Connection,
   connectDefault,
@@ -47,13 +48,7 @@ const syncTargets = defineResource<Target>({
   kind: "SyncTarget",
   namespaced: false,
 });
-const deployments = defineResource<DynamicObject>({
-  group: "apps",
-  version: "v1",
-  resource: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-});
+const deployments = builtInResource<DynamicObject>("deployments.apps");
 
 describe("kubectl kcp workload", () => {
   let folder: string;

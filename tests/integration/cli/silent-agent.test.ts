@@ -6,20 +6,14 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { AgentFixture, deployments, eventually, services, syncTargets } from "./agent-fixture.ts";
 
-const endpointSlices = defineResource<
+const endpointSlices = builtInResource<
   DynamicObject & {
     readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
   }
->({
-  group: "discovery.k8s.io",
-  version: "v1",
-  resource: "endpointslices",
-  kind: "EndpointSlice",
-  namespaced: true,
-});
+>("endpointslices.discovery.k8s.io");
 const resources = ["deployments.apps", "services", "endpointslices.discovery.k8s.io"];
 
 const labels = { app: "web" };

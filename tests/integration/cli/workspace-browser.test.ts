@@ -7,13 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { connect, type DynamicObject, defineResource, parseKubeconfig } from "@kcp-ts/sdk";
+import { builtInResource, connect, type DynamicObject, parseKubeconfig } from "@kcp-ts/sdk";
 import { type KcpProcess, startKcp } from "./kcp-process.ts";
 
-const workspaces = defineResource<DynamicObject>({
-  ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
-  ...{ kind: "Workspace", namespaced: false },
-});
+const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
 
 const program = fileURLToPath(
   new URL("../../../../packages/cli/bin/kubectl-ws.mjs", import.meta.url),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Authorizer, UserInfo } from "@kcp-ts/apiserver";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import {
   opensslRequest,
   startTestControlPlane,
@@ -20,13 +20,7 @@ interface Request extends KubernetesObject {
   };
 }
 
-const requests = defineResource<Request>({
-  group: "certificates.k8s.io",
-  version: "v1",
-  resource: "certificatesigningrequests",
-  kind: "CertificateSigningRequest",
-  namespaced: false,
-});
+const requests = builtInResource<Request>("certificatesigningrequests.certificates.k8s.io");
 
 let lastUser: UserInfo | undefined;
 /** Tenants may do everything in the cluster of their name, but with signers only what they are named for. */

@@ -16,7 +16,13 @@ import {
 } from "@kcp-ts/controlplane/internal";
 import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
+import {
+  builtInResource,
+  Client,
+  type DynamicObject,
+  defineResource,
+  type OwnerReference,
+} from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
 import { tenancy } from "@kcp-ts/tenancy";
 
@@ -29,13 +35,7 @@ export const kinds = {
   secrets: core("secrets", "Secret", true),
   serviceAccounts: core("serviceaccounts", "ServiceAccount", true),
   events: core("events", "Event", true),
-  definitions: defineResource<DynamicObject>({
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    resource: "customresourcedefinitions",
-    kind: "CustomResourceDefinition",
-    namespaced: false,
-  }),
+  definitions: builtInResource<DynamicObject>("customresourcedefinitions.apiextensions.k8s.io"),
   widgets: defineResource<DynamicObject>({
     group: "example.com",
     version: "v1",

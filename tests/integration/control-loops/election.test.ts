@@ -10,17 +10,11 @@ import { after, before, describe, it } from "node:test";
 import { type ControlPlane, controlPlaneDefaults, startControlPlane } from "@kcp-ts/controlplane";
 import { controlLoopsLease } from "@kcp-ts/controlplane/internal";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { type EtcdCluster, etcdMissing, FaultProxy, startEtcd } from "@kcp-ts/testkit";
 import { eventually, kinds } from "./controllers-fixture.ts";
 
-const leases = defineResource<DynamicObject>({
-  group: "coordination.k8s.io",
-  version: "v1",
-  resource: "leases",
-  kind: "Lease",
-  namespaced: true,
-});
+const leases = builtInResource<DynamicObject>("leases.coordination.k8s.io");
 const log = {
   debug: () => {},
   info: () => {},

@@ -1,12 +1,11 @@
 /** Goal: events go when their time has come, wherever they are, and not before; one that is written again lives on. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 
-const core = { resource: "events", kind: "Event", namespaced: true, version: "v1" };
-const coreEvents = defineResource<DynamicObject>({ ...core, group: "" });
-const newEvents = defineResource<DynamicObject>({ ...core, group: "events.k8s.io" });
+const coreEvents = builtInResource<DynamicObject>("events");
+const newEvents = builtInResource<DynamicObject>("events.events.k8s.io");
 const namespace = "default";
 const hourMs = 3_600_000;
 

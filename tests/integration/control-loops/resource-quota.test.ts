@@ -1,16 +1,10 @@
 /** Goal: quotas hold under load, and their status tells what there is. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { ControllersFixture, eventually, kinds, type Tenant } from "./controllers-fixture.ts";
 
-const quotas = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "resourcequotas",
-  kind: "ResourceQuota",
-  namespaced: true,
-});
+const quotas = builtInResource<DynamicObject>("resourcequotas");
 
 describe("resource quotas", () => {
   let fixture: ControllersFixture;

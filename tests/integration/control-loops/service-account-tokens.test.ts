@@ -1,20 +1,14 @@
 /** Goal: a secret of the right type becomes a token that lets its account in, in its own logical cluster, until either goes. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
 
-const secrets = defineResource<
+const secrets = builtInResource<
   KubernetesObject & { readonly type?: string; readonly data?: Readonly<Record<string, string>> }
->({ group: "", version: "v1", resource: "secrets", kind: "Secret", namespaced: true });
-const serviceAccounts = defineResource({
-  group: "",
-  version: "v1",
-  resource: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-});
+>("secrets");
+const serviceAccounts = builtInResource("serviceaccounts");
 const namespace = "default";
 
 describe("secrets for tokens of service accounts", () => {

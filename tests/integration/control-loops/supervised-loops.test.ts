@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import type { AdmissionPlugin, ServerLog } from "@kcp-ts/apiserver";
 import { untilAborted } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import {
   startTestControlPlane,
   type TestControlPlane,
@@ -12,13 +12,7 @@ import {
 } from "@kcp-ts/testing/internal";
 import type { FakeClock } from "@kcp-ts/testkit";
 
-const configMaps = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+const configMaps = builtInResource<KubernetesObject>("configmaps");
 
 const silent: ServerLog = {
   debug: () => {},

@@ -13,6 +13,7 @@ import {
   type SyncTargetSpec,
 } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   connect,
   type DynamicObject,
@@ -23,17 +24,8 @@ import {
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually, register } from "./fixture.ts";
 
-const core = { group: "", version: "v1", namespaced: true };
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...core,
-  resource: "secrets",
-  kind: "Secret",
-});
-const accounts = defineResource<KubernetesObject>({
-  ...core,
-  resource: "serviceaccounts",
-  kind: "ServiceAccount",
-});
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
+const accounts = builtInResource<KubernetesObject>("serviceaccounts");
 
 export interface Agent {
   readonly target: { readonly cluster: ClusterName; readonly name: string; readonly uid: string };

@@ -16,18 +16,14 @@ import {
   stateLabel,
   syncerFinalizer,
 } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject, type KubernetesObject } from "@kcp-ts/sdk";
 import { secrets, startTestControlPlane } from "@kcp-ts/testing/internal";
 import { accounts, tokenOf } from "./api-access-fixture.ts";
 import { deployment, deployments, eventually } from "./fixture.ts";
 
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<DynamicObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 const namespace = "default";
 const at = { namespace, name: "web" };
 const secretOf = (target: string) =>

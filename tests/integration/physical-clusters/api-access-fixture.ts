@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
 import { apiAccessLabel } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   type Connection,
   type DynamicObject,
@@ -27,13 +28,8 @@ export const queues = defineResource<Queue>({
   namespaced: true,
 });
 
-const core = { group: "", version: "v1" } as const;
-export const namespaces = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "namespaces", kind: "Namespace", namespaced: false },
-});
-export const accounts = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "serviceaccounts", kind: "ServiceAccount", namespaced: true },
-});
+export const namespaces = builtInResource<KubernetesObject>("namespaces");
+export const accounts = builtInResource<KubernetesObject>("serviceaccounts");
 
 export const namespace = "messaging";
 const file = new URL("../../../../examples/applications/queue-operator.yaml", import.meta.url);

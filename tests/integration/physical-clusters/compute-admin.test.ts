@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { clusterLabel, computeExportName, syncTargets } from "@kcp-ts/multicluster";
-import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import {
@@ -17,15 +17,9 @@ import {
   untilReplicas,
 } from "./tenants.ts";
 
-const workspaces = defineResource<
+const workspaces = builtInResource<
   KubernetesObject & { readonly spec?: { readonly cluster?: string } }
->({
-  group: "tenancy.kcp.io",
-  version: "v1alpha1",
-  resource: "workspaces",
-  kind: "Workspace",
-  namespaced: false,
-});
+>("workspaces.tenancy.kcp.io");
 const at = { namespace: "default", name: "web" };
 
 /** A workspace that offers two clusters, and two that use them. */

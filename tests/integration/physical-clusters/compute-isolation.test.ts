@@ -12,7 +12,7 @@ import {
   stateLabel,
   syncerFinalizer,
 } from "@kcp-ts/multicluster";
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, startAgentWith, statusOf } from "./agents.ts";
 import {
@@ -39,13 +39,12 @@ import {
 
 const resources = ["deployments.apps", "configmaps"];
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
-const clusterRoleBindings = defineResource<DynamicObject>({
-  ...{ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
-});
-const definitions = defineResource<DynamicObject>({
-  ...{ group: "apiextensions.k8s.io", version: "v1", resource: "customresourcedefinitions" },
-  ...{ kind: "CustomResourceDefinition", namespaced: false },
-});
+const clusterRoleBindings = builtInResource<DynamicObject>(
+  "clusterrolebindings.rbac.authorization.k8s.io",
+);
+const definitions = builtInResource<DynamicObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 type Who = "one" | "two" | "compute" | "east" | "west";
 type Row = readonly [

@@ -10,7 +10,7 @@ import {
   type SyncTargetSpec,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import {
   type ListeningClusterOptions,
   type SimulatedCluster,
@@ -27,13 +27,7 @@ export interface Deployment extends KubernetesObject {
   };
 }
 
-export const deployments = defineResource<Deployment>({
-  group: "apps",
-  version: "v1",
-  resource: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-});
+export const deployments = builtInResource<Deployment>("deployments.apps");
 
 export function deployment(
   name: string,

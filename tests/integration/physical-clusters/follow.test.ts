@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stateLabel, syncTargets } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
 import {
   type Kind,
@@ -13,13 +13,7 @@ import {
   workload,
 } from "./workload-fixture.ts";
 
-const namespaces = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 const needing = {
   ...podSpec,

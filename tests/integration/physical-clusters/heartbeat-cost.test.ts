@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { runMulticluster, syncTargets } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   Client,
   type DynamicObject,
-  defineResource,
   type TransportRequest,
   timestamp,
 } from "@kcp-ts/sdk";
@@ -18,13 +18,7 @@ import { eventually } from "./fixture.ts";
 import { createUpsyncedSlice, defineKinds, defineTrafficKinds } from "./traffic-clock-fixture.ts";
 import { namespace, services } from "./traffic-fixture.ts";
 
-const claims = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "persistentvolumeclaims",
-  kind: "PersistentVolumeClaim",
-  namespaced: true,
-});
+const claims = builtInResource<DynamicObject>("persistentvolumeclaims");
 
 async function started(t: TestContext) {
   const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });

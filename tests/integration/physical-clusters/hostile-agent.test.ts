@@ -13,8 +13,9 @@ import {
   ownedByLabel,
   stateLabel,
   syncerFinalizer,
+  syncPolicies,
 } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
@@ -27,16 +28,13 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-const core = { group: "", version: "v1", namespaced: true };
-const pods = defineResource<KubernetesObject>({ ...core, resource: "pods", kind: "Pod" });
-const configMaps = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "configmaps", kind: "ConfigMap" },
-});
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...{ ...core, resource: "secrets", kind: "Secret" },
-});
+const pods = builtInResource<KubernetesObject>("pods");
+const configMaps = builtInResource<KubernetesObject & { data?: Record<string, string> }>(
+  "configmaps",
+);
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
 
-const eventsKind = defineResource<KubernetesObject>({ ...core, resource: "events", kind: "Event" });
+const eventsKind = builtInResource<KubernetesObject>("events");
 
 interface ImportChange {
   readonly metadata?: object;
@@ -112,13 +110,12 @@ const asSyncer = "?fieldManager=kcp-syncer";
 
 /** The operator of the SyncTarget has Deployments come up: an agent may create them then. */
 async function letDeploymentsComeUp({ plane }: Stage): Promise<void> {
-  await plane.client.resource(configMaps).create({
-    metadata: {
-      name: "policies",
-      namespace: "default",
-      labels: { "workload.kcp.io/sync-policy": "mine" },
+  await plane.client.resource(syncPolicies).create({
+    metadata: { name: "both" },
+    spec: {
+      syncTargets: ["mine"],
+      resources: [{ group: "apps", resource: "deployments", direction: "Both" }],
     },
-    data: { "deployments.apps": '{"direction":"both"}' },
   });
 }
 
@@ -281,10 +278,7 @@ describe("an agent's token", () => {
       ],
       [`${inCore}/configmaps/settings`, { data: { a: "2" } }],
       [`${inCore}/secrets/settings`, { data: { a: "Mg==" } }],
-      [
-        `${inCore}/configmaps/settings`,
-        { metadata: { labels: { "workload.kcp.io/sync-policy": "" } } },
-      ],
+      [`${inCore}/configmaps/settings`, { metadata: { labels: { "workload.kcp.io/tenant": "" } } }],
       [`${apps}/shared/status`, { status: { replicas: 7 } }],
     ];
     for (const [path, patch] of refused) {
@@ -315,16 +309,12 @@ describe("an agent's token", () => {
       assert.equal(await ask("PATCH", `${path}${asSyncer}`, patch), 200, JSON.stringify(patch));
   });
 
-  it("lifts a field that the policy of its SyncTarget names, and no other", async (t) => {
+  it("upsyncs a field that a SyncPolicy of its SyncTarget names, and no other", async (t) => {
     const { ask, plane } = await stage(t);
-    await plane.client.resource(configMaps).create({
-      metadata: {
-        ...{ name: "policies", namespace: "default" },
-        labels: { "workload.kcp.io/sync-policy": "" },
-      },
-      data: {
-        "deployments.apps": '{"contested":[{"path":"spec.replicas","mode":"lift"}]}',
-      },
+    const conflictingFields = [{ path: "spec.replicas", resolution: "Upsync" }] as const;
+    await plane.client.resource(syncPolicies).create({
+      metadata: { name: "autoscaled" },
+      spec: { resources: [{ group: "apps", resource: "deployments", conflictingFields }] },
     });
     await plane.client
       .resource(deployments)

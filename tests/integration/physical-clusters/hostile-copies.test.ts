@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { agentViewPath, clusterLabel, stateLabel } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
   deployment,
@@ -21,9 +21,7 @@ import {
   untilComputeExported,
 } from "./tenants.ts";
 
-const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
-});
+const pods = builtInResource<KubernetesObject>("pods");
 
 function pod(target: string, namespace: string, name = "spoofed") {
   return {

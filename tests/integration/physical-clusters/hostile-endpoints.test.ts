@@ -18,7 +18,7 @@ import {
   syncTargets,
   targetKey,
 } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { registerPullTarget, statusOf } from "./agents.ts";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import {
@@ -30,13 +30,8 @@ import {
   TrafficFixture,
 } from "./traffic-fixture.ts";
 
-const core = { group: "", version: "v1" };
-const namespaces = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "namespaces", kind: "Namespace", namespaced: false },
-});
-const pods = defineResource<KubernetesObject>({
-  ...{ ...core, resource: "pods", kind: "Pod", namespaced: true },
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
+const pods = builtInResource<KubernetesObject>("pods");
 
 function slice(name: string, at: string, of: string, address: string) {
   const labels = { "kubernetes.io/service-name": of };

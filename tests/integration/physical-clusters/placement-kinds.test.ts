@@ -31,7 +31,7 @@ describe("Locations, Placements and what SyncTargets say for them", () => {
       metadata: { name: "all" },
       spec: { spread: [{ topologyKey: "topology.kubernetes.io/region" }] },
     } as never);
-    assert.equal(placement.spec.locationResource.resource, "synctargets");
+    assert.equal(placement.spec.locationResource?.resource, "synctargets");
     assert.deepEqual(placement.spec.spread, [
       { topologyKey: "topology.kubernetes.io/region", maxSkew: 1 },
     ]);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { locations, placements, syncTargets } from "@kcp-ts/multicluster";
-import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { deployments, eventually } from "./fixture.ts";
 import { PlacementFixture } from "./placement-fixture.ts";
 
@@ -10,13 +10,7 @@ interface Namespace extends KubernetesObject {
   readonly status?: { readonly conditions?: Parameters<typeof findCondition>[0] };
 }
 
-const namespaces = defineResource<Namespace>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource<Namespace>("namespaces");
 
 const region = "topology.kubernetes.io/region";
 const labels = { east: { [region]: "us" }, west: { [region]: "eu" } };

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { locations } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import {
   type Deployment,
   deployment,
@@ -17,19 +17,13 @@ import {
 } from "./fixture.ts";
 import { bind, exportCompute, untilComputeExported, untilReady } from "./tenants.ts";
 
-const namespaces = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false },
-});
-const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
+const pods = builtInResource<KubernetesObject>("pods");
 interface Event extends KubernetesObject {
   readonly message?: string;
   readonly involvedObject?: { readonly kind?: string; readonly name?: string };
 }
-const events = defineResource<Event>({
-  ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
-});
+const events = builtInResource<Event>("events");
 const enforce = "pod-security.kubernetes.io/enforce";
 
 const escapes: Readonly<Record<string, object>> = {

@@ -18,7 +18,7 @@ import {
   syncerFinalizer,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import {
   clientWith,
   registerPullTarget,
@@ -37,31 +37,11 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-const core = { group: "", version: "v1", namespaced: true };
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  ...core,
-  resource: "secrets",
-  kind: "Secret",
-});
-const pods = defineResource<KubernetesObject>({ ...core, resource: "pods", kind: "Pod" });
-const accounts = defineResource<KubernetesObject>({
-  ...core,
-  resource: "serviceaccounts",
-  kind: "ServiceAccount",
-});
-const namespaces = defineResource<KubernetesObject>({
-  ...core,
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
-const clusterRoles = defineResource<KubernetesObject>({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  resource: "clusterroles",
-  kind: "ClusterRole",
-  namespaced: false,
-});
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
+const pods = builtInResource<KubernetesObject>("pods");
+const accounts = builtInResource<KubernetesObject>("serviceaccounts");
+const namespaces = builtInResource<KubernetesObject>("namespaces");
+const clusterRoles = builtInResource<KubernetesObject>("clusterroles.rbac.authorization.k8s.io");
 
 describe("the token of an agent", () => {
   it("opens its own view, and nothing else", async (t) => {

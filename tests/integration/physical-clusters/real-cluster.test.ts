@@ -17,6 +17,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   type Connection,
   connect,
@@ -47,32 +48,10 @@ interface Counted extends KubernetesObject {
   readonly status?: { readonly readyReplicas?: number; readonly observedGeneration?: number };
 }
 
-const replicaSets = defineResource<Counted>({
-  group: "apps",
-  version: "v1",
-  resource: "replicasets",
-  kind: "ReplicaSet",
-  namespaced: true,
-});
-const core = { group: "", version: "v1" };
-const pods = defineResource<KubernetesObject>({
-  ...core,
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
-const nodes = defineResource<KubernetesObject>({
-  ...core,
-  resource: "nodes",
-  kind: "Node",
-  namespaced: false,
-});
-const namespaces = defineResource<KubernetesObject>({
-  ...core,
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const replicaSets = builtInResource<Counted>("replicasets.apps");
+const pods = builtInResource<KubernetesObject>("pods");
+const nodes = builtInResource<KubernetesObject>("nodes");
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, () => {
   let real: KubeApiserver;
@@ -199,12 +178,7 @@ describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, ()
     const forbidden = errors.filter((error) => /forbidden/i.test(String(error)));
     assert.deepEqual(forbidden.map(String), []);
     // Its own Secret it may write, and no other one.
-    const secret = defineResource<KubernetesObject>({
-      ...core,
-      resource: "secrets",
-      kind: "Secret",
-      namespaced: true,
-    });
+    const secret = builtInResource<KubernetesObject>("secrets");
     await downstream.client.resource(secret).get(account);
     await assert.rejects(downstream.client.resource(secret).list({ namespace: id }), /forbidden/);
     await assert.rejects(downstream.client.resource(pods).list(), /forbidden/);

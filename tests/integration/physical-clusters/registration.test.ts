@@ -4,7 +4,7 @@ import { objectsMax } from "@kcp-ts/machinery/bounds";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { apiResourceImports, runAgent, syncTargets } from "@kcp-ts/multicluster";
-import { defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import {
   deployment,
@@ -17,13 +17,7 @@ import {
   untilImport,
 } from "./fixture.ts";
 
-const secrets = defineResource<KubernetesObject & { data?: Record<string, string> }>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
 
 function tokenOf(kubeconfig: string): string {
   const token = /"token": "([^"]+)"/.exec(kubeconfig)?.[1];
@@ -266,7 +260,7 @@ describe("what is wrong with a cluster", () => {
     ];
     const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
     const named = { metadata: { name: "syncer" } };
-    const roles = defineResource({ ...rbac, resource: "clusterroles", kind: "ClusterRole" });
+    const roles = builtInResource("clusterroles.rbac.authorization.k8s.io");
     await physical.client.resource(roles).create({ ...named, rules } as typeof named);
     const bindings = { ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" };
     await physical.client.resource(defineResource(bindings)).create({

@@ -10,7 +10,7 @@ import {
   sharedTargetName,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import {
@@ -22,24 +22,11 @@ import {
   startPhysicalCluster,
 } from "./fixture.ts";
 
-export const apiBindings = defineResource<DynamicObject>({
-  group: "apis.kcp.io",
-  version: "v1alpha2",
-  resource: "apibindings",
-  kind: "APIBinding",
-  namespaced: false,
-});
+export const apiBindings = builtInResource<DynamicObject>("apibindings.apis.kcp.io");
 
-const core = { group: "", version: "v1" } as const;
-export const configMaps = defineResource<DynamicObject>({
-  ...{ ...core, resource: "configmaps", kind: "ConfigMap", namespaced: true },
-});
-export const secrets = defineResource<DynamicObject>({
-  ...{ ...core, resource: "secrets", kind: "Secret", namespaced: true },
-});
-export const namespaces = defineResource<DynamicObject>({
-  ...{ ...core, resource: "namespaces", kind: "Namespace", namespaced: false },
-});
+export const configMaps = builtInResource<DynamicObject>("configmaps");
+export const secrets = builtInResource<DynamicObject>("secrets");
+export const namespaces = builtInResource<DynamicObject>("namespaces");
 
 /** Asks its clusters less often than the other tests of this folder do, and waits longer for answers: here are many parts at work, and none of them is ever lost. */
 export function startControlPlaneForTenants(t: TestContext): Promise<TestControlPlane> {

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { syncerFieldManager } from "@kcp-ts/multicluster";
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
 import { endpointSlices, namespace } from "./traffic-fixture.ts";
 
 /** Services, EndpointSlices and Deployments, of whatever shape. */
@@ -25,13 +25,9 @@ export async function defineKinds(
     await client.resource(definitions).create(definition(group, resource, kind));
 }
 
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<DynamicObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 function definition(group: string, resource: string, kind: string) {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

@@ -5,6 +5,7 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets, workloadStrategies } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   type DynamicObject,
   defineResource,
@@ -33,14 +34,10 @@ const farms = defineResource<Farm>({
   ...{ group: "example.com", version: "v1" },
   ...{ resource: "farms", kind: "Farm", namespaced: true },
 });
-const budgets = defineResource<DynamicObject>({
-  ...{ group: "policy", version: "v1" },
-  ...{ resource: "poddisruptionbudgets", kind: "PodDisruptionBudget", namespaced: true },
-});
-const definitions = defineResource<KubernetesObject & { readonly spec: object }>({
-  ...{ group: "apiextensions.k8s.io", version: "v1" },
-  ...{ resource: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false },
-});
+const budgets = builtInResource<DynamicObject>("poddisruptionbudgets.policy");
+const definitions = builtInResource<KubernetesObject & { readonly spec: object }>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
 const definition = {

@@ -1,10 +1,11 @@
 /** For the tests of traffic: a control plane, clusters in which ServiceImports are installed, and a workload with a Service. */
+
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { PhysicalClusterOptions } from "@kcp-ts/controlplane";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { definitionOfKind } from "@kcp-ts/machinery/schema";
 import {
-  definitionOfKind,
   importedServiceLabel,
   type ServiceExport,
   type ServiceImport,
@@ -14,10 +15,10 @@ import {
   sourceClusterLabel,
 } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   type Condition,
   type DynamicObject,
-  defineResource,
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
@@ -41,37 +42,15 @@ export interface EndpointSlice extends KubernetesObject {
   readonly ports?: readonly JsonObject[];
 }
 
-export const endpointSlices = defineResource<EndpointSlice>({
-  group: "discovery.k8s.io",
-  version: "v1",
-  resource: "endpointslices",
-  kind: "EndpointSlice",
-  namespaced: true,
-});
+export const endpointSlices = builtInResource<EndpointSlice>("endpointslices.discovery.k8s.io");
 
-export const services = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "services",
-  kind: "Service",
-  namespaced: true,
-});
+export const services = builtInResource<DynamicObject>("services");
 
-export const configMaps = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+export const configMaps = builtInResource<DynamicObject>("configmaps");
 
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<DynamicObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 export const namespace = "default";
 const kubelet = { startDelayMs: { min: 10, max: 200 }, stopDelayMs: 20, runMs: 100 };

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from "node:test";
 import {
   serviceExports,
   serviceImports,
+  syncPolicies,
   syncTargets,
   weightsAnnotation,
 } from "@kcp-ts/multicluster";
@@ -11,7 +12,6 @@ import { type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sd
 import { FaultProxy } from "@kcp-ts/testkit";
 import { deployments, eventually, register, untilCondition } from "./fixture.ts";
 import {
-  configMaps,
   countReady,
   EndpointRecorder,
   endpointSlices,
@@ -299,10 +299,12 @@ describe("a Service over two clusters", () => {
     const stage = await stageWith(t, ...both);
     const { client } = stage.plane;
     // Nothing of this kind comes up from there.
-    const late = { namespace, name: "late" };
-    const labels = { "workload.kcp.io/sync-policy": "us-west1" };
-    const data = { "endpointslices.discovery.k8s.io": '{"direction": "down"}' };
-    await client.resource(configMaps).create({ metadata: { ...late, labels }, data });
+    const late = { name: "late" };
+    const slices = { group: "discovery.k8s.io", resource: "endpointslices" };
+    await client.resource(syncPolicies).create({
+      metadata: late,
+      spec: { syncTargets: ["us-west1"], resources: [{ ...slices, direction: "Down" }] },
+    });
     await stage.deploy(3, { annotations: { [weightsAnnotation]: "us-west1=0" } });
     await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 3 }));
     const record = await EndpointRecorder.start(t, client);
@@ -315,7 +317,7 @@ describe("a Service over two clusters", () => {
     const east = await client.resource(deployments).get({ namespace, name: "web--us-east1" });
     assert.equal(east.spec?.replicas, 3);
     assert.deepEqual(await readyBySource(client), { "us-east1": 3 });
-    await client.resource(configMaps).delete(late);
+    await client.resource(syncPolicies).delete(late);
     await eventually(async () => {
       assert.deepEqual(await readyBySource(client), { "us-west1": 3 });
       const { items } = await client.resource(deployments).list({ namespace });

@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 import { parseManifests } from "@kcp-ts/controlplane";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject, pause } from "@kcp-ts/sdk";
 import type { ListeningClusterOptions, SimulatedCluster } from "@kcp-ts/simulator";
 import { registerPullTarget, startAgentWith } from "./agents.ts";
 import {
@@ -19,7 +19,6 @@ import {
   untilSynced,
 } from "./fixture.ts";
 
-const core = { group: "", version: "v1" } as const;
 export interface StoredObject extends KubernetesObject {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: {
@@ -30,24 +29,9 @@ export interface StoredObject extends KubernetesObject {
   };
 }
 
-export const claims = defineResource<StoredObject>({
-  ...core,
-  resource: "persistentvolumeclaims",
-  kind: "PersistentVolumeClaim",
-  namespaced: true,
-});
-export const volumes = defineResource<StoredObject>({
-  ...core,
-  resource: "persistentvolumes",
-  kind: "PersistentVolume",
-  namespaced: false,
-});
-export const pods = defineResource<KubernetesObject>({
-  ...core,
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
+export const claims = builtInResource<StoredObject>("persistentvolumeclaims");
+export const volumes = builtInResource<StoredObject>("persistentvolumes");
+export const pods = builtInResource<KubernetesObject>("pods");
 export const namespace = "default";
 export const data = { namespace, name: "data" };
 export const web = { namespace, name: "web" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { planChange, readSnapshot, syncTargets, withDrainedTarget } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "./fixture.ts";
 import {
   claims,
@@ -13,23 +13,12 @@ import {
   volumes,
 } from "./volume-fixture.ts";
 
-const group = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
-const snapshots = defineResource<DynamicObject>({
-  ...group,
-  ...{ resource: "volumesnapshots", kind: "VolumeSnapshot", namespaced: true },
-});
-const contents = defineResource<DynamicObject>({
-  ...group,
-  ...{ resource: "volumesnapshotcontents", kind: "VolumeSnapshotContent", namespaced: false },
-});
-const snapshotClasses = defineResource<DynamicObject>({
-  ...group,
-  ...{ resource: "volumesnapshotclasses", kind: "VolumeSnapshotClass", namespaced: false },
-});
-const storageClasses = defineResource<DynamicObject>({
-  ...{ group: "storage.k8s.io", version: "v1" },
-  ...{ resource: "storageclasses", kind: "StorageClass", namespaced: false },
-});
+const snapshots = builtInResource<DynamicObject>("volumesnapshots.snapshot.storage.k8s.io");
+const contents = builtInResource<DynamicObject>("volumesnapshotcontents.snapshot.storage.k8s.io");
+const snapshotClasses = builtInResource<DynamicObject>(
+  "volumesnapshotclasses.snapshot.storage.k8s.io",
+);
+const storageClasses = builtInResource<DynamicObject>("storageclasses.storage.k8s.io");
 
 const kinds = [
   "volumesnapshots.snapshot.storage.k8s.io",

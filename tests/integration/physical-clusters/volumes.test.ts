@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { planChange, readSnapshot, withDrainedTarget } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
 import { deployments, eventually } from "./fixture.ts";
 import {
   claims,
@@ -54,13 +54,7 @@ describe("volumes", () => {
       /claim data .* annotate it with workload\.kcp\.io\/volume-migration=detach/,
     );
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
-    const events = defineResource<KubernetesObject & { readonly reason?: string }>({
-      group: "",
-      version: "v1",
-      resource: "events",
-      kind: "Event",
-      namespaced: true,
-    });
+    const events = builtInResource<KubernetesObject & { readonly reason?: string }>("events");
     await eventually(async () => {
       const { items } = await stage.client.resource(events).list({ namespace });
       assert.ok(items.some(({ reason }) => reason === "IncompatibleAccessMode"));

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { workloadStrategies } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   type DynamicObject,
   defineResource,
@@ -15,14 +16,12 @@ const databases = defineResource<KubernetesObject & { readonly spec: object }>({
   ...{ group: "example.com", version: "v1" },
   ...{ resource: "databases", kind: "Database", namespaced: true },
 });
-const definitions = defineResource<KubernetesObject & { readonly spec: object }>({
-  ...{ group: "apiextensions.k8s.io", version: "v1" },
-  ...{ resource: "customresourcedefinitions", kind: "CustomResourceDefinition", namespaced: false },
-});
-const core = { group: "", version: "v1", namespaced: true } as const;
+const definitions = builtInResource<KubernetesObject & { readonly spec: object }>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 const kinds = {
-  configmaps: defineResource<DynamicObject>({ ...core, resource: "configmaps", kind: "ConfigMap" }),
-  secrets: defineResource<DynamicObject>({ ...core, resource: "secrets", kind: "Secret" }),
+  configmaps: builtInResource<DynamicObject>("configmaps"),
+  secrets: builtInResource<DynamicObject>("secrets"),
 };
 
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

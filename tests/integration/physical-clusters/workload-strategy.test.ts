@@ -11,6 +11,7 @@ import {
   workloadStrategies,
 } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   defineResource,
   findCondition,
@@ -38,13 +39,9 @@ const widgets = defineResource<Widget>({
   namespaced: true,
 });
 
-const definitions = defineResource<KubernetesObject & { readonly spec: object }>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<KubernetesObject & { readonly spec: object }>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 const integer = { type: "integer" };
 const definition = {

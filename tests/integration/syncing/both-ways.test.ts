@@ -8,7 +8,7 @@ import { SyncerFixture } from "./syncer-fixture.ts";
 describe("kinds that go both ways", () => {
   it("send down what is assigned, and copy up what is born there under the cluster's name", async (t) => {
     const policies = {
-      "widgets.example.com": { direction: "both", copyNames: "by-cluster" },
+      "widgets.example.com": { direction: "Both", upsyncedNames: "BySyncTarget" },
     } as const;
     const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");

@@ -27,7 +27,7 @@ import {
   string,
 } from "@kcp-ts/machinery/shape";
 import { multiclusterKinds } from "@kcp-ts/multicluster";
-import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { AbortableBody, serverTransport } from "@kcp-ts/sdk/client";
 import { tenancy } from "@kcp-ts/tenancy";
 
@@ -38,27 +38,9 @@ export const widgets = defineResource<DynamicObject>({
   kind: "Widget",
   namespaced: true,
 });
-export const configMaps = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
-export const events = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "events",
-  kind: "Event",
-  namespaced: true,
-});
-export const namespaces = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+export const configMaps = builtInResource<DynamicObject>("configmaps");
+export const events = builtInResource<DynamicObject>("events");
+export const namespaces = builtInResource<DynamicObject>("namespaces");
 
 const widgetStatus = message("com.example.v1.WidgetStatus", {
   phase: [1, string],
@@ -89,13 +71,7 @@ const widgetType = (status: Shape = widgetStatus) =>
     },
   });
 
-export const deployments = defineResource<DynamicObject>({
-  group: "apps",
-  version: "v1",
-  resource: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-});
+export const deployments = builtInResource<DynamicObject>("deployments.apps");
 
 const template = message("com.example.v1.Template", { image: [1, string] });
 /** As much of it as a splitter looks at. */
@@ -130,15 +106,8 @@ const deploymentType = simpleResource({
   },
 });
 
-const batch = { group: "batch", version: "v1", namespaced: true };
-export const cronJobs = defineResource<DynamicObject>({
-  ...batch,
-  ...{ resource: "cronjobs", kind: "CronJob" },
-});
-export const jobs = defineResource<DynamicObject>({
-  ...batch,
-  ...{ resource: "jobs", kind: "Job" },
-});
+export const cronJobs = builtInResource<DynamicObject>("cronjobs.batch");
+export const jobs = builtInResource<DynamicObject>("jobs.batch");
 
 /** As much of them as a fence looks at. */
 const batchTypes = ["CronJob", "Job"].map((kind) =>

@@ -7,8 +7,8 @@ import { assigned, SyncerFixture } from "./syncer-fixture.ts";
 
 describe("kinds of the owner of a cluster", () => {
   it("are synced from the logical cluster of the SyncTarget, and from no tenant's", async (t) => {
-    assert.equal(defaultPolicies["persistentvolumes"]?.of, "home");
-    const policies = { "widgets.example.com": { of: "home" } } as const;
+    assert.equal(defaultPolicies["persistentvolumes"]?.workspaces, "Own");
+    const policies = { "widgets.example.com": { workspaces: "Own" } } as const;
     const pair = await SyncerFixture.start(t, { policies });
     const tenant = pair.in("tenant");
     await tenant.resource(namespaces).create({ metadata: { name: "shop" } });

@@ -1,21 +1,15 @@
-/** Goal: what is particular about a kind is obeyed, whether a policy comes from the code or from a ConfigMap, and while syncers run. */
+/** SyncPolicies: syncers obey those that apply to their SyncTarget, as they are created, changed and deleted. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { parsePolicies } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { type ResourceSyncPolicy, type SyncPolicySpec, syncPolicies } from "@kcp-ts/multicluster";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
-import { configMaps, deployments, events, type FaultyServer, widgets } from "./faulty-server.ts";
+import { deployments, type FaultyServer, widgets } from "./faulty-server.ts";
 import { SyncedClusterSet } from "./synced-cluster-set.ts";
 
 const assigned = { "workload.kcp.io/cluster": "east" };
 const at = { name: "a", namespace: "shop" };
-const clusterRoles = defineResource<DynamicObject>({
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  resource: "clusterroles",
-  kind: "ClusterRole",
-  namespaced: false,
-});
+const clusterRoles = builtInResource<DynamicObject>("clusterroles.rbac.authorization.k8s.io");
 const kinds = [
   { resource: widgets, hasStatus: true },
   { resource: deployments, hasStatus: true },
@@ -31,9 +25,10 @@ async function startFleet(
   return { fleet: clusterSet, east: await clusterSet.join("root", "east", kinds) };
 }
 
-function policyMap(name: string, target: string, data: Record<string, string>) {
-  const labels = { "workload.kcp.io/sync-policy": target };
-  return { metadata: { name, namespace: "shop", labels }, data };
+const ofWidgets = { group: "example.com", resource: "widgets" };
+
+function policy(name: string, rules: ResourceSyncPolicy, targets: Partial<SyncPolicySpec> = {}) {
+  return { metadata: { name }, spec: { ...targets, resources: [rules] } };
 }
 
 async function copyOf(
@@ -54,7 +49,7 @@ const placeOf = ({ metadata }: DynamicObject) => {
 };
 
 describe("an autoscaler in the cluster", () => {
-  it("keeps the replicas it has set, and a policy lifts them", async (t) => {
+  it("keeps the replicas it has set, and a policy upsyncs them", async (t) => {
     const { fleet: clusterSet, east } = await startFleet(t);
     const client = clusterSet.up.client.inCluster("root");
     const originals = client.resource(deployments);
@@ -78,31 +73,30 @@ describe("an autoscaler in the cluster", () => {
       assert.deepEqual(found, { replicas: 7, template: { image: "web:2" } });
     });
     assert.equal(((await originals.get(at))["spec"] as { replicas: number }).replicas, 2);
-    const lift = '{"contested": [{"path": "spec.replicas", "mode": "lift"}]}';
-    const map = policyMap("policies", "", { "deployments.apps": lift });
-    await client.resource(configMaps).create(map);
-    const lifted = (replicas: number) =>
+    const conflictingFields = [{ path: "spec.replicas", resolution: "Upsync" }] as const;
+    const rules = { group: "apps", resource: "deployments", conflictingFields };
+    await client.resource(syncPolicies).create(policy("autoscaled", rules));
+    const upsynced = (replicas: number) =>
       eventually(async () => {
         const { spec: found } = await originals.get(at);
         assert.equal((found as { replicas: number }).replicas, replicas);
       });
-    await lifted(7);
+    await upsynced(7);
     await scale(9);
-    await lifted(9);
+    await upsynced(9);
     const { spec: after } = await copyOf(east, deployments);
     assert.equal((after as { replicas: number }).replicas, 9);
   });
 });
 
-describe("policies in ConfigMaps", () => {
+describe("SyncPolicies", () => {
   it("are obeyed as they come, change and go, those for one SyncTarget first", async (t) => {
     const { fleet: clusterSet, east } = await startFleet(t);
     const client = clusterSet.up.client.inCluster("root");
-    const maps = client.resource(configMaps);
-    const propagate = '{"onDownstreamDeletion": "propagate"}';
-    const recreate = '{"onDownstreamDeletion": "recreate"}';
-    await maps.create(policyMap("all", "", { "widgets.example.com": recreate }));
-    await maps.create(policyMap("one", "east", { "widgets.example.com": propagate }));
+    const policies = client.resource(syncPolicies);
+    await policies.create(policy("all", { ...ofWidgets, onDownstreamDeletion: "Recreate" }));
+    const propagate = { ...ofWidgets, onDownstreamDeletion: "Propagate" } as const;
+    await policies.create(policy("one", propagate, { syncTargets: ["east"] }));
     const create = () =>
       client
         .resource(widgets)
@@ -120,7 +114,7 @@ describe("policies in ConfigMaps", () => {
       });
       assert.equal(await client.resource(widgets).find(at), undefined, "it went too");
     });
-    await maps.delete({ name: "one", namespace: "shop" });
+    await policies.delete({ name: "one" });
     await eventually(async () => {
       if ((await client.resource(widgets).find(at)) === undefined) await create();
       const copy = await copyOf(east, widgets);
@@ -134,35 +128,17 @@ describe("policies in ConfigMaps", () => {
     });
   });
 
-  it("that cannot be read count for nothing, and an Event says where", async (t) => {
-    const { fleet: clusterSet, east } = await startFleet(t);
-    const client = clusterSet.up.client.inCluster("root");
-    const data = { "widgets.example.com": '{"direction": "sideways"}' };
-    await client.resource(configMaps).create(policyMap("bad", "", data));
-    await eventually(async () => {
-      const { items } = await client.resource(events).list({ namespace: "shop" });
-      const found = items.find(({ reason }) => reason === "InvalidPolicy");
-      assert.match(
-        String(found?.["message"]),
-        /ConfigMap bad.*widgets\.example\.com\.direction is one of down, up, both; correct it/,
-      );
-    });
-    const metadata = { ...at, labels: assigned };
-    await client.resource(widgets).create({ metadata, spec: { color: "red" } });
-    await copyOf(east, widgets);
-  });
-
   it("of one logical cluster mean nothing in another", async (t) => {
     const { fleet: clusterSet, east } = await startFleet(t);
     await clusterSet.namespace("other");
-    const other = clusterSet.up.client.inCluster("other").resource(configMaps);
-    const data = { "widgets.example.com": '{"omitted": ["spec.color"]}' };
-    await other.create(policyMap("theirs", "", data));
+    const other = clusterSet.up.client.inCluster("other").resource(syncPolicies);
+    const rules = { ...ofWidgets, omittedFields: ["spec.color"] };
+    await other.create(policy("theirs", rules));
     const client = clusterSet.up.client.inCluster("root");
     const spec = { color: "red", size: "small" };
     await client.resource(widgets).create({ metadata: { ...at, labels: assigned }, spec });
     assert.deepEqual((await copyOf(east, widgets))["spec"], spec);
-    await client.resource(configMaps).create(policyMap("ours", "east", data));
+    await client.resource(syncPolicies).create(policy("ours", rules, { syncTargets: ["east"] }));
     await client.resource(widgets).create({
       metadata: { ...at, name: "b", labels: assigned },
       spec,
@@ -173,20 +149,32 @@ describe("policies in ConfigMaps", () => {
     });
   });
 
-  it("are refused with the place of what is wrong", () => {
-    const wrong: readonly [text: string, message: RegExp][] = [
-      ["[]", /policies are an object by resource\.group/],
-      ['{"pods": 1}', /pods: a policy is an object/],
+  it("are refused with the field that is wrong", async (t) => {
+    const { fleet: clusterSet } = await startFleet(t);
+    const policies = clusterSet.up.client.inCluster("root").resource(syncPolicies);
+    const wrong: readonly [spec: object, message: RegExp][] = [
+      [{ resources: [] }, /spec\.resources: .*should have at least 1 items/],
+      [{ resources: [{ group: "apps" }] }, /spec\.resources\[0\]\.resource: Required value/],
+      [{ syncTargets: [], resources: [ofWidgets] }, /spec\.syncTargets: .*at least 1 items/],
+      [{ resources: [ofWidgets, ofWidgets] }, /spec\.resources\[1\]: Duplicate value/],
       [
-        '{"pods": {"statusOwner": "me"}}',
-        /pods\.statusOwner is one of downstream, upstream, nobody/,
+        { resources: [{ ...ofWidgets, direction: "Sideways" }] },
+        /direction: Unsupported value: "Sideways": supported values: "Down", "Up", "Both"/,
       ],
-      ['{"pods": {"contested": [{"path": 1}]}}', /pods\.contested is a list of/],
-      ['{"pods": {"omitted": "spec"}}', /pods\.omitted is a list of paths/],
-      ['{"pods": {"renamed": {"a": 1}}}', /pods\.renamed is an object of names/],
-      ['{"pods": {"color": "red"}}', /pods\.color is not a field of a policy/],
+      [
+        { resources: [{ ...ofWidgets, conflictingFields: [{ path: "spec.x" }] }] },
+        /conflictingFields\[0\]\.resolution: Required value/,
+      ],
+      ...["metadata.labels", "status", "kind"].map((path): [object, RegExp] => [
+        { resources: [{ ...ofWidgets, omittedFields: [path] }] },
+        /omittedFields\[0\]: .*must not be a field of apiVersion, kind, metadata or status/,
+      ]),
+      [{ resources: [{ ...ofWidgets, omittedFields: ["spec..x"] }] }, /omittedFields\[0\]: /],
     ];
-    for (const [text, message] of wrong) assert.throws(() => parsePolicies(text), message);
+    for (const [spec, message] of wrong) {
+      const created = policies.create({ metadata: { name: "wrong" }, spec: spec as never });
+      await assert.rejects(created, message, JSON.stringify(spec));
+    }
   });
 });
 

@@ -8,7 +8,7 @@ import { SyncerFixture } from "./syncer-fixture.ts";
 
 describe("a status that is owned upstream", () => {
   it("follows when it changes twice in a moment, and when something of it goes", async (t) => {
-    const policies = { "widgets.example.com": { statusOwner: "upstream" } } as const;
+    const policies = { "widgets.example.com": { statusDirection: "Down" } } as const;
     const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");
     await pair.copied("a");

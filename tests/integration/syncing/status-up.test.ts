@@ -39,7 +39,7 @@ async function twoWidgets(fixture: SyncerFixture): Promise<(status: JsonObject) 
 }
 
 const bothWays = {
-  "widgets.example.com": { direction: "both", copyNames: "by-cluster" },
+  "widgets.example.com": { direction: "Both", upsyncedNames: "BySyncTarget" },
 } as const;
 
 describe("a status that is owned downstream", () => {

@@ -338,11 +338,11 @@ describe("a syncer", () => {
 });
 
 describe("policies", () => {
-  it("leave a contested field to who took it in the cluster, or lift its value", async (t) => {
-    for (const mode of ["leave", "lift"] as const) {
-      const contested = [{ path: "spec.size", mode }];
+  it("leave a conflicting field to its manager in the cluster, or upsync its value", async (t) => {
+    for (const resolution of ["KeepDownstream", "Upsync"] as const) {
+      const conflictingFields = [{ path: "spec.size", resolution }];
       const pair = await SyncerFixture.start(t, {
-        policies: { "widgets.example.com": { contested } },
+        policies: { "widgets.example.com": { conflictingFields } },
       });
       await pair.widget("a");
       const { metadata } = await pair.copied("a");
@@ -356,7 +356,7 @@ describe("policies", () => {
         );
       await pair.untilQuiet();
       assert.deepEqual((await pair.copy("a"))?.["spec"], { color: "red", size: "large" });
-      const size = mode === "lift" ? "large" : "medium";
+      const size = resolution === "Upsync" ? "large" : "medium";
       assert.deepEqual((await pair.original("a"))?.["spec"], { color: "red", size });
       await pair
         .in("root")
@@ -372,7 +372,7 @@ describe("policies", () => {
   });
 
   it("propagate a deletion in the cluster where it is asked for", async (t) => {
-    const policies = { "widgets.example.com": { onDownstreamDeletion: "propagate" } } as const;
+    const policies = { "widgets.example.com": { onDownstreamDeletion: "Propagate" } } as const;
     const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");
     const { metadata } = await pair.copied("a");
@@ -381,7 +381,7 @@ describe("policies", () => {
   });
 
   it("send the status down where upstream owns it", async (t) => {
-    const policies = { "widgets.example.com": { statusOwner: "upstream" } } as const;
+    const policies = { "widgets.example.com": { statusDirection: "Down" } } as const;
     const pair = await SyncerFixture.start(t, { policies });
     await pair.widget("a");
     await pair.copied("a");
@@ -393,7 +393,7 @@ describe("policies", () => {
   });
 
   it("copy up what is born in namespaces of ours, and nothing of other namespaces", async (t) => {
-    const policies = { "widgets.example.com": { direction: "up" } } as const;
+    const policies = { "widgets.example.com": { direction: "Up" } } as const;
     const pair = await SyncerFixture.start(t, { policies });
     const { configMaps } = await import("./faulty-server.ts");
     await pair

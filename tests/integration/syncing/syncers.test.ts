@@ -4,7 +4,13 @@ import { describe, it, type TestContext } from "node:test";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource, findCondition, type ObjectInput } from "@kcp-ts/sdk";
+import {
+  builtInResource,
+  type DynamicObject,
+  defineResource,
+  findCondition,
+  type ObjectInput,
+} from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
 import { configMaps, type FaultyServer, widgets } from "./faulty-server.ts";
 import { SyncedClusterSet } from "./synced-cluster-set.ts";
@@ -133,13 +139,9 @@ const gadgets = defineResource<DynamicObject>({
   kind: "Gadget",
   namespaced: true,
 });
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<DynamicObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 function gadgetDefinition(properties: JsonObject): ObjectInput<DynamicObject> {
   const spec = { type: "object", properties };

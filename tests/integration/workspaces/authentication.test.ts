@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
 import {
   alice,
@@ -20,13 +20,9 @@ import {
   WorkspaceFixture,
 } from "./workspace-fixture.ts";
 
-const configurations = defineResource<DynamicObject>({
-  group: "tenancy.kcp.io",
-  version: "v1alpha1",
-  resource: "workspaceauthenticationconfigurations",
-  kind: "WorkspaceAuthenticationConfiguration",
-  namespaced: false,
-});
+const configurations = builtInResource<DynamicObject>(
+  "workspaceauthenticationconfigurations.tenancy.kcp.io",
+);
 /** Whom this server's tokens are for, when nobody says otherwise. */
 const ourselves = "https://kcp.default.svc";
 

@@ -10,20 +10,14 @@ import { describe, it } from "node:test";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { StorageError } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { admin, alice, kinds, phaseOf } from "./workspace-fixture.ts";
 import { userSubject, WorkspaceRequests } from "./workspace-requests.ts";
 
-const serviceAccounts = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
-  namespaced: true,
-});
-const slices = defineResource<DynamicObject>({
-  ...{ group: "apis.kcp.io", version: "v1alpha1", resource: "apiexportendpointslices" },
-  ...{ kind: "APIExportEndpointSlice", namespaced: false },
-});
+const serviceAccounts = builtInResource<DynamicObject>("serviceaccounts");
+const slices = builtInResource<DynamicObject>("apiexportendpointslices.apis.kcp.io");
 
 const signal = new AbortController().signal;
 const noLog = {

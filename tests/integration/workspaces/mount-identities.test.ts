@@ -8,10 +8,10 @@ import type { UserInfo } from "@kcp-ts/apiserver";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { requestToken } from "@kcp-ts/multicluster";
 import {
+  builtInResource,
   type Client,
   connect,
   type DynamicObject,
-  defineResource,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
@@ -20,14 +20,8 @@ import { eventually } from "@kcp-ts/testkit";
 import { RemoteServer } from "./remote-server.ts";
 import { alice, master, WorkspaceFixture } from "./workspace-fixture.ts";
 
-const accounts = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "serviceaccounts", kind: "ServiceAccount" },
-  namespaced: true,
-});
-const roles = defineResource<DynamicObject>({
-  ...{ group: "rbac.authorization.k8s.io", version: "v1", namespaced: false },
-  ...{ resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
-});
+const accounts = builtInResource<DynamicObject>("serviceaccounts");
+const roles = builtInResource<DynamicObject>("clusterrolebindings.rbac.authorization.k8s.io");
 const path = "/api/v1/namespaces";
 const exec = "/api/v1/namespaces/default/pods/p/exec?command=ls";
 const far = "root:org:far";

@@ -1,14 +1,11 @@
 /** Goal: the namespaces of a new workspace are whole when its create is answered, and looked after like all others. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
 import { kinds, WorkspaceFixture } from "./workspace-fixture.ts";
 
-const serviceAccounts = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "serviceaccounts" },
-  ...{ kind: "ServiceAccount", namespaced: true },
-});
+const serviceAccounts = builtInResource<DynamicObject>("serviceaccounts");
 const rootCa = "kube-root-ca.crt";
 
 describe("the namespaces of a new workspace", () => {

@@ -1,31 +1,16 @@
 /** Real clusters for tests. They take long to start, so one of each name is kept, and cleared when a test has ended. */
 import assert from "node:assert/strict";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import { eventually } from "@kcp-ts/testkit";
 import { startRealCluster } from "./real-cluster.ts";
 import { oneNode, type TestCluster, type TestEnvironment } from "./test-environment.ts";
 
-const core = { group: "", version: "v1" } as const;
-const namespaces = defineResource<KubernetesObject>({
-  ...core,
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
-const volumes = defineResource<KubernetesObject>({
-  ...core,
-  resource: "persistentvolumes",
-  kind: "PersistentVolume",
-  namespaced: false,
-});
-const definitions = defineResource<KubernetesObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
+const volumes = builtInResource<KubernetesObject>("persistentvolumes");
+const definitions = builtInResource<KubernetesObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 const ownNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 /** A machine may be slow: how long something takes decides no test. */
 const gracePeriods = { timeoutMs: 180_000, intervalMs: 100 };

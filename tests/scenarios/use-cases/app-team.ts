@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { importedServiceLabel } from "@kcp-ts/multicluster";
-import { defineResource } from "@kcp-ts/sdk";
+import { builtInResource } from "@kcp-ts/sdk";
 import type { TestEnvironment } from "../test-environments/index.ts";
 import {
   claim,
@@ -31,13 +31,7 @@ interface Endpoints extends AnyObject {
   readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
 }
 
-const endpointSlices = defineResource<AnyObject>({
-  group: "discovery.k8s.io",
-  version: "v1",
-  resource: "endpointslices",
-  kind: "EndpointSlice",
-  namespaced: true,
-});
+const endpointSlices = builtInResource<AnyObject>("endpointslices.discovery.k8s.io");
 
 const readyEndpoints = (slices: readonly AnyObject[]) =>
   slices

@@ -2,15 +2,13 @@
  * For the use cases: a control plane, two clusters of the test environment that serve all their
  * APIs, and a terminal.
  */
+
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { definitionOfKind } from "@kcp-ts/machinery/schema";
+import { serviceImportKind, syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
 import {
-  definitionOfKind,
-  serviceImportKind,
-  syncedResourcesDefault,
-  syncTargets,
-} from "@kcp-ts/multicluster";
-import {
+  builtInResource,
   type Client,
   type Condition,
   type DynamicObject,
@@ -47,23 +45,13 @@ export const kinds = {
   configMaps: of("", "v1", "configmaps", "ConfigMap"),
   claims: of("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
   ingresses: of("networking.k8s.io", "v1", "ingresses", "Ingress"),
-  volumes: defineResource<AnyObject>({
-    group: "",
-    version: "v1",
-    resource: "persistentvolumes",
-    kind: "PersistentVolume",
-    namespaced: false,
-  }),
+  volumes: builtInResource<AnyObject>("persistentvolumes"),
 } as const;
 export type Kind = keyof typeof kinds;
 
-const definitions = defineResource<DynamicObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const definitions = builtInResource<DynamicObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 export const namespace = "default";
 export const bothClusters = ["east", "west"] as const;

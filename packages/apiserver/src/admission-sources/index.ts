@@ -1,8 +1,8 @@
 /** Supplies the sources that admission declares, from storage, registry and the hub. */
-export { ConfigurationIndex, type ConfigurationIndexOptions } from "./configuration-index.ts";
+export { configurationIndex } from "./configuration-index.ts";
 export { equivalentKinds } from "./equivalent-kinds.ts";
 export { confirmNamespaceOnCreate, namespaceSource } from "./namespace-source.ts";
 export { parameterSource } from "./parameters.ts";
-export { PolicyChecker, type PolicyCheckerOptions } from "./policy-checker.ts";
+export { PolicyChecker } from "./policy-checker.ts";
 export { quotaSource } from "./quota-source.ts";
 export { type ServiceObjectsOptions, serviceObjects } from "./service-objects.ts";

@@ -15,7 +15,6 @@ export {
   ConfigurationSet,
   configurationGroup,
   configurationResources,
-  emptyConfiguration,
 } from "./configuration.ts";
 export { DynamicAdmission } from "./dynamic-admission.ts";
 export {
@@ -33,6 +32,4 @@ export type {
   EquivalentKind,
   ParameterKind,
   ParameterSource,
-  TargetKind,
-  WebhookCaller,
 } from "./sources.ts";

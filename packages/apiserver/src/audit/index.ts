@@ -1,24 +1,6 @@
-export { Audit, type AuditBackend, type AuditOptions } from "./audit.ts";
-export { auditAnnotationsLengthMax, auditAnnotationsMax } from "./audit-annotations.ts";
+export { Audit, type AuditBackend } from "./audit.ts";
 export { AuditMetrics } from "./audit-metrics.ts";
-export {
-  type AuditContext,
-  AuditRecord,
-  auditObjectBytesMax,
-  type Decode,
-} from "./audit-record.ts";
-export { LogBackend, type LogBackendOptions, logBufferBytesMax } from "./log-backend.ts";
-export {
-  type AuditLevel,
-  type AuditPolicy,
-  AuditPolicyError,
-  type AuditStage,
-  parseAuditPolicy,
-  ruleFor,
-} from "./policy.ts";
-export {
-  WebhookBackend,
-  type WebhookBackendOptions,
-  type WebhookLimits,
-  webhookLimits,
-} from "./webhook-backend.ts";
+export { type AuditContext, AuditRecord, type Decode } from "./audit-record.ts";
+export { LogBackend } from "./log-backend.ts";
+export { type AuditPolicy, AuditPolicyError, parseAuditPolicy } from "./policy.ts";
+export { WebhookBackend } from "./webhook-backend.ts";

@@ -6,6 +6,7 @@ export {
   decodeBodyResumable,
   decodeText,
   isProtobuf,
+  isYamlType,
   mediaTypeOf,
   parseBody,
   parseTranslatedYaml,
@@ -13,30 +14,21 @@ export {
   yamlErrorMessage,
 } from "./decode-body.ts";
 export { encodeValue, type ListWriter, listWriter, type ValueChunks } from "./encode-value.ts";
-export {
-  acceptedMediaTypes,
-  negotiate,
-  type ResponseFormat,
-  type SupportedFormats,
-  wantsPretty,
-} from "./negotiate.ts";
+export { negotiate, type ResponseFormat, wantsPretty } from "./negotiate.ts";
 export { prettyPrint } from "./pretty.ts";
 export {
   jsonBytes,
   jsonResponse,
-  jsonType,
   statusResponse,
   successResponse,
   textResponse,
   toStatusError,
 } from "./respond.ts";
-export { generatedMicrosPerByte, streamText, type TextChunks } from "./stream-text.ts";
+export { generatedMicrosPerByte, streamText } from "./stream-text.ts";
 export {
-  type IncludeObject,
   parseIncludeObject,
   partialMetadataOf,
   rowOf,
-  type TableOptions,
   tableOf,
   tableResumable,
   toBytes,
@@ -44,5 +36,5 @@ export {
 export { TableBudget } from "./table-budget.ts";
 export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
 export { parseYamlDocuments, toYaml } from "./yaml.ts";
-export { isJsonLike, isShortYaml, isYamlType } from "./yaml-kinds.ts";
+export { isJsonLike, isShortYaml } from "./yaml-kinds.ts";
 export { sharedYamlWorker } from "./yaml-worker-client.ts";

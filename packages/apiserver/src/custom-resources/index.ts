@@ -1,11 +1,12 @@
 /** Custom resources: a CustomResourceDefinition becomes a resource at run time. */
 export type { Conversion } from "./conversion.ts";
-export { CustomResources, type CustomResourcesOptions } from "./custom-resources.ts";
-export { CustomVersionCodec } from "./custom-version-codec.ts";
+export { CustomDefinition } from "./custom-definition.ts";
+export { CustomResources } from "./custom-resources.ts";
 export { declareSchema } from "./declared-schema.ts";
 export { checkDefinitionSize } from "./definition-size.ts";
 export { customResourceDefinitions } from "./definitions.ts";
 export { compileExportedDefinition, exportedDefinitionErrors } from "./exported-definition.ts";
 export type { SharedDefinition } from "./shared-definition.ts";
 export type { SharedVersion } from "./shared-version.ts";
-export { type SystemKind, systemDefinition } from "./system-definition.ts";
+export { systemDefinition } from "./system-definition.ts";
+export { workloadPrinter } from "./workload-printers.ts";

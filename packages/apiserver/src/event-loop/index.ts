@@ -1,26 +1,20 @@
 export {
   EventLoopBudget,
-  type EventLoopBudgetOptions,
   InboundBudget,
   type NextTurn,
   OutboundBudget,
   QueuedStreams,
+  resumeTogether,
   UnreadResponseBudget,
 } from "./budgets.ts";
 export { FairQueue, type QueueItem } from "./fair-queue.ts";
-export {
-  eventLoopCosts,
-  eventLoopLimits,
-  type InboundLimits,
-  type UnreadResponseLimits,
-} from "./limits.ts";
+export { eventLoopCosts, eventLoopLimits, type InboundLimits } from "./limits.ts";
 export {
   LargeRequestQueue,
-  type QueueableRequest,
   retryAfterSeconds,
   SmallRequestBypass,
   tooBusy,
   WatchOpenLimiter,
 } from "./request-queues.ts";
-export { resumeTogether } from "./resume-together.ts";
+
 export { StreamPacer } from "./stream-pacer.ts";

@@ -10,12 +10,11 @@ export {
   FlowControl,
   type FlowControlledRequest,
   type FlowControlOptions,
-  flowControlDefaults,
 } from "./flow-control.ts";
 export { FlowControlMetrics } from "./flow-control-metrics.ts";
 export { FlowSchema } from "./flow-schema.ts";
 export { ObjectLimiter, type ObjectLimits, type StoredUsage } from "./object-limits.ts";
-export type { PriorityLevel, QueuedRequest, RejectReason } from "./priority-level.ts";
+export type { QueuedRequest } from "./priority-level.ts";
 export { tooManyRequestsResponse } from "./too-many-requests.ts";
 export {
   holdSlotWhileOpen,

@@ -1,7 +1,3 @@
-export {
-  Connection,
-  type ConnectionLimits,
-  type ConnectionOptions,
-} from "./connection.ts";
+export { Connection } from "./connection.ts";
 export { errorCode } from "./protocol.ts";
 export { BodyError, type ServerStream } from "./server-stream.ts";

@@ -6,7 +6,7 @@ export {
   VirtualResourceCatalog,
 } from "./catalog.ts";
 export type { ComputedListRequest, ComputedResource } from "./computed-resource.ts";
-export { conversionCodec, type VersionConversion } from "./conversion-codec.ts";
+export { conversionCodec } from "./conversion-codec.ts";
 export { type DeleteRequest, ignoreReadErrorOption } from "./deletion.ts";
 export { type FieldManager, managedFieldsInput } from "./managed-fields.ts";
 export {
@@ -49,22 +49,16 @@ export { nodeMetricsKind, podMetricsKind } from "./resources/metrics/metrics.ts"
 export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
 export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export {
-  ageCell,
-  ageColumn,
   baseStrategy,
   builtIn,
-  column,
-  duplicateErrors,
   itemErrors,
   listIn,
   nameCell,
   nameColumn,
-  namespacedNames,
   objectIn,
   restoreMembers,
   startGeneration,
   textIn,
-  wideColumn,
 } from "./resources/standard.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, isStoreUnavailable, translateStorageErrors } from "./storage-errors.ts";
@@ -79,6 +73,5 @@ export {
   type SubresourceStrategy,
   type SubresourceView,
   type ValidationResult,
-  type WriteContext,
 } from "./strategy.ts";
 export { toServed, toServedEntries, type VersionCodec } from "./version-codec.ts";

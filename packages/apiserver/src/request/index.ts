@@ -3,7 +3,6 @@ export {
   anonymousUser,
   clusterNameKey,
   credentialIdKey,
-  isPrivilegedGroup,
   isSystemMaster,
   scopesKey,
   type UserInfo,

@@ -1,8 +1,6 @@
 export {
   forgetClusterTargets,
   parseRequestTarget,
-  type RequestTarget,
-  type ServiceSplit,
   type SplitService,
   stripClusterPrefix,
 } from "./parse-request-target.ts";

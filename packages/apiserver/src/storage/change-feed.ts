@@ -52,12 +52,6 @@ export class ChangeFeed {
     this.#trim();
   }
 
-  /** Sends every watch a progress mark, also when nothing under its prefix changed. */
-  publishProgress(revision: Revision): void {
-    for (const subscription of this.#subscriptions)
-      subscription.offer({ kind: "progress", revision });
-  }
-
   /** Drops the tail at and below a revision. */
   compact(revision: Revision): void {
     let drop = 0;

@@ -1,4 +1,4 @@
-export { isStorageError, StorageError, type StorageErrorCode } from "./errors.ts";
+export { isStorageError, StorageError } from "./errors.ts";
 export {
   clusterOfKey,
   clusterPrefix,

@@ -1,5 +1,5 @@
 /** Maintains the store while it serves: compaction of history, damaged values, object counts. */
 export { Compactor, type CompactorOptions } from "./compactor.ts";
-export { type CorruptValues, withCheckedStorage } from "./corrupt-values.ts";
+export { withCheckedStorage } from "./corrupt-values.ts";
 export { storageFaultLogger } from "./storage-fault-logger.ts";
 export { StoredObjectCounts } from "./stored-object-counts.ts";

@@ -3,22 +3,10 @@
  * import it.
  */
 export { servedVerbs } from "../handlers/index.ts";
-export {
-  type Condition,
-  condition,
-  conditionOf,
-  definitionsPath,
-  established,
-  install,
-} from "./definitions.ts";
+export { condition, conditionOf, definitionsPath, established, install } from "./definitions.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { FaultyStorage } from "./faulty-storage.ts";
-export {
-  ListeningServer,
-  readToEnd,
-  type WireRequest,
-  type WireResponse,
-} from "./listening-server.ts";
+export { ListeningServer, readToEnd } from "./listening-server.ts";
 export { openWatches, untilWatches } from "./open-watches.ts";
 export { encodeProto, envelope, mapEntry, type Proto, varint } from "./protobuf-writer.ts";
 export { bindingOf, RoleWriter, type RuleObject, rbacPath } from "./role-writer.ts";
@@ -34,19 +22,13 @@ export { SeededRandom } from "./seeded-random.ts";
 export { startWithServiceAccounts, testIssuer } from "./service-accounts.ts";
 export { supervisorFor } from "./supervisor-for.ts";
 export {
-  type AnyMetadata,
   type AnyObject,
-  authorizationOf,
-  type LogLine,
   ownCluster,
-  type PatchType,
   type RequestOptions,
   TestResponse,
   TestServer,
   type TestServerOptions,
   type TestUser,
-  testAuthenticator,
-  testTokens,
   withSlowAuthorization,
 } from "./test-server.ts";
 export { flushPendingWork, until } from "./until.ts";
@@ -56,7 +38,5 @@ export {
   register,
   registration,
   rulesFor,
-  type WebhookResponder,
-  type WebhookReviewResponse,
   WebhookServer,
 } from "./webhook-server.ts";

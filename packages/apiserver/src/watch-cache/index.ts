@@ -9,8 +9,8 @@ export {
   type Selection,
 } from "./hub-event.ts";
 export { isContinuous } from "./is-continuous.ts";
-export type { Freshness, ListQuery, ListResult } from "./object-reader.ts";
-export { UnreadBudget, type UnreadLimits, unreadLimits } from "./unread-budget.ts";
+export type { Freshness, ListResult } from "./object-reader.ts";
+export { UnreadBudget, unreadLimits } from "./unread-budget.ts";
 export { WatchCache, type WatchCacheOptions } from "./watch-cache.ts";
 export type { HubListener, WatchHub } from "./watch-hub.ts";
-export { Watcher, type WatchRequest, watcherLimits } from "./watcher.ts";
+export { Watcher, watcherLimits } from "./watcher.ts";

@@ -112,10 +112,6 @@ export class WatchCache {
     if (others?.size === 0) this.#watchersOf.delete(cluster);
   }
 
-  get watcherCount(): number {
-    return this.#watchers.size;
-  }
-
   /** Ends open watches cleanly, and new ones at once. */
   endWatches(): void {
     this.#isClosing = true;

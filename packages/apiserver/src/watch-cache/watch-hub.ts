@@ -132,11 +132,6 @@ export class WatchHub {
     return this.#ring.length;
   }
 
-  /** The number of prefixes with a listener. */
-  get listenedPrefixes(): number {
-    return this.#listeners.size;
-  }
-
   listen(prefix: StorageKey, listener: HubListener): () => void {
     let listeners = this.#listeners.get(prefix);
     if (listeners === undefined) {

@@ -1,5 +1,5 @@
 /** Calls to hosts that tenants name: an HTTPS client for conversion and admission webhooks. */
-export { type DocumentOptions, tenantDocuments } from "./fetch-document.ts";
+export { tenantDocuments } from "./fetch-document.ts";
 export { documentBytesMax, documentFetcher, fetchTimeoutMs } from "./operator-documents.ts";
 export { deniedHostError, isPrivateAddress, restrictedLookup } from "./private-addresses.ts";
 export { addressOfEndpoints, addressOfService, type ServiceAddress } from "./service-endpoint.ts";
@@ -7,7 +7,6 @@ export {
   type ServiceObjects,
   type ServiceReference,
   type ServiceResolver,
-  type WebhookCall,
   WebhookClient,
   type WebhookClientOptions,
 } from "./webhook-client.ts";

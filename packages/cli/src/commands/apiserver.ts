@@ -64,13 +64,13 @@ export function addApiServer(program: Command): void {
     .optionsGroup("Controller flags:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas",
+      "run the controllers: namespace lifecycle, garbage collection, service accounts, quota",
       booleanFlag("--run-controllers"),
       true,
     )
     .option(
       "--event-ttl <duration>",
-      "how long Events are kept after they were last written (default: 1h)",
+      "amount of time to retain Events (default: 1h)",
       durationFlag("--event-ttl"),
       3_600_000,
     );

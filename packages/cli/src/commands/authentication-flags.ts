@@ -35,8 +35,14 @@ export interface AuthenticationFlags {
 export function addAuthenticationFlags(command: Command): void {
   command
     .optionsGroup("Authentication flags:")
-    .option("--token-auth-file <path>", 'CSV of token,user,uid,"group1,group2"')
-    .option("--client-ca-file <path>", "accept client certificates of these authorities")
+    .option(
+      "--token-auth-file <path>",
+      'file with static tokens, as CSV: token,user,uid,"group1,group2"',
+    )
+    .option(
+      "--client-ca-file <path>",
+      "bundle of the certificate authorities that sign client certificates; the user is the CommonName",
+    )
     .option(
       "--anonymous-auth <bool>",
       "allow anonymous requests to health and version endpoints",
@@ -45,27 +51,27 @@ export function addAuthenticationFlags(command: Command): void {
     )
     .option(
       "--service-account-issuer <url>",
-      "who tokens of service accounts are from; repeated: further ones to accept (default: https://kcp.default.svc)",
+      "issuer of service account tokens; repeatable: the first issues, all are accepted (default: https://kcp.default.svc)",
       repeated,
       [],
     )
     .option(
       "--service-account-key-file <path>",
-      "PEM of keys by which tokens are verified besides the signing key; repeatable",
+      "PEM file with further keys that verify service account tokens; repeatable",
       repeated,
       [],
     )
     .option(
       "--service-account-signing-key-file <path>",
-      "PEM of the key that signs tokens (default: <root>/sa.key, made at the first start)",
+      "PEM file with the private key that signs service account tokens (default: <root>/sa.key, generated)",
     )
     .option(
       "--service-account-jwks-uri <url>",
-      "where others find the public keys (default: this server)",
+      "URI of the JSON web key set in the discovery document (default: this server)",
     )
     .option(
       "--api-audiences <names>",
-      "comma-separated audiences that tokens must have one of (default: the issuer)",
+      "comma-separated identifiers of the API: tokens are accepted for any of them (default: the issuer)",
       commaSeparated,
       [],
     );
@@ -79,25 +85,35 @@ function addRequestHeaderFlags(command: Command): void {
     .optionsGroup("Request header authentication flags:")
     .option(
       "--requestheader-client-ca-file <path>",
-      "authorities of front proxies that identify users by headers; reloaded when the file changes",
+      "certificate authorities of front proxies, whose requests identify the user in headers; reloaded when the file changes",
     )
     .option(
       "--requestheader-allowed-names <names>",
-      "common names of such proxies (default: all of these authorities)",
+      "comma-separated common names of allowed front proxies (default: all that the authorities sign)",
       commaSeparated,
       [],
     )
     .option(
       "--requestheader-username-headers <names>",
-      "X-Remote-User is common",
+      "comma-separated request headers with the user name; X-Remote-User is common",
       commaSeparated,
       [],
     )
-    .option("--requestheader-uid-headers <names>", "X-Remote-Uid", commaSeparated, [])
-    .option("--requestheader-group-headers <names>", "X-Remote-Group is common", commaSeparated, [])
+    .option(
+      "--requestheader-uid-headers <names>",
+      "comma-separated request headers with the UID of the user; X-Remote-Uid is common",
+      commaSeparated,
+      [],
+    )
+    .option(
+      "--requestheader-group-headers <names>",
+      "comma-separated request headers with groups; X-Remote-Group is common",
+      commaSeparated,
+      [],
+    )
     .option(
       "--requestheader-extra-headers-prefix <prefixes>",
-      "X-Remote-Extra- is common",
+      "comma-separated prefixes of request headers with extra fields; X-Remote-Extra- is common",
       commaSeparated,
       [],
     );
@@ -107,7 +123,7 @@ function addSigningFlags(command: Command): void {
   command
     .option(
       "--cluster-signing-cert-file <path>",
-      "authority that signs approved client certificates (default: <root>/client-ca.crt, made at the first start)",
+      "PEM file with the CA certificate that signs CertificateSigningRequests (default: <root>/client-ca.crt, generated)",
     )
     .option("--cluster-signing-key-file <path>", "its private key");
 }
@@ -115,29 +131,46 @@ function addSigningFlags(command: Command): void {
 function addOidcFlags(command: Command): void {
   command
     .optionsGroup("OIDC authentication flags:")
-    .option("--oidc-issuer-url <url>", "an OpenID Connect issuer; https")
-    .option("--oidc-client-id <id>", "the audience that its tokens must have")
-    .option("--oidc-username-claim <name>", "the claim that names the user (default: sub)")
+    .option(
+      "--oidc-issuer-url <url>",
+      "the URL of the OpenID issuer; only the scheme https is accepted",
+    )
+    .option(
+      "--oidc-client-id <id>",
+      "the client ID for the OpenID Connect client: the audience of its tokens",
+    )
+    .option(
+      "--oidc-username-claim <name>",
+      "the OpenID claim to use as the user name (default: sub)",
+    )
     .option(
       "--oidc-username-prefix <text>",
-      "before user names; - for none (default: the issuer and #, nothing for email)",
+      "prefix of user names; - disables it (default: the issuer and #, none for the claim email)",
     )
-    .option("--oidc-groups-claim <name>", "the claim that lists the groups (default: no groups)")
-    .option("--oidc-groups-prefix <text>", "before groups")
-    .option("--oidc-required-claim <name=value>", "what tokens must say; repeatable", repeated, [])
+    .option(
+      "--oidc-groups-claim <name>",
+      "the OpenID claim to use as the groups of the user (default: none)",
+    )
+    .option("--oidc-groups-prefix <text>", "prefix of group names")
+    .option(
+      "--oidc-required-claim <name=value>",
+      "key=value pair that the ID token must contain; repeatable",
+      repeated,
+      [],
+    )
     .option(
       "--oidc-signing-algs <names>",
-      "accepted algorithms (default: RS256)",
+      "comma-separated allowed JOSE signing algorithms (default: RS256)",
       commaSeparated,
       [],
     )
     .option(
       "--oidc-ca-file <path>",
-      "authorities of the issuer's certificate (default: the system's); read again when it changes",
+      "certificate authorities of the OpenID server (default: the root CAs of the host); reloaded when the file changes",
     )
     .option(
       "--authentication-config <path>",
-      "an AuthenticationConfiguration file, instead of --oidc-*; read again when it changes",
+      "file with an AuthenticationConfiguration, instead of --oidc-*; reloaded when the file changes",
     );
 }
 

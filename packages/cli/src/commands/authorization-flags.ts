@@ -18,27 +18,30 @@ export function addAuthorizationFlags(command: Command): void {
     .optionsGroup("Authorization flags:")
     .option(
       "--authorization-order <names>",
-      "who is asked, and in which order (default: AlwaysAllowGroups,AlwaysAllowPaths,RBAC,Webhook)",
+      "comma-separated authorizers, in this order (default: AlwaysAllowGroups,AlwaysAllowPaths,RBAC,Webhook)",
       listed,
     )
     .option(
       "--authorization-always-allow-paths <paths>",
-      "open to everybody; a * at the end stands for whatever follows (default: /healthz,/readyz,/livez)",
+      "comma-separated HTTP paths that need no authorization; a trailing * matches any suffix (default: /healthz,/readyz,/livez)",
       listed,
     )
     .option(
       "--authorization-webhook-config-file <path>",
-      "kubeconfig of a server that is asked by SubjectAccessReviews",
+      "kubeconfig file of the authorization webhook, which receives SubjectAccessReviews",
     )
-    .option("--authorization-webhook-version <version>", "v1 or v1beta1 (default: v1beta1)")
+    .option(
+      "--authorization-webhook-version <version>",
+      "API version of the SubjectAccessReviews for the webhook: v1 or v1beta1 (default: v1beta1)",
+    )
     .option(
       "--authorization-webhook-cache-authorized-ttl <duration>",
-      "how long a yes is remembered (default: 5m)",
+      "duration to cache authorized responses from the webhook (default: 5m)",
       duration("--authorization-webhook-cache-authorized-ttl"),
     )
     .option(
       "--authorization-webhook-cache-unauthorized-ttl <duration>",
-      "how long a no is remembered (default: 30s)",
+      "duration to cache unauthorized responses from the webhook (default: 30s)",
       duration("--authorization-webhook-cache-unauthorized-ttl"),
     );
 }

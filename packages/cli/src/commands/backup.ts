@@ -16,8 +16,8 @@ interface BackupFlags extends StorageFlags, OutputFlags {
 export function addBackup(program: Command): void {
   const command = program
     .command("backup")
-    .description("Save everything that is stored, at one moment, into a file.")
-    .requiredOption("--out <file>", "the file to write; it holds Secrets, so keep it safe")
+    .description("Write a consistent backup of the store to a file.")
+    .requiredOption("--out <file>", "the file to write; it contains Secrets in plain text")
     .optionsGroup("Source flags:")
     .option("--root-directory <path>", "the server's; asks the server if it runs", ".kcp")
     .option("--kubeconfig <path>", "ask the server of this kubeconfig, as a system:masters member")

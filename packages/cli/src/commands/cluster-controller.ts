@@ -21,12 +21,12 @@ interface ClusterControllerFlags extends PhysicalClusterFlags {
 export function addClusterController(program: Command): void {
   const command = program
     .command("cluster-controller")
-    .description("Connect to physical clusters for a control plane that runs elsewhere.")
+    .description("Run the multi-cluster controllers in a process of their own.")
     .option("--kubeconfig <path>", "the control plane's admin kubeconfig", ".kcp/admin.kubeconfig")
     .option("--context <name>", "one that may see all logical clusters", "system:admin")
     .option(
       "--webhook-deny-private-addresses <bool>",
-      "refuse SyncTargets on this machine, in its network and at link-local addresses; named as for kcp start",
+      "reject SyncTargets at loopback, private and link-local addresses",
       booleanFlag("--webhook-deny-private-addresses"),
       false,
     )

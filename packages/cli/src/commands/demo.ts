@@ -19,7 +19,7 @@ interface DemoFlags {
 export function addDemo(program: Command): void {
   program
     .command("demo")
-    .description("Show one Deployment in two clusters: joined, edited, lost and back.")
+    .description("Demonstrate a Deployment in two simulated clusters, with failover.")
     .option(
       "--auto",
       "play it through without asking; exit code 1 if something does not come about",

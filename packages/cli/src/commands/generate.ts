@@ -27,7 +27,7 @@ interface GenerateFlags {
 export function addGenerate(program: Command): void {
   program
     .command("generate")
-    .description("Write code from what a server knows.")
+    .description("Generate code from the APIs of a server.")
     .command("types")
     .description("TypeScript types, one file per kind: import the ones you use.")
     .option("--out <folder>", "where to write <group>/<version>/<kind>.ts", "types")

@@ -24,7 +24,7 @@ const names: readonly string[] = [controlLoops, ...multiclusterControllers];
 export function addControllersFlag(command: Command): Command {
   return command.option(
     "--controllers <names>",
-    `which of them: * for all, name for one, -name for not that one (${names.join(", ")})`,
+    `controllers to enable: * enables all, foo enables foo, -foo disables foo (${names.join(", ")})`,
     controllersFlag,
     allControllers,
   );
@@ -34,28 +34,28 @@ export function addPhysicalClusterFlags(command: Command): Command {
   return command
     .option(
       "--resources-to-sync <names>",
-      'what is imported and synced where a SyncTarget does not say; * is everything (default: "deployments.apps,pods,replicasets.apps,statefulsets.apps,daemonsets.apps,controllerrevisions.apps,jobs.batch,cronjobs.batch,horizontalpodautoscalers.autoscaling,poddisruptionbudgets.policy,configmaps,secrets,serviceaccounts,persistentvolumeclaims,services,ingresses.networking.k8s.io,endpointslices.discovery.k8s.io,serviceimports.multicluster.x-k8s.io")',
+      'comma-separated resources to import and sync for SyncTargets without their own list; * is all (default: "deployments.apps,pods,replicasets.apps,statefulsets.apps,daemonsets.apps,controllerrevisions.apps,jobs.batch,cronjobs.batch,horizontalpodautoscalers.autoscaling,poddisruptionbudgets.policy,configmaps,secrets,serviceaccounts,persistentvolumeclaims,services,ingresses.networking.k8s.io,endpointslices.discovery.k8s.io,serviceimports.multicluster.x-k8s.io")',
       (text: string, before: readonly string[] | undefined) => commaSeparated(text, before ?? []),
     )
     .option(
       "--auto-publish-apis <bool>",
-      "serve what was negotiated without being asked to",
+      "publish negotiated APIs without approval",
       booleanFlag("--auto-publish-apis"),
       true,
     )
     .option(
       "--discovery-poll-interval <duration>",
-      "how often clusters are asked whether their APIs have changed (default: 1m)",
+      "interval between discoveries of the APIs of clusters (default: 1m)",
       durationFlag("--discovery-poll-interval"),
       60_000,
     )
     .option(
       "--syncer-image <image>",
-      "what agents are run from, where they are installed from here",
+      "container image of the syncer, for clusters into which the control plane installs it",
     )
     .option(
       "--default-unreachable-toleration <duration>",
-      "how long a cluster may be unreachable before its replicas are rescheduled (default: 1m)",
+      "duration for which a cluster is unreachable before its replicas are rescheduled (default: 1m)",
       durationFlag("--default-unreachable-toleration"),
       60_000,
     );

@@ -13,7 +13,7 @@ interface RestoreFlags extends StorageFlags, OutputFlags {
 export function addRestore(program: Command): void {
   const command = program
     .command("restore")
-    .description("Fill an empty store from a file that kcp backup made.")
+    .description("Restore a backup into an empty store.")
     .requiredOption("--from <file>", "the backup to read")
     .optionsGroup("Destination flags:")
     .option("--root-directory <path>", "state and credentials of the server to be", ".kcp");

@@ -26,33 +26,43 @@ export interface ServerFlags {
 export function addPlaceFlags(command: Command): Command {
   return command
     .optionsGroup("Generic flags:")
-    .option("--root-directory <path>", "state and credentials", ".kcp")
+    .option("--root-directory <path>", "directory of the data and the credentials", ".kcp")
     .option(
       "--kubeconfig-path <path>",
-      "where to write the admin kubeconfig (default: <root>/admin.kubeconfig)",
+      "path of the admin kubeconfig to write (default: <root>/admin.kubeconfig)",
     )
     .optionsGroup("Secure serving flags:")
-    .option("--bind-address <address>", "address to listen on", "0.0.0.0")
+    .option("--bind-address <address>", "the IP address on which to listen", "0.0.0.0")
     .option(
       "--secure-port <port>",
-      "port to listen on; 0 takes a free one",
+      "the port on which to serve HTTPS; 0 selects a free port",
       integerFlag("--secure-port", 0, 65535),
       6443,
     )
-    .option("--external-hostname <name>", "name or address that clients use (default: localhost)");
+    .option(
+      "--external-hostname <name>",
+      "the hostname or address of this server in generated URLs (default: localhost)",
+    );
 }
 
 export function addTlsFlags(command: Command): Command {
   return command
-    .option("--tls-cert-file <path>", "serving certificate (default: made and renewed by kcp)")
+    .option(
+      "--tls-cert-file <path>",
+      "file with the x509 certificate for HTTPS (default: generated and renewed in <root>)",
+    )
     .option("--tls-private-key-file <path>", "its private key")
     .option(
       "--tls-sni-cert-key <files>",
-      "certificate,key[:name,name] for clients that ask for these names; repeatable",
+      "x509 certificate and private key file pair for these domain names, as cert,key[:name,name]; repeatable",
       repeated,
       [],
     )
-    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13", "VersionTLS12");
+    .option(
+      "--tls-min-version <version>",
+      "minimum TLS version supported: VersionTLS12 or VersionTLS13",
+      "VersionTLS12",
+    );
 }
 
 /** `callees`: the outgoing connections that are rejected at private addresses. */
@@ -61,13 +71,13 @@ export function addWebhookFlags(command: Command, callees: string): Command {
     .optionsGroup("Egress and webhook flags:")
     .option(
       "--webhook-deny-private-addresses <bool>",
-      `refuse ${callees} on this machine, in its network and at link-local addresses`,
+      `reject ${callees} at loopback, private and link-local addresses`,
       booleanFlag("--webhook-deny-private-addresses"),
       false,
     )
     .option(
       "--webhook-service-networks <networks>",
-      "comma-separated networks (10.96.0.0/12) that Services of webhooks may lead to, although they are private or on this machine",
+      "comma-separated CIDRs (10.96.0.0/12) to which Services of webhooks may resolve, although their addresses are private or loopback",
       commaSeparated,
       [],
     );
@@ -78,13 +88,13 @@ export function addStopFlags(command: Command): Command {
     .optionsGroup("Shutdown flags:")
     .option(
       "--shutdown-delay-duration <seconds>",
-      "keep serving this long with readyz failing",
+      "seconds to delay the termination; until then the server serves requests, and /readyz fails",
       integerFlag("--shutdown-delay-duration", 0, 3600),
       0,
     )
     .option(
       "--shutdown-timeout <seconds>",
-      "cut off requests after this long",
+      "seconds after which requests in flight are aborted",
       integerFlag("--shutdown-timeout", 1, 3600),
       30,
     );
@@ -95,11 +105,11 @@ export function addLogFlags(command: Command): Command {
     .optionsGroup("Logging flags:")
     .option(
       "-v <level>",
-      "verbosity: 0 problems, 2 events, 4 every request",
+      "number for the log level verbosity: 0 errors and warnings, 2 events, 4 each request",
       integerFlag("-v", 0, 10),
       2,
     )
-    .option("--log-format <format>", "json or pretty (default: pretty on a terminal)");
+    .option("--log-format <format>", "log format: json or pretty (default: pretty on a terminal)");
 }
 
 export function serverOptionsOf(flags: ServerFlags) {

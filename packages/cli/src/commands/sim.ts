@@ -32,7 +32,7 @@ export function addSim(program: Command): void {
         .choices(["1.28", "1.36"])
         .default("1.36"),
     )
-    .option("--bind-address <address>", "address to listen on", "127.0.0.1")
+    .option("--bind-address <address>", "the IP address on which to listen", "127.0.0.1")
     .option("--out-directory <path>", "where kubeconfigs are written", ".kcp/sim")
     .addHelpText("after", help)
     .action((flags: SimFlags) => run(flags));

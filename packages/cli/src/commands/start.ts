@@ -63,12 +63,17 @@ interface StartFlags
 }
 
 export function addStart(program: Command): void {
-  const command = program.command("start").description("Serve: a control plane in this process.");
+  const command = program
+    .command("start")
+    .description("Start the control plane: API server, workspaces and multi-cluster controllers.");
   addPlaceFlags(command)
-    .option("--shard-external-url <url>", "where workspaces say they are (default: this server)")
+    .option(
+      "--shard-external-url <url>",
+      "base URL of workspaces in status.URL of the Shard (default: this server)",
+    )
     .option(
       "--peer-url <url>",
-      "https://host:port where other servers on the same etcd reach this one: for logs and sessions of Pods that only this server has a way to",
+      "https://host:port at which the other servers on the same etcd reach this server, for logs and exec of Pods whose agent is connected to this server",
     );
   addTlsFlags(command);
   addStorageFlags(command);
@@ -90,13 +95,13 @@ function addControllerFlags(command: Command): void {
     .optionsGroup("Controller flags:")
     .option(
       "--run-controllers <bool>",
-      "empty deleted namespaces, collect garbage, fill new namespaces, count for quotas; connect to physical clusters",
+      "run the controllers: namespace lifecycle, garbage collection, service accounts, quota, and physical clusters",
       booleanFlag("--run-controllers"),
       true,
     );
   addControllersFlag(command).option(
     "--event-ttl <duration>",
-    "how long Events are kept after they were last written (default: 1h)",
+    "amount of time to retain Events (default: 1h)",
     durationFlag("--event-ttl"),
     3_600_000,
   );
@@ -107,16 +112,16 @@ function addMountFlags(command: Command): void {
   command
     .option(
       "--mount-proxy-client-cert-file <path>",
-      "certificate that this server shows to where workspaces are mounted from",
+      "client certificate file for requests to mounted workspaces",
     )
     .option("--mount-proxy-client-key-file <path>", "its private key")
     .option(
       "--mount-proxy-ca-file <path>",
-      "authorities that must have signed such places (default: those of the system)",
+      "certificate authorities of the servers of mounted workspaces (default: the root CAs of the host)",
     )
     .option(
       "--mount-allowed-hosts <hosts>",
-      "comma-separated hosts (mounts.example.com:6443, *.example.com) that workspaces may be mounted from: requests to them say who asks",
+      "comma-separated hosts (mounts.example.com:6443, *.example.com) from which workspaces may be mounted; requests to them carry the identity of the user",
       commaSeparated,
       [],
     );

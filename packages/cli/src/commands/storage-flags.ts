@@ -17,17 +17,19 @@ export function addStorageFlags(command: Command): Command {
   return command
     .optionsGroup("Storage flags:")
     .addOption(
-      new Option("--storage <kind>", "embedded in <root>/data, in memory only, or in etcd").choices(
+      new Option("--storage <kind>", "the storage backend: embedded stores in <root>/data").choices(
         ["embedded", "memory", "etcd"],
       ),
     )
     .option("--etcd-servers <urls>", "comma-separated etcd endpoints; implies --storage etcd")
     .option("--etcd-prefix <path>", "prefix of all keys in etcd (default: /kcp)")
-    .option("--etcd-cafile <path>", "authority of etcd's certificate")
-    .option("--etcd-certfile <path>", "client certificate for etcd")
+    .option("--etcd-cafile <path>", "certificate authority file used to secure etcd communication")
+    .option("--etcd-certfile <path>", "client certificate file used to secure etcd communication")
     .option("--etcd-keyfile <path>", "its private key")
-    .option("--etcd-username <name>", "etcd user")
-    .addOption(new Option("--etcd-password <password>", "its password").env("KCP_ETCD_PASSWORD"));
+    .option("--etcd-username <name>", "user name for etcd")
+    .addOption(
+      new Option("--etcd-password <password>", "password for etcd").env("KCP_ETCD_PASSWORD"),
+    );
 }
 
 export function storageOptionsOf(flags: StorageFlags): StorageOptions {

@@ -57,7 +57,9 @@ type Log = ReturnType<typeof createLog>;
 export function addSyncer(program: Command): void {
   program
     .command("syncer")
-    .description("Sync what is assigned to a SyncTarget to its cluster, and statuses back.")
+    .description(
+      "Run the syncer: sync assigned objects to the cluster of a SyncTarget, and their status back.",
+    )
     .requiredOption("--from-kubeconfig <path>", "of the control plane")
     .option("--from-context <name>", "context in it")
     .option("--from-cluster <name>", "the logical cluster of the SyncTarget", "root")

@@ -16,23 +16,23 @@ export function addTenancyFlags(command: Command): void {
     .optionsGroup("Workspace flags:")
     .option(
       "--batteries-included <names>",
-      "of workspace-types, admin, user, metrics-viewer; +x,-y changes the default (default: workspace-types,admin)",
+      "comma-separated initial content: workspace-types, admin, user, metrics-viewer; +name and -name change the default (default: workspace-types,admin)",
       listed,
     )
     .option(
       "--enable-home-workspaces [bool]",
-      "users have a workspace of their own, made when they first ask for it (default: true)",
+      "give each user a home workspace, created at the first access (default: true)",
       booleanFlag("--enable-home-workspaces"),
     )
     .option(
       "--home-workspaces-home-creator-groups <groups>",
-      "who may have one made (default: system:authenticated)",
+      "comma-separated groups whose members get a home workspace (default: system:authenticated)",
       listed,
     )
-    .option("--shard-name <name>", "root: there is one shard")
+    .option("--shard-name <name>", "name of the shard; only root is supported")
     .option(
       "--feature-gates <gates>",
-      "comma-separated Name=true or Name=false of kcp and Kubernetes; unknown names are rejected, gates without effect are logged",
+      "comma-separated Name=true or Name=false pairs; unknown names are rejected, gates without effect are logged",
       listed,
     );
 }

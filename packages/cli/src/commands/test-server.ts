@@ -26,10 +26,10 @@ export function addTestServer(program: Command): void {
     .argument("[command...]", "what to run, behind --; without one the server runs until a signal")
     .option("--crds <paths...>", "files or folders with CustomResourceDefinitions to install")
     .option("--cluster <name>", "logical cluster that the kubeconfig leads to", "root")
-    .option("--bind-address <address>", "address to listen on", "127.0.0.1")
+    .option("--bind-address <address>", "the IP address on which to listen", "127.0.0.1")
     .option(
       "--port <port>",
-      "port to listen on; 0 takes a free one",
+      "the port on which to serve HTTPS; 0 selects a free port",
       integerFlag("--port", 0, 65535),
       0,
     )

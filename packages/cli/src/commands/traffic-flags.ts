@@ -31,71 +31,90 @@ export interface TrafficFlags {
 }
 
 export function addTrafficFlags(command: Command): Command {
-  const count = (flags: string, description: string, initial: number) =>
-    command.option(
-      `${flags} <number>`,
-      description,
-      integerFlag(flags, 0, Number.MAX_SAFE_INTEGER),
-      initial,
-    );
   command
     .optionsGroup("API priority and fairness flags:")
     .option(
       "--enable-priority-and-fairness <bool>",
-      "queue requests fairly among tenants",
+      "queue requests by priority level and tenant",
       booleanFlag("--enable-priority-and-fairness"),
       true,
     );
-  count("--max-requests-inflight", "with the next one: requests at work at once", 400);
-  count("--max-mutating-requests-inflight", "see above", 200);
-  count("--max-watches-per-cluster", "open watches of one logical cluster; 0 is no limit", 0);
-  count("--max-watches-per-user", "open watches of one user in one logical cluster", 0);
+  const { traffic } = controlPlaneDefaults;
+  const count = countFlags(command);
+  count("--max-requests-inflight", "maximum read requests in flight, together with the next", 400);
+  count("--max-mutating-requests-inflight", "maximum mutating requests in flight", 200);
+  count("--max-watches-per-cluster", "maximum watches of a logical cluster; 0 is unlimited", 0);
+  count("--max-watches-per-user", "the same, of one user in it; 0 is unlimited", 0);
   count(
     "--max-unread-watch-bytes-per-cluster",
-    "what watches of one logical cluster hold for clients that do not read; 0 is no limit",
-    controlPlaneDefaults.traffic.unreadBytesPerClusterMax,
+    "maximum bytes that the watches of a logical cluster buffer for slow clients; 0 is unlimited",
+    traffic.unreadBytesPerClusterMax,
   );
   count(
     "--max-unread-watch-bytes",
-    "the same of all logical clusters",
-    controlPlaneDefaults.traffic.unreadBytesMax,
+    "maximum bytes that all watches buffer for slow clients; 0 is unlimited",
+    traffic.unreadBytesMax,
   );
   count(
     "--max-connections",
-    "open connections; 0 is as many as there are file descriptors for",
-    controlPlaneDefaults.traffic.connectionsMax,
+    "maximum open connections; 0 derives it from the limit of file descriptors",
+    traffic.connectionsMax,
   );
   count(
     "--http2-max-streams-per-connection",
-    "requests at once on one connection over HTTP/2; 0 is the default",
-    controlPlaneDefaults.traffic.streamsPerConnectionMax,
+    "maximum streams of an HTTP/2 connection; 0 is the default",
+    traffic.streamsPerConnectionMax,
   );
-  count("--logical-cluster-total-object-limit", "objects in one logical cluster; 0 is no limit", 0);
-  count("--logical-cluster-total-bytes-limit", "bytes of them; 0 is no limit", 0);
-  count("--logical-cluster-object-count-scan-interval", "seconds between countings", 60);
+  count(
+    "--logical-cluster-total-object-limit",
+    "maximum objects in a logical cluster; 0 is unlimited",
+    0,
+  );
+  count("--logical-cluster-total-bytes-limit", "maximum bytes of them; 0 is unlimited", 0);
+  count(
+    "--logical-cluster-object-count-scan-interval",
+    "seconds between two counts of the objects of logical clusters",
+    60,
+  );
+  return addAuditFlags(command);
+}
+
+type AddCount = (flags: string, description: string, initial: number) => void;
+
+function countFlags(command: Command): AddCount {
+  return (flags, description, initial) => {
+    const read = integerFlag(flags, 0, Number.MAX_SAFE_INTEGER);
+    command.option(`${flags} <number>`, description, read, initial);
+  };
+}
+
+function addAuditFlags(command: Command): Command {
+  const count = countFlags(command);
   command
     .optionsGroup("Auditing flags:")
-    .option("--audit-policy-file <path>", "audit.k8s.io/v1 Policy: which requests, and how much")
-    .option("--audit-log-path <path>", "events as lines of JSON; - is stdout");
-  count("--audit-log-maxage", "days to keep old log files; 0 keeps all", 0);
-  count("--audit-log-maxbackup", "old log files to keep; 0 keeps all", 0);
-  count("--audit-log-maxsize", "megabytes of a log file before it is put aside", 100);
+    .option("--audit-policy-file <path>", "file with the audit policy (audit.k8s.io/v1 Policy)")
+    .option("--audit-log-path <path>", "file of audit events, as lines of JSON; - is stdout");
+  count("--audit-log-maxage", "maximum days to retain old audit log files; 0 retains all", 0);
+  count("--audit-log-maxbackup", "maximum old audit log files to retain; 0 retains all", 0);
+  count("--audit-log-maxsize", "maximum megabytes of the audit log file before it is rotated", 100);
   command
     .addOption(
-      new Option("--audit-log-mode <mode>", "blocking: an answer waits until its event is written")
+      new Option("--audit-log-mode <mode>", "blocking: a response waits until its event is written")
         .choices(["batch", "blocking", "blocking-strict"])
         .default("blocking"),
     )
-    .option("--audit-webhook-config-file <path>", "kubeconfig of a server that takes events");
+    .option("--audit-webhook-config-file <path>", "kubeconfig file of the audit webhook");
   command.addOption(batchOnly("--audit-webhook-mode <mode>"));
-  count("--audit-webhook-batch-max-size", "events in one batch", 400);
-  count("--audit-webhook-initial-backoff", "seconds before a failed batch is sent again", 10);
+  count("--audit-webhook-batch-max-size", "maximum events in a batch", 400);
+  count("--audit-webhook-initial-backoff", "seconds to wait before a failed batch is retried", 10);
   return command;
 }
 
 /** Requests never wait for an audit webhook: the blocking modes of Kubernetes are not supported. */
 function batchOnly(flags: string): Option {
-  return new Option(flags, "batch: requests never wait for it").choices(["batch"]).default("batch");
+  return new Option(flags, "batch: requests do not wait for the webhook")
+    .choices(["batch"])
+    .default("batch");
 }
 
 export function trafficLimitsOf(flags: TrafficFlags): TrafficLimits {

@@ -13,6 +13,7 @@ import {
 } from "@kcp-ts/controlplane";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Condition,
   type DynamicObject,
   defineResource,
@@ -30,13 +31,7 @@ const syncTargets = defineResource<DynamicObject>({
   kind: "SyncTarget",
   namespaced: false,
 });
-const deployments = defineResource<DynamicObject>({
-  group: "apps",
-  version: "v1",
-  resource: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-});
+const deployments = builtInResource<DynamicObject>("deployments.apps");
 
 const namespace = "default";
 /** Shorter grace periods than in production, where a cluster is evicted after a minute. */

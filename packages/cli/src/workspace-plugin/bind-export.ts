@@ -1,6 +1,6 @@
 /** `kubectl kcp bind apiexport <path:export>`. */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
 
@@ -13,13 +13,7 @@ export interface BindOptions {
   readonly rejectAllPermissionClaims?: boolean;
 }
 
-export const apiBindings = defineResource<DynamicObject>({
-  group: "apis.kcp.io",
-  version: "v1alpha2",
-  resource: "apibindings",
-  kind: "APIBinding",
-  namespaced: false,
-});
+export const apiBindings = builtInResource<DynamicObject>("apibindings.apis.kcp.io");
 
 /** Claims are read in the API version that has them without verbs. */
 const apiExports = defineResource<DynamicObject>({

@@ -58,9 +58,3 @@ function checked(path: string, argument: string): string {
   if (path === "" || !isValid) throw new WorkspacePathError(`invalid workspace path: ${argument}`);
   return path;
 }
-
-/** The parent workspace, and the name in it; undefined for workspaces without a parent. */
-export function splitWorkspace(path: string): { parent: string; name: string } | undefined {
-  const at = path.lastIndexOf(":");
-  return at < 0 ? undefined : { parent: path.slice(0, at), name: path.slice(at + 1) };
-}

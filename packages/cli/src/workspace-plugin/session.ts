@@ -5,11 +5,11 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
   type Connection,
   connect,
   type DynamicObject,
-  defineResource,
   formatKubeconfigDocument,
   type KubeconfigDocument,
   parseKubeconfig,
@@ -32,13 +32,7 @@ export interface SessionFlags extends ConnectionFlags {
   readonly workspace?: string;
 }
 
-export const workspaces = defineResource<DynamicObject>({
-  group: "tenancy.kcp.io",
-  version: "v1alpha1",
-  resource: "workspaces",
-  kind: "Workspace",
-  namespaced: false,
-});
+export const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
 
 export class Session {
   readonly #path: string;

@@ -23,6 +23,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import type { Client, KubernetesObject } from "@kcp-ts/sdk";
+import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
 
 export interface SyncOptions {
@@ -37,14 +38,6 @@ export interface SyncOptions {
    * permission.
    */
   readonly export?: boolean;
-}
-
-/** `24h`, `30m`. */
-function lifetimeSeconds(text: string | undefined): number {
-  if (text === undefined) return agentTokenSecondsDefault;
-  const found = /^(\d{1,6})(h|m)$/.exec(text);
-  if (found === null) throw new Error(`invalid --token-lifetime ${text}: 24h or 30m, say`);
-  return Number(found[1]) * (found[2] === "h" ? 3600 : 60);
 }
 
 type SyncTarget = Awaited<ReturnType<typeof makeTarget>>;
@@ -64,7 +57,10 @@ export async function syncWorkload(
   const cluster = clusterOf(target, session);
   const account = agentId({ name, uid });
   await untilAccount(client, account);
-  const expirationSeconds = lifetimeSeconds(options.tokenLifetime);
+  const expirationSeconds =
+    options.tokenLifetime === undefined
+      ? agentTokenSecondsDefault
+      : durationMs(options.tokenLifetime, "--token-lifetime") / 1000;
   const token = await requestToken(client, { name: account }, { expirationSeconds });
   const identity = { cluster, name, uid };
   const manifest = agentManifest({

@@ -1,6 +1,6 @@
 /** `kubectl ws tree`: the workspaces below the current one. */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { type Session, workspaces } from "./session.ts";
 
 export interface TreeOptions {
@@ -14,13 +14,7 @@ interface Branch {
   readonly branches: readonly Branch[];
 }
 
-const logicalClusters = defineResource<DynamicObject>({
-  group: "core.kcp.io",
-  version: "v1alpha1",
-  resource: "logicalclusters",
-  kind: "LogicalCluster",
-  namespaced: false,
-});
+const logicalClusters = builtInResource<DynamicObject>("logicalclusters.core.kcp.io");
 
 /** The maximum depth: against trees that grow while they are printed. */
 const depthMax = 64;

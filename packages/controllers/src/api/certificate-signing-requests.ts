@@ -1,4 +1,4 @@
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 
 export interface RequestCondition {
   readonly type: string;
@@ -24,10 +24,6 @@ export interface CertificateSigningRequest extends KubernetesObject {
   };
 }
 
-export const certificateSigningRequests = defineResource<CertificateSigningRequest>({
-  group: "certificates.k8s.io",
-  version: "v1",
-  resource: "certificatesigningrequests",
-  kind: "CertificateSigningRequest",
-  namespaced: false,
-});
+export const certificateSigningRequests = builtInResource<CertificateSigningRequest>(
+  "certificatesigningrequests.certificates.k8s.io",
+);

@@ -1,4 +1,4 @@
-import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 
 export interface ConfigMap extends KubernetesObject {
   readonly data?: StringMap;
@@ -6,10 +6,4 @@ export interface ConfigMap extends KubernetesObject {
   readonly immutable?: boolean;
 }
 
-export const configMaps = defineResource<ConfigMap>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
+export const configMaps = builtInResource<ConfigMap>("configmaps");

@@ -1,4 +1,4 @@
-import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Condition, type KubernetesObject } from "@kcp-ts/sdk";
 
 export interface CustomResourceDefinition extends KubernetesObject {
   readonly spec: {
@@ -14,10 +14,6 @@ export interface CustomResourceDefinition extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-export const customResourceDefinitions = defineResource<CustomResourceDefinition>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+export const customResourceDefinitions = builtInResource<CustomResourceDefinition>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);

@@ -3,13 +3,9 @@ export { apiResourceSchemas } from "./api-resource-schemas.ts";
 export {
   type CertificateSigningRequest,
   certificateSigningRequests,
-  type RequestCondition,
 } from "./certificate-signing-requests.ts";
 export { type ConfigMap, configMaps } from "./config-maps.ts";
-export {
-  type CustomResourceDefinition,
-  customResourceDefinitions,
-} from "./custom-resource-definitions.ts";
+export { customResourceDefinitions } from "./custom-resource-definitions.ts";
 export { metadataClient } from "./metadata-client.ts";
 export { type Namespace, namespaces } from "./namespaces.ts";
 export { type ResourceQuota, resourceQuotas } from "./resource-quotas.ts";

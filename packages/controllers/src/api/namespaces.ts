@@ -1,4 +1,4 @@
-import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Condition, type KubernetesObject } from "@kcp-ts/sdk";
 
 export interface Namespace extends KubernetesObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -8,10 +8,4 @@ export interface Namespace extends KubernetesObject {
   };
 }
 
-export const namespaces = defineResource<Namespace>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+export const namespaces = builtInResource<Namespace>("namespaces");

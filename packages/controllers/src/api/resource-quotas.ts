@@ -1,4 +1,4 @@
-import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 
 export interface ResourceQuota extends KubernetesObject {
   readonly spec?: {
@@ -9,10 +9,4 @@ export interface ResourceQuota extends KubernetesObject {
   readonly status?: { readonly hard?: StringMap; readonly used?: StringMap };
 }
 
-export const resourceQuotas = defineResource<ResourceQuota>({
-  group: "",
-  version: "v1",
-  resource: "resourcequotas",
-  kind: "ResourceQuota",
-  namespaced: true,
-});
+export const resourceQuotas = builtInResource<ResourceQuota>("resourcequotas");

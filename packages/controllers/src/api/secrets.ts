@@ -1,4 +1,4 @@
-import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 
 export interface Secret extends KubernetesObject {
   readonly type?: string;
@@ -7,10 +7,4 @@ export interface Secret extends KubernetesObject {
   readonly stringData?: StringMap;
 }
 
-export const secrets = defineResource<Secret>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+export const secrets = builtInResource<Secret>("secrets");

@@ -1,9 +1,3 @@
-import { defineResource } from "@kcp-ts/sdk";
+import { builtInResource } from "@kcp-ts/sdk";
 
-export const serviceAccounts = defineResource({
-  group: "",
-  version: "v1",
-  resource: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-});
+export const serviceAccounts = builtInResource("serviceaccounts");

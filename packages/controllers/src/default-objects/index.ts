@@ -1,3 +1,3 @@
-export { type DefaultObjectsOptions, defaultObjectsController } from "./controller.ts";
+export { defaultObjectsController } from "./controller.ts";
 export { ensureDefaultNamespace } from "./default-namespace.ts";
-export { type DefaultObject, defaultObjectsIn } from "./ensure.ts";
+export { defaultObjectsIn } from "./ensure.ts";

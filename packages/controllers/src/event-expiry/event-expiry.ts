@@ -8,7 +8,7 @@
  */
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, clusterOf, defineResource, type PartialObjectMetadata } from "@kcp-ts/sdk";
+import { builtInResource, type Client, clusterOf, type PartialObjectMetadata } from "@kcp-ts/sdk";
 import type { ControlLoop } from "../control-loop.ts";
 import { forEachConcurrently, YieldTimer } from "../pace/index.ts";
 
@@ -20,13 +20,7 @@ export interface EventExpiryOptions {
   readonly onError: (error: unknown) => void;
 }
 
-const events = defineResource({
-  group: "",
-  version: "v1",
-  resource: "events",
-  kind: "Event",
-  namespaced: true,
-});
+const events = builtInResource("events");
 
 const pageObjects = 250;
 const deletionsMax = 8;

@@ -1,1 +1,1 @@
-export { type EventExpiryOptions, eventExpiry } from "./event-expiry.ts";
+export { eventExpiry } from "./event-expiry.ts";

@@ -1,13 +1,4 @@
-export {
-  type CustomResourcesOptions,
-  customResourceSource,
-  customResources,
-} from "./custom-resources.ts";
-export { GarbageCollector, type GarbageCollectorOptions } from "./garbage-collector.ts";
-export type { CollectedResource, GraphNode } from "./graph-node.ts";
-export {
-  allResources,
-  type DiscoveredResourcesOptions,
-  discoveredResources,
-  type ResourceSource,
-} from "./resource-source.ts";
+export { customResourceSource, customResources } from "./custom-resources.ts";
+export { GarbageCollector } from "./garbage-collector.ts";
+export type { GraphNode } from "./graph-node.ts";
+export { allResources, discoveredResources } from "./resource-source.ts";

@@ -1,1 +1,1 @@
-export { type NamespaceControllerOptions, namespaceController } from "./controller.ts";
+export { namespaceController } from "./controller.ts";

@@ -1,2 +1,2 @@
-export { type ConcurrencyOptions, forEachConcurrently } from "./for-each-concurrently.ts";
+export { forEachConcurrently } from "./for-each-concurrently.ts";
 export { YieldTimer } from "./pace.ts";

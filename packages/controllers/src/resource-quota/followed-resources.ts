@@ -5,9 +5,9 @@
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import {
+  builtInResource,
   type Client,
   clusterOf,
-  defineResource,
   formatResource,
   type ObjectKey,
   type Resource,
@@ -32,20 +32,8 @@ export interface FollowedResourcesOptions {
  * enqueued by every change of these.
  */
 const definitions: readonly Resource[] = [
-  defineResource({
-    group: "apiextensions.k8s.io",
-    version: "v1",
-    resource: "customresourcedefinitions",
-    kind: "CustomResourceDefinition",
-    namespaced: false,
-  }),
-  defineResource({
-    group: "apis.kcp.io",
-    version: "v1alpha2",
-    resource: "apibindings",
-    kind: "APIBinding",
-    namespaced: false,
-  }),
+  builtInResource("customresourcedefinitions.apiextensions.k8s.io"),
+  builtInResource("apibindings.apis.kcp.io"),
 ];
 
 export interface UseOptions {

@@ -1,5 +1,1 @@
-export {
-  type ResourceQuotaController,
-  type ResourceQuotaControllerOptions,
-  resourceQuotaController,
-} from "./controller.ts";
+export { resourceQuotaController } from "./controller.ts";

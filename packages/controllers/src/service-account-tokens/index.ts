@@ -1,6 +1,1 @@
-export {
-  type AccountOfToken,
-  type IssueToken,
-  type ServiceAccountTokensOptions,
-  serviceAccountTokensController,
-} from "./controller.ts";
+export { type IssueToken, serviceAccountTokensController } from "./controller.ts";

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { JsonValue } from "../json/index.ts";
+import { fieldManagerBytesMax, fieldManagerErrors } from "../meta/index.ts";
 import { formatFieldError } from "../status/index.ts";
-import {
-  fieldManagerBytesMax,
-  fieldManagerOf,
-  patchOptionsError,
-  validateFieldManager,
-  validateManagedFields,
-} from "./index.ts";
+import { fieldManagerOf, patchOptionsError } from "./index.ts";
 
 describe("fieldManagerOf", () => {
   const rows: readonly [string | undefined, string | undefined, string][] = [
@@ -28,8 +22,8 @@ describe("fieldManagerOf", () => {
   }
 });
 
-describe("validateFieldManager", () => {
-  const errors = (name: string) => validateFieldManager(name, "fieldManager").map(formatFieldError);
+describe("fieldManagerErrors", () => {
+  const errors = (name: string) => fieldManagerErrors(name, "fieldManager").map(formatFieldError);
 
   it("accepts printable names up to the limit", () => {
     assert.deepEqual(errors(""), []);
@@ -77,37 +71,4 @@ describe("patchOptionsError", () => {
     assert.equal(patchOptionsError("apply", { fieldManager: "m", force: true }), undefined);
     assert.equal(patchOptionsError("other", {}), undefined);
   });
-});
-
-describe("validateManagedFields", () => {
-  const rows: readonly [JsonValue, string[]][] = [
-    [
-      { operation: "Apply", fieldsType: "FieldsV1", manager: "m", subresource: "x".repeat(256) },
-      [],
-    ],
-    [{ operation: "Update" }, []],
-    [{}, ["metadata.managedFields[0].operation: Required value: must not be empty"]],
-    [
-      { operation: "Merge" },
-      [
-        'metadata.managedFields[0].operation: Unsupported value: "Merge": supported values: "Apply", "Update"',
-      ],
-    ],
-    [
-      { operation: "Apply", fieldsType: "FieldsV2" },
-      ['metadata.managedFields[0].fieldsType: Invalid value: "FieldsV2": must be `FieldsV1`'],
-    ],
-    [
-      { operation: "Apply", manager: "x".repeat(129) },
-      ["metadata.managedFields[0].manager: Too long: may not be more than 128 bytes"],
-    ],
-    [
-      { operation: "Apply", subresource: "x".repeat(257) },
-      ["metadata.managedFields[0].subresource: Too long: may not be more than 256 bytes"],
-    ],
-  ];
-  for (const [entry, errors] of rows) {
-    it(`says ${JSON.stringify(errors)}`, () =>
-      assert.deepEqual(validateManagedFields([entry]).map(formatFieldError), errors));
-  }
 });

@@ -1,23 +1,16 @@
 export { type ApplyOptions, applyConfiguration, applyResumable } from "./apply-configuration.ts";
-export { type AsyncVersionConverter, withAsyncConverter } from "./async-converter.ts";
+export { withAsyncConverter } from "./async-converter.ts";
 export { updateManagersMax } from "./cap-managers.ts";
-export { conflictsListedMax } from "./conflict.ts";
 export {
-  fieldManagerBytesMax,
   fieldManagerOf,
-  type PatchOptions,
   patchOptionsError,
-  validateFieldManager,
-  validateManagedFields,
 } from "./field-manager.ts";
 export {
-  emptyFieldSet,
   equalFieldSets,
   type FieldSet,
   fieldSetOf,
   hasPath,
   intersectFieldSets,
-  isEmptyFieldSet,
   leavesOf,
   pathsOf,
   subtractFieldSet,
@@ -26,7 +19,7 @@ export {
 } from "./field-set.ts";
 export { readFieldSet, sortFieldSet } from "./fields-v1.ts";
 export { annotationsBytesMax, lastAppliedAnnotation } from "./last-applied.ts";
-export { managedFieldsOf, withManagedFields } from "./managed-fields.ts";
+export { managedFieldsOf } from "./managed-fields.ts";
 export { objectMetaType, objectType } from "./object-type.ts";
 export {
   type FieldPath,
@@ -36,29 +29,18 @@ export {
   type PathElement,
   valueElement,
 } from "./path-element.ts";
-export { type ReadTypeOptions, readObjectType, readTypeSchema } from "./read-type-schema.ts";
-export {
-  parentManagedFields,
-  type ReplicasPaths,
-  replicasPath,
-  scaleApiVersion,
-  scaleManagedFields,
-} from "./scale-managed-fields.ts";
-export { resetFieldsOf, systemFields } from "./system-fields.ts";
+export { readObjectType, readTypeSchema } from "./read-type-schema.ts";
+export { resetFieldsOf } from "./system-fields.ts";
 export { ignoreTimestampChanges } from "./timestamp-changes.ts";
 export {
   atomicType,
   booleanType,
   deducedType,
   keyedListType,
-  type ListType,
   listType,
-  type MapType,
   mapType,
   numericType,
   recursive,
-  type ScalarKind,
-  type StructField,
   scalarType,
   setType,
   stringType,
@@ -66,7 +48,7 @@ export {
   type TypeSchema,
   untypedType,
 } from "./type-schema.ts";
-export { type Changes, compareTyped } from "./typed-compare.ts";
+export { compareTyped } from "./typed-compare.ts";
 export { ownedFields } from "./typed-field-set.ts";
 export { mergeTyped } from "./typed-merge.ts";
 export { typeErrorsMax, typeErrorsOf } from "./typed-validate.ts";
@@ -74,6 +56,5 @@ export {
   type UpdateOptions,
   updateManagedFields,
   updateResumable,
-  type WriteOptions,
 } from "./update-managed-fields.ts";
-export type { VersionConverter, Versioned } from "./versions.ts";
+export type { VersionConverter } from "./versions.ts";

@@ -1,6 +1,11 @@
 /** The changes between two values of one type, as sets of paths. */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
-import { isEmptyObject } from "./empty-object.ts";
+import {
+  isEmptyObject,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+} from "../json/index.ts";
 import {
   emptyFieldSet,
   type FieldSet,
@@ -28,12 +33,6 @@ export interface Changes {
   readonly modified: FieldSet;
   readonly removed: FieldSet;
 }
-
-export const noChanges: Changes = {
-  added: emptyFieldSet,
-  modified: emptyFieldSet,
-  removed: emptyFieldSet,
-};
 
 /**
  * Never throws: a value that does not match the type counts as one value, because a live object may

@@ -38,9 +38,6 @@ export const COST_MATCH_CONDITIONS_MAX = 2_500_000;
 /** Static estimate that one rule may have. */
 export const ESTIMATE_PER_RULE_MAX = 10_000_000;
 
-/** Static estimate that all rules of one CustomResourceDefinition may have together. */
-export const ESTIMATE_PER_DEFINITION_MAX = 100_000_000;
-
 /** Longest result of a messageExpression, in bytes. */
 export const MESSAGE_EXPRESSION_BYTES_MAX = 5120;
 

@@ -1,7 +1,7 @@
 /** Finalizers: names of controllers that must act before an object is removed. */
 import { qualifiedNameErrors } from "../names/index.ts";
-import { type FieldError, fieldError, quote } from "../status/index.ts";
-import { collectErrors, errorsPerFieldMax } from "./collect-errors.ts";
+import { type FieldError, fieldError } from "../status/index.ts";
+import { collectErrors } from "./collect-errors.ts";
 
 export const orphanFinalizer = "orphan";
 export const foregroundDeletionFinalizer = "foregroundDeletion";
@@ -29,24 +29,4 @@ export function standardFinalizerErrors(
       ? []
       : [fieldError.invalid(`${field}[${i}]`, finalizer, detail)],
   );
-}
-
-/**
- * Warnings for custom resources, where other names are legal and unwise. The first hundred
- * finalizers are checked.
- */
-export function finalizerWarnings(
-  finalizers: readonly string[] | null | undefined,
-  field = "metadata.finalizers",
-): string[] {
-  return (finalizers ?? []).slice(0, errorsPerFieldMax).flatMap((finalizer) => {
-    const start = `${field}: ${quote(finalizer)}:`;
-    const warnings = qualifiedNameErrors(finalizer).map((message) => `${start} ${message}`);
-    if (finalizer.includes("/") || standardFinalizers.has(finalizer)) return warnings;
-    const path = finalizer.includes(".") ? " including a path (/)" : "";
-    return [
-      ...warnings,
-      `${start} prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`,
-    ];
-  });
 }

@@ -1,28 +1,9 @@
 export { errorsPerFieldMax } from "./collect-errors.ts";
-export {
-  finalizerErrors,
-  finalizerWarnings,
-  foregroundDeletionFinalizer,
-  orphanFinalizer,
-} from "./finalizers.ts";
 export { annotationErrors, annotationsBytesMax, labelErrors } from "./labels-and-annotations.ts";
-export { fieldManagerBytesMax, fieldManagerErrors, managedFieldsErrors } from "./managed-fields.ts";
+export { fieldManagerBytesMax, fieldManagerErrors, isPrintable } from "./managed-fields.ts";
+export { deduplicateOwnerReferences } from "./owner-references.ts";
+export type { Condition, KubernetesObject, ListMeta, ObjectMeta, OwnerReference } from "./types.ts";
 export {
-  type DeduplicatedOwnerReferences,
-  deduplicateOwnerReferences,
-  ownerReferenceErrors,
-} from "./owner-references.ts";
-export type {
-  Condition,
-  KubernetesObject,
-  ListMeta,
-  ManagedFieldsEntry,
-  ObjectMeta,
-  OwnerReference,
-  StringMap,
-} from "./types.ts";
-export {
-  type ObjectMetaRules,
   type ObjectMetaUpdateRules,
   validateObjectMeta,
   validateObjectMetaUpdate,

@@ -48,7 +48,7 @@ function entryErrors(entry: ManagedFieldsEntry, field: string): FieldError[] {
 }
 
 /** Go's unicode.IsPrint: letters, marks, numbers, punctuation, symbols, and the ASCII space. */
-function isPrintable(char: string): boolean {
+export function isPrintable(char: string): boolean {
   return char === " " || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(char);
 }
 

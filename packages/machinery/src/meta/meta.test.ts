@@ -10,7 +10,6 @@ import {
   deduplicateOwnerReferences,
   errorsPerFieldMax,
   fieldManagerBytesMax,
-  finalizerWarnings,
   type KubernetesObject,
   type ListMeta,
   type ObjectMeta,
@@ -19,7 +18,7 @@ import {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from "./index.ts";
-import { finalizersMax, labelsMax, ownerReferencesMax } from "./member-limits.ts";
+import { finalizersMax, labelsMax, ownerReferencesMax } from "./validate-object-meta.ts";
 
 const qualified =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -209,8 +208,6 @@ describe("validateObjectMeta", () => {
     const finalizers = Array.from({ length: errorsPerFieldMax }, (_, i) => `f${i}_`);
     assert.equal(createErrors({ finalizers }).length, errorsPerFieldMax);
     assert.equal(createErrors({ finalizers: [...finalizers, "x_"] }).length, errorsPerFieldMax);
-    assert.equal(finalizerWarnings(finalizers).length, 2 * errorsPerFieldMax);
-    assert.equal(finalizerWarnings([...finalizers, "x"]).length, 2 * errorsPerFieldMax);
   });
 
   it("answers many controllers with one error", () => {
@@ -293,17 +290,6 @@ describe("validateObjectMetaUpdate", () => {
     const errors = updateErrors({ finalizers: ["b"] }, old, { requireQualifiedFinalizers: true });
     assert.deepEqual(errors, [
       'metadata.finalizers[0]: Invalid value: "b": name is neither a standard finalizer name nor is it fully qualified',
-    ]);
-  });
-});
-
-describe("finalizerWarnings", () => {
-  it("recommends a domain, and a path behind it", () => {
-    assert.deepEqual(finalizerWarnings(["example.com/a", "orphan", "kubernetes"]), []);
-    assert.deepEqual(finalizerWarnings(undefined), []);
-    assert.deepEqual(finalizerWarnings(["plain", "a.example.com"]), [
-      'metadata.finalizers: "plain": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers',
-      'metadata.finalizers: "a.example.com": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers',
     ]);
   });
 });

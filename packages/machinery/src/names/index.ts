@@ -16,7 +16,6 @@ export {
   dnsLabelErrors,
   dnsSubdomainErrors,
   type NameErrors,
-  type NameOptions,
   pathSegmentErrors,
 } from "./name-errors.ts";
 export { utf8Length } from "./utf8-length.ts";

@@ -4,11 +4,10 @@ export {
   type FieldSelector,
   parseFieldSelector,
 } from "./field-selector.ts";
-export type { LabelOperator, LabelRequirement, Labels } from "./label-requirement.ts";
+export type { LabelOperator, Labels } from "./label-requirement.ts";
 export {
   everything,
   type LabelSelector,
-  type LabelSelectorExpression,
   type LabelSelectorObject,
   parseLabelSelector,
   selectorFromLabelSelectorObject,

@@ -34,24 +34,25 @@ export {
   decodeShape,
   decodeShapeOfProtobuf,
   decodeShapeResumable,
-  isBase64,
   ShapeError,
 } from "./decode.ts";
 export { eventsV1Event } from "./events-v1.ts";
 export { FieldCount } from "./field-count.ts";
 export { flowSchema, priorityLevelConfiguration } from "./flowcontrol-v1.ts";
-export { messageDepthMax, ProtobufError } from "./message-decoder.ts";
+export { messageDepthMax } from "./message-decoder.ts";
 export { condition, deleteOptions, labelSelector, listMeta, objectMeta, status } from "./meta.ts";
 export { nodeMetrics, podMetrics } from "./metrics-v1beta1.ts";
 export { patchRulesOf } from "./patch-rules.ts";
 export { podAttachOptions, podExecOptions, podPortForwardOptions } from "./pod-options-v1.ts";
+export { decodeEnvelope, decodeMessage, decodeMessageResumable } from "./protobuf.ts";
 export {
-  decodeEnvelope,
-  decodeMessage,
-  decodeMessageResumable,
-  type Envelope,
-} from "./protobuf.ts";
-export { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";
+  formatNanos,
+  isIntegerQuantity,
+  isNegativeQuantity,
+  parseQuantity,
+  type QuantityNanos,
+  quantityNanos,
+} from "./quantity.ts";
 export { clusterRole, clusterRoleBinding, role, roleBinding } from "./rbac-v1.ts";
 export {
   atomicMap,
@@ -64,13 +65,11 @@ export {
   int64,
   intOrString,
   json,
-  type ListTraits,
   list,
   listMap,
   type MessageShape,
   map,
   message,
-  microTime,
   quantity,
   raw,
   replacedByPatch,
@@ -81,4 +80,3 @@ export {
   time,
   zeroless,
 } from "./shape.ts";
-export { WireError } from "./wire-reader.ts";

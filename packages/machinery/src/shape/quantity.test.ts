@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { isIntegerQuantity, isNegativeQuantity, parseQuantity } from "./quantity.ts";
+import {
+  formatNanos,
+  isIntegerQuantity,
+  isNegativeQuantity,
+  parseQuantity,
+  quantityNanos,
+} from "./quantity.ts";
 
 /** Facts of upstream's resource.Quantity. */
 const canonical: readonly [text: string, becomes: string][] = [
@@ -83,5 +89,33 @@ describe("parseQuantity", () => {
     const broken = ["1m", "1u", "1n", "100e-3"];
     assert.ok(whole.every(isIntegerQuantity));
     assert.ok(!broken.some(isIntegerQuantity));
+  });
+});
+
+describe("quantityNanos", () => {
+  const rows: readonly [text: string, formatted: string | undefined][] = [
+    ["1500m", "1500m"],
+    ["1e3", "1k"],
+    ["64Gi", "64Gi"],
+    ["100M", "100M"],
+    ["0", "0"],
+    ["-1", undefined],
+    ["1Q", undefined],
+  ];
+  for (const [text, formatted] of rows) {
+    it(`reads ${text} as ${formatted}`, () => {
+      const amount = quantityNanos(text);
+      assert.equal(amount && formatNanos(amount), formatted);
+    });
+  }
+
+  it("adds binary quantities to one that is shown with a binary suffix where that is exact", () => {
+    const sum = (...texts: string[]) =>
+      formatNanos({
+        nanos: texts.reduce((total, text) => total + (quantityNanos(text)?.nanos ?? 0n), 0n),
+        isBinary: true,
+      });
+    assert.equal(sum("1Gi", "1Gi"), "2Gi");
+    assert.equal(sum("1Gi", "100M"), "1173741824");
   });
 });

@@ -10,6 +10,7 @@ const suffixes = {
 } as const;
 /** The power of ten of the first decimal suffix; nothing finer is kept. */
 const finest = -9;
+const one = 10n ** BigInt(-finest);
 /** The maximum exponent; a bound of the computation. */
 const quantityLengthMax = 1024;
 const exponentMax = 1024;
@@ -26,6 +27,38 @@ const wrongFormat =
 const wrongSuffix = "unable to parse quantity's suffix";
 
 export function parseQuantity(text: string): ParsedQuantity {
+  const read = readQuantity(text);
+  if ("error" in read) return read;
+  const { isNegative, nanos, format } = read;
+  return { canonical: `${isNegative && nanos > 0n ? "-" : ""}${print(nanos, format)}` };
+}
+
+/** A quantity that can be added: in billionths, and whether it is shown with binary suffixes. */
+export interface QuantityNanos {
+  readonly nanos: bigint;
+  readonly isBinary: boolean;
+}
+
+/** Undefined if the quantity is invalid or negative. */
+export function quantityNanos(text: string): QuantityNanos | undefined {
+  const read = readQuantity(text);
+  if ("error" in read || (read.isNegative && read.nanos > 0n)) return undefined;
+  const { nanos, format } = read;
+  return { nanos, isBinary: format === "binary" && nanos >= 1024n * one };
+}
+
+/** Binary suffixes are used where they are exact. */
+export function formatNanos({ nanos, isBinary }: QuantityNanos): string {
+  return print(nanos, isBinary && nanos % (1024n * one) === 0n ? "binary" : "decimal");
+}
+
+interface ReadQuantity {
+  readonly isNegative: boolean;
+  readonly nanos: bigint;
+  readonly format: Format;
+}
+
+function readQuantity(text: string): ReadQuantity | { readonly error: string } {
   const match =
     text.length > quantityLengthMax
       ? null
@@ -36,9 +69,8 @@ export function parseQuantity(text: string): ParsedQuantity {
   if (scaled === undefined) return { error: wrongSuffix };
   const digits = BigInt(`${whole}${fraction}`) * scaled.factor;
   const nanos = toNanos(digits, scaled.exponent - fraction.length);
-  const isSmall = scaled.format === "binary" && nanos > 0n && nanos < 10n ** BigInt(-finest);
-  const format = isSmall ? "decimal" : scaled.format;
-  return { canonical: `${sign === "-" && nanos > 0n ? "-" : ""}${print(nanos, format)}` };
+  const isSmall = scaled.format === "binary" && nanos > 0n && nanos < one;
+  return { isNegative: sign === "-", nanos, format: isSmall ? "decimal" : scaled.format };
 }
 
 /** Whether a canonical quantity is negative, and whether it is a whole number. */
@@ -71,7 +103,7 @@ function scaleOf(suffix: string): Scale | undefined {
 /** Rounded up, as upstream does. */
 function toNanos(digits: bigint, exponent: number): bigint {
   const shift = exponent - finest;
-  const max = valueMax * 10n ** BigInt(-finest);
+  const max = valueMax * one;
   if (shift >= 0) {
     const nanos = digits * 10n ** BigInt(shift);
     return nanos > max ? max : nanos;
@@ -83,7 +115,6 @@ function toNanos(digits: bigint, exponent: number): bigint {
 
 function print(nanos: bigint, format: Format): string {
   if (nanos === 0n) return "0";
-  const one = 10n ** BigInt(-finest);
   if (format === "binary" && nanos >= 1024n * one)
     return factored((nanos + one - 1n) / one, 1024n, suffixes.binary);
   if (format !== "exponent") return factored(nanos, 1000n, suffixes.decimal);

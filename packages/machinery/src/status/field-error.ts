@@ -77,20 +77,10 @@ export const fieldError = {
     field: shownText(field),
     body: `Too long: may not be more than ${bytesMax} bytes`,
   }),
-  tooShort: (field: string, bytesMin: number): FieldError => ({
-    type: "FieldValueTooShort",
-    field: shownText(field),
-    body: `Too short: must be at least ${bytesMin} bytes`,
-  }),
   tooMany: (field: string, actual: number, itemsMax: number): FieldError => ({
     type: "FieldValueTooMany",
     field: shownText(field),
     body: `Too many: ${actual}: must have at most ${itemsMax} items`,
-  }),
-  tooFew: (field: string, actual: number, itemsMin: number): FieldError => ({
-    type: "FieldValueTooFew",
-    field: shownText(field),
-    body: `Too few: ${actual}: must have at least ${itemsMin} items`,
   }),
   internal: (field: string, detail: string): FieldError => ({
     type: "InternalError",

@@ -1,6 +1,7 @@
 /** The resources of the objects in an agent's account and installation. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
+  builtInResource,
   type DynamicObject,
   defineResource,
   type KubernetesObject,
@@ -37,29 +38,11 @@ export interface Deployment extends KubernetesObject {
   };
 }
 
-export const serviceAccounts = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-});
+export const serviceAccounts = builtInResource<KubernetesObject>("serviceaccounts");
 
-export const secrets = defineResource<Secret>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+export const secrets = builtInResource<Secret>("secrets");
 
-export const deployments = defineResource<Deployment>({
-  group: "apps",
-  version: "v1",
-  resource: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-});
+export const deployments = builtInResource<Deployment>("deployments.apps");
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1" };
 

@@ -9,8 +9,8 @@ import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type ApiResource,
   type ApiVersion,
+  builtInResource,
   type Client,
-  defineResource,
   discover,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
@@ -111,13 +111,9 @@ function isSyncable({ verbs, resource }: ApiResource): boolean {
 
 const definitionsPerPage = 50;
 
-const customResourceDefinitions = defineResource<KubernetesObject>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+const customResourceDefinitions = builtInResource<KubernetesObject>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 class SchemaSource {
   readonly #client: Client;

@@ -1,3 +1,3 @@
 /** Writes the APIs of physical clusters as APIResourceImports. */
-export { ApiImporter, type ApiImporterOptions, importPollMsDefault } from "./api-importer.ts";
+export { ApiImporter } from "./api-importer.ts";
 export { importName, importOwner } from "./import-object.ts";

@@ -2,79 +2,157 @@
  * APIs as objects: the APIs that one cluster serves (APIResourceImport), and the APIs that all
  * clusters have in common (NegotiatedAPIResource).
  */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import {
+  anyObject,
+  atomic,
+  bool,
+  column,
+  conditionColumn,
+  int32,
+  keyedBy,
+  kindSchema,
+  list,
+  type ObjectOf,
+  object,
+  type SystemKind,
+  string,
+  type TypeOf,
+} from "@kcp-ts/machinery/schema";
+import type { KubernetesObject } from "@kcp-ts/sdk";
+import { categories, conditions, resourceOf, version } from "./kind-schemas.ts";
+import { apiVersionAnnotation } from "./names.ts";
 
-export interface ApiResourceSpec {
-  readonly groupVersion: {
-    /** The core group if omitted or `core`. */
-    readonly group?: string;
-    readonly version: string;
-  };
-  readonly scope: "Namespaced" | "Cluster";
-  readonly plural: string;
-  readonly singular?: string;
-  readonly kind: string;
-  readonly listKind?: string;
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
-  readonly openAPIV3Schema: JsonObject;
-  readonly subResources?: readonly { readonly name: string }[];
-  readonly columnDefinitions?: readonly ColumnDefinition[];
-}
+const group = "apiresource.kcp.io";
 
-export interface ColumnDefinition {
-  readonly name: string;
-  readonly type: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly priority?: number;
-  readonly jsonPath?: string;
-}
+const apiResource = {
+  groupVersion: object(
+    {
+      group: string("Left out, or core: the core group.", { maxLength: 253 }),
+      version: string("", { minLength: 1, maxLength: 63 }),
+    },
+    { required: ["version"] },
+  ),
+  scope: string("", { enum: ["Namespaced", "Cluster"] }),
+  plural: string("", { minLength: 1, maxLength: 63 }),
+  singular: string(),
+  kind: string("", { minLength: 1, maxLength: 63 }),
+  listKind: string(),
+  shortNames: list(string(), atomic),
+  categories: list(string(), atomic),
+  openAPIV3Schema: anyObject("The structural schema of the objects.", {
+    "x-kubernetes-map-type": "atomic",
+  }),
+  subResources: list(object({ name: string() }, { required: ["name"] }), keyedBy("name")),
+  columnDefinitions: list(
+    object(
+      {
+        name: string(),
+        type: string(),
+        format: string(),
+        description: string(),
+        priority: int32(),
+        jsonPath: string(),
+      },
+      { required: ["name", "type"] },
+    ),
+    keyedBy("name"),
+  ),
+};
+const required = ["groupVersion", "scope", "plural", "kind", "openAPIV3Schema"] as const;
+export type ApiResourceSpec = ObjectOf<typeof apiResource, (typeof required)[number]>;
 
-/**
- * Whether an import may narrow the negotiated schema. UpdateUnpublished, the default: until the
- * schema is published. UpdatePublished: at any time. UpdateNever: the import is only compared.
- */
-export type SchemaUpdateStrategy = "UpdateNever" | "UpdateUnpublished" | "UpdatePublished";
+const apiResourceStatus = object({ conditions });
+type ApiResourceStatus = TypeOf<typeof apiResourceStatus>;
+
+const apiColumns = [
+  column("API Version", `.metadata.annotations.${apiVersionAnnotation.replaceAll(".", "\\.")}`),
+  column("API Resource", ".spec.plural"),
+];
+
+const importSpec = object(
+  {
+    location: string("The SyncTarget of the cluster.", { minLength: 1, maxLength: 253 }),
+    schemaUpdateStrategy: string(
+      "Whether this import may narrow what was negotiated: never, until it is published, or also afterwards.",
+      {
+        enum: ["UpdateNever", "UpdateUnpublished", "UpdatePublished"],
+        default: "UpdateUnpublished",
+      },
+    ),
+    ...apiResource,
+  },
+  { required: ["location", ...required] },
+);
 
 export interface APIResourceImport extends KubernetesObject {
-  readonly spec: ApiResourceSpec & {
-    /** The name of the SyncTarget. */
-    readonly location: string;
-    readonly schemaUpdateStrategy?: SchemaUpdateStrategy;
-  };
-  readonly status?: { readonly conditions?: readonly Condition[] };
+  readonly spec: TypeOf<typeof importSpec>;
+  readonly status?: ApiResourceStatus;
 }
+export type SchemaUpdateStrategy = NonNullable<APIResourceImport["spec"]["schemaUpdateStrategy"]>;
 
-export interface NegotiatedAPIResource extends KubernetesObject {
-  readonly spec: ApiResourceSpec & { readonly publish?: boolean };
-  readonly status?: { readonly conditions?: readonly Condition[] };
-}
+export const apiResourceImportKind: SystemKind = {
+  group,
+  version,
+  kind: "APIResourceImport",
+  resource: "apiresourceimports",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Location", ".spec.location"),
+    column("Schema update strategy", ".spec.schemaUpdateStrategy"),
+    ...apiColumns,
+    conditionColumn("Compatible"),
+    conditionColumn("Available"),
+  ],
+  schema: kindSchema(
+    "An API as one physical cluster serves it.",
+    { spec: importSpec, status: apiResourceStatus },
+    { required: ["spec"] },
+  ),
+};
+export const apiResourceImports = resourceOf<APIResourceImport>(apiResourceImportKind);
 
 /** An API is synced to a cluster when its import is both Compatible and Available. */
 export const importConditions = { compatible: "Compatible", available: "Available" } as const;
+
+const negotiatedSpec = object(
+  {
+    publish: bool("Whether a CustomResourceDefinition of the workspace serves the API.", {
+      default: false,
+    }),
+    ...apiResource,
+  },
+  { required },
+);
+
+export interface NegotiatedAPIResource extends KubernetesObject {
+  readonly spec: TypeOf<typeof negotiatedSpec>;
+  readonly status?: ApiResourceStatus;
+}
+
+export const negotiatedApiResourceKind: SystemKind = {
+  group,
+  version,
+  kind: "NegotiatedAPIResource",
+  resource: "negotiatedapiresources",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Publish", ".spec.publish", { type: "boolean" }),
+    ...apiColumns,
+    conditionColumn("Published"),
+    conditionColumn("Enforced"),
+  ],
+  schema: kindSchema(
+    "An API as all physical clusters that take part serve it.",
+    { spec: negotiatedSpec, status: apiResourceStatus },
+    { required: ["spec"] },
+  ),
+};
+export const negotiatedApiResources = resourceOf<NegotiatedAPIResource>(negotiatedApiResourceKind);
+
 export const negotiatedConditions = {
   submitted: "Submitted",
   published: "Published",
   enforced: "Enforced",
 } as const;
-
-const group = "apiresource.kcp.io";
-const version = "v1alpha1";
-
-export const apiResourceImports = defineResource<APIResourceImport>({
-  group,
-  version,
-  resource: "apiresourceimports",
-  kind: "APIResourceImport",
-  namespaced: false,
-});
-
-export const negotiatedApiResources = defineResource<NegotiatedAPIResource>({
-  group,
-  version,
-  resource: "negotiatedapiresources",
-  kind: "NegotiatedAPIResource",
-  namespaced: false,
-});

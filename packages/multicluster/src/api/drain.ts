@@ -2,50 +2,16 @@
  * Draining a cluster: the request in `spec.drain` of its SyncTarget, and the progress in
  * `status.drain`.
  */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { arrayType, objectType, stringType } from "./schema-builders.ts";
-
-/**
- * While `spec.drain` is set, the workloads in the cluster leave it, and no new ones are assigned.
- * The cluster is used again when `spec.drain` is removed.
- */
-export interface DrainSpec {
-  /** The limits on workloads in flight at a time; unlimited if omitted. */
-  readonly budget?: DrainBudget;
-  /**
-   * The expected duration of the drain. A drain that takes longer is reported as late, and not
-   * forced.
-   */
-  readonly deadlineSeconds?: number;
-  /** Deletes the SyncTarget when the cluster is empty. */
-  readonly deleteAfterDrain?: boolean;
-}
-
-export interface DrainBudget {
-  readonly workloads?: number;
-  readonly replicas?: number;
-}
-
-export interface DrainStatus {
-  readonly startedAt: string;
-  /** The largest number of workloads that the cluster had during the drain. */
-  readonly total: number;
-  readonly moved: number;
-  readonly remaining: number;
-  readonly remainingReplicas: number;
-  /** The workloads that cannot leave by themselves, with the reasons. */
-  readonly blocked?: readonly DrainBlocker[];
-  /** The estimated end if the drain continues at its current rate. */
-  readonly estimatedEnd?: string;
-}
-
-export interface DrainBlocker {
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-  readonly reason: string;
-  readonly message: string;
-}
+import {
+  atomic,
+  bool,
+  int32,
+  list,
+  object,
+  string,
+  type TypeOf,
+  time,
+} from "@kcp-ts/machinery/schema";
 
 /** The condition of a SyncTarget with `spec.drain`: whether the cluster is empty. */
 export const drainedCondition = "Drained";
@@ -56,29 +22,27 @@ export const drainedCondition = "Drained";
  */
 export const evictAnnotation = "workload.kcp.io/evict";
 
-const count = (description: string): JsonObject => ({
-  type: "integer",
-  format: "int32",
-  description,
-});
-const positive = (description: string): JsonObject => ({ ...count(description), minimum: 1 });
+const positive = { minimum: 1 };
 
-export const drainSpecSchema: JsonObject = objectType(
+export type DrainSpec = TypeOf<typeof drainSpec>;
+
+export const drainSpec = object(
   {
-    budget: objectType(
+    budget: object(
       {
-        workloads: positive("Workloads that may be on the move at a time."),
-        replicas: positive(
-          "Replicas that may be on the move at a time; one workload may be, however large.",
+        workloads: int32("The workloads that may be in flight at a time.", positive),
+        replicas: int32(
+          "The replicas that may be in flight at a time; one workload may be, however large.",
+          positive,
         ),
       },
       { description: "The most that may be in flight at a time; unlimited if left out." },
     ),
-    deadlineSeconds: positive("So long it may take before it is called late. Nothing is forced."),
-    deleteAfterDrain: {
-      type: "boolean",
-      description: "Delete the SyncTarget when the cluster is empty.",
-    },
+    deadlineSeconds: int32(
+      "The expected duration. A drain that takes longer is reported as late, and not forced.",
+      positive,
+    ),
+    deleteAfterDrain: bool("Delete the SyncTarget when the cluster is empty."),
   },
   {
     description:
@@ -86,30 +50,29 @@ export const drainSpecSchema: JsonObject = objectType(
   },
 );
 
-export const drainStatusSchema: JsonObject = objectType(
+const blocker = object(
+  { kind: string(), namespace: string(), name: string(), reason: string(), message: string() },
+  { required: ["kind", "name", "reason", "message"] },
+);
+export type DrainBlocker = TypeOf<typeof blocker>;
+
+export type DrainStatus = TypeOf<typeof drainStatus>;
+
+export const drainStatus = object(
   {
-    startedAt: stringType("", { format: "date-time" }),
-    total: count("Workloads, as many as there were at most."),
-    moved: count("Those that have left."),
-    remaining: count("Those that are still there."),
-    remainingReplicas: count("And how many replicas that is."),
-    blocked: arrayType(
-      objectType(
-        {
-          kind: stringType(),
-          namespace: stringType(),
-          name: stringType(),
-          reason: stringType(),
-          message: stringType(),
-        },
-        { required: ["kind", "name", "reason", "message"] },
-      ),
-      {
-        description: "The objects that cannot move, and the reasons.",
-        "x-kubernetes-list-type": "atomic",
-      },
-    ),
-    estimatedEnd: stringType("If it goes on like this.", { format: "date-time" }),
+    startedAt: time(),
+    total: int32("The largest number of workloads that the cluster had during the drain."),
+    moved: int32("The workloads that have left."),
+    remaining: int32("The workloads that are still there."),
+    remainingReplicas: int32("The replicas of the remaining workloads."),
+    blocked: list(blocker, {
+      description: "The workloads that cannot leave by themselves, and the reasons.",
+      ...atomic,
+    }),
+    estimatedEnd: time("The end, if the drain continues at its current rate."),
   },
-  { description: "The progress of the drain." },
+  {
+    description: "The progress of the drain.",
+    required: ["startedAt", "total", "moved", "remaining", "remainingReplicas"],
+  },
 );

@@ -14,7 +14,6 @@ export {
   type APIResourceImport,
   type ApiResourceSpec,
   apiResourceImports,
-  type ColumnDefinition,
   importConditions,
   type NegotiatedAPIResource,
   negotiatedApiResources,
@@ -23,7 +22,6 @@ export {
 } from "./api-resources.ts";
 export {
   type DrainBlocker,
-  type DrainBudget,
   type DrainSpec,
   type DrainStatus,
   drainedCondition,
@@ -48,14 +46,8 @@ export {
   schemaDigest,
 } from "./import-informer.ts";
 export { jsonObjectOf } from "./json-object.ts";
-export {
-  apiResourceImportKind,
-  definitionOfKind,
-  type KindDefinition,
-  multiclusterKinds,
-  negotiatedApiResourceKind,
-  syncTargetKind,
-} from "./kinds.ts";
+export { resourceOf, type Severity, type SeverityCondition } from "./kind-schemas.ts";
+export { multiclusterKinds } from "./kinds.ts";
 export {
   exportConditions,
   type ImportedPort,
@@ -64,7 +56,6 @@ export {
   type ServiceImport,
   type ServiceImportSpec,
   type ServiceImportStatus,
-  serviceExportKind,
   serviceExports,
   serviceImportKind,
   serviceImports,
@@ -88,7 +79,6 @@ export {
   computeFieldManager,
   deleteWhenScaledAnnotation,
   deletionAnnotation,
-  deletionAnnotationPrefix,
   dependenciesAnnotation,
   dependenciesOn,
   downstreamLabel,
@@ -132,7 +122,6 @@ export {
   statesOf,
   stateUpsync,
   statusAnnotation,
-  statusAnnotationPrefix,
   stopBeforeStartLabel,
   stoppedForVolumes,
   syncErrorAnnotation,
@@ -141,42 +130,31 @@ export {
   syncerFinalizer,
   syncerFinalizerPrefix,
   syncTargetFinalizer,
-  syncTargetKeyLabel,
   syncTargetNameCharactersMax,
   tenantLabel,
   trafficFinalizerPrefix,
   unreachableSinceAnnotation,
-  upsyncDerivedAnnotation,
   upsyncedFromAnnotation,
   volumeClusterAnnotation,
   volumeCopierAnnotation,
   volumeCopyRequestAnnotation,
   volumeCopyResultAnnotation,
   volumeGateAnnotation,
-  volumeGateAnnotationPrefix,
   volumeMigrationAnnotation,
   volumesAnnotation,
   volumesFinalizer,
 } from "./names.ts";
 export { podTemplatePath } from "./pod-template-path.ts";
-export { formatNanos, type Nanos, nanosOf } from "./quantities.ts";
 export {
-  type AvailableSelectorLabel,
   type ClusterOverride,
   defaultLocationName,
-  type FailoverPolicy,
   type FailoverStrategy,
-  type GroupVersionResourceName,
   globalPlacement,
   type Location,
-  type LocationReference,
-  type LocationSpec,
   type LocationStatus,
   locations,
   namespaceScheduledCondition,
-  type OverridePatch,
   type Placement,
-  type PlacementPhase,
   type PlacementSpec,
   type PlacementStatus,
   type PodSecurityLevel,
@@ -184,18 +162,21 @@ export {
   placements,
   podsResource,
   type ResourceLimits,
-  type RolloutPolicy,
-  regionLabel,
-  type SpreadConstraint,
   syncTargetResource,
   type Taint,
-  type TaintEffect,
   type Toleration,
   type WorkloadAffinity,
   workloadsResource,
-  zoneLabel,
 } from "./scheduling.ts";
-export { locationKind, placementKind } from "./scheduling-kinds.ts";
+export {
+  appliesTo,
+  type ResourceSyncPolicy,
+  type SyncPolicy,
+  type SyncPolicySpec,
+  type SyncRules,
+  syncPolicies,
+  syncPolicyKind,
+} from "./sync-policy.ts";
 export {
   allResources,
   defaultSecretKey,
@@ -203,19 +184,15 @@ export {
   isOnlyHeartbeat,
   leaseMsMax,
   leaseMsMin,
-  type SecretKeyReference,
-  type Severity,
-  type SeverityCondition,
   type SyncMode,
   type SyncTarget,
   type SyncTargetSpec,
   type SyncTargetStatus,
   syncTargets,
-  type TunnelStatus,
   targetConditions,
   tunnellessHeartbeatMs,
 } from "./sync-target.ts";
-export { isSyncedNative, syncedNative } from "./synced-natives.ts";
+export { isSyncedNative, syncedNativeResources } from "./synced-natives.ts";
 export {
   isSharedFrom,
   isSharedTargetName,
@@ -225,11 +202,8 @@ export {
   targetNameIn,
 } from "./target-name.ts";
 export {
-  type ClusterDaemonSet,
-  clusterDaemonSetKind,
   clusterDaemonSets,
   type WorkloadStrategy,
   type WorkloadStrategySpec,
   workloadStrategies,
-  workloadStrategyKind,
 } from "./workload-kinds.ts";

@@ -189,14 +189,10 @@ export function dependenciesOn(
     .map((one) => one.slice(prefix.length));
 }
 
-/** On SyncTargets: their key, unique among all logical clusters. */
-export const syncTargetKeyLabel = "internal.workload.kcp.io/key";
 /** On upsynced objects: the uids of the downstream object and of its SyncTarget, as JSON. */
 export const upsyncedFromAnnotation = "workload.kcp.io/upsynced-from";
 /** `status.reason` of upsynced Pods whose cluster is not observed. */
 export const clusterUnreachableReason = "ClusterUnreachable";
-/** On Services: the derived downstream resources that are synced up, such as `endpoints`. */
-export const upsyncDerivedAnnotation = "experimental.workload.kcp.io/upsync-derived-resources";
 
 /** On namespaces: Placements assign the namespace. */
 export const placementAnnotation = "scheduling.kcp.io/placement";

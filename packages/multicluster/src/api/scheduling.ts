@@ -5,49 +5,30 @@
  * Fields that a Placement omits are taken from a less specific Placement: docs/guides/placement.md
  * lists the levels.
  */
-import type { JsonValue } from "@kcp-ts/machinery/json";
-import type { LabelSelectorObject } from "@kcp-ts/machinery/selectors";
-import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import {
+  ageColumn,
+  anyValue,
+  atomic,
+  bool,
+  column,
+  conditionColumn,
+  int32,
+  intOrString,
+  keyedBy,
+  kindSchema,
+  list,
+  map,
+  object,
+  rules,
+  type Schema,
+  type SystemKind,
+  string,
+  type TypeOf,
+} from "@kcp-ts/machinery/schema";
+import type { KubernetesObject } from "@kcp-ts/sdk";
+import { categories, conditions, resourceOf, selector, version } from "./kind-schemas.ts";
 
-export interface GroupVersionResourceName {
-  readonly group?: string;
-  readonly version: string;
-  readonly resource: string;
-}
-
-export interface Location extends KubernetesObject {
-  readonly spec: LocationSpec;
-  readonly status?: LocationStatus;
-}
-
-export interface LocationSpec {
-  /** Always SyncTargets: no other resource can be an instance. */
-  readonly resource: GroupVersionResourceName;
-  readonly description?: string;
-  /** Information for users who choose labels; the field selects nothing. */
-  readonly availableSelectorLabels?: readonly AvailableSelectorLabel[];
-  /** The SyncTargets of the same workspace that belong to the Location; all if omitted or empty. */
-  readonly instanceSelector?: LabelSelectorObject;
-  /** The limits of each workspace over all clusters of the Location together. */
-  readonly resourceLimits?: ResourceLimits;
-  /** The Pod security level for Pods of workspaces that use the Location's clusters. */
-  readonly podSecurity?: { readonly enforce?: PodSecurityLevel };
-}
-
-/** The levels of the Pod Security Standards. */
-export type PodSecurityLevel = "privileged" | "baseline" | "restricted";
-
-export interface AvailableSelectorLabel {
-  readonly key: string;
-  readonly values: readonly string[];
-  readonly description?: string;
-}
-
-export interface LocationStatus {
-  readonly instances?: number;
-  /** The number of SyncTargets that are Ready and not Cordoned. */
-  readonly availableInstances?: number;
-}
+const group = "scheduling.kcp.io";
 
 /** Quantities by resource; `pods` and `workloads` are counts. */
 export type ResourceLimits = Readonly<Record<string, string | number>>;
@@ -56,124 +37,309 @@ export type ResourceLimits = Readonly<Record<string, string | number>>;
 export const workloadsResource = "workloads";
 export const podsResource = "pods";
 
+/** A map from resource names to quantities that are not negative. */
+export function resourceLimits(description: string): Schema<ResourceLimits> {
+  return map(intOrString("", { maxLength: 64 }), {
+    description,
+    maxProperties: 64,
+    ...rules([
+      "self.all(name, type(self[name]) == int ? self[name] >= 0 : isQuantity(self[name]) && !quantity(self[name]).isLessThan(quantity('0')))",
+      'must be quantities of zero or more, as in cpu: "40", memory: 64Gi, pods: 500',
+    ]),
+  });
+}
+
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
+
+const taint = object(
+  {
+    key: string("", { minLength: 1, maxLength: 317 }),
+    value: string("", { maxLength: 63 }),
+    effect: string(
+      "NoSchedule: nothing new that does not tolerate it. PreferNoSchedule: only when there is no other place. NoExecute: what is there leaves, too.",
+      { enum: effects },
+    ),
+  },
+  { required: ["key", "effect"] },
+);
+export type Taint = TypeOf<typeof taint>;
+
+export const taints = list(taint, {
+  description: "The taints that workloads must tolerate to be scheduled to the cluster.",
+  maxItems: 64,
+  ...keyedBy("key", "effect"),
+});
+
+/** The resource of the clusters: no other can be chosen. */
+function instances(description: string) {
+  const only = (value: string) => string("", { enum: [value], default: value });
+  return object(
+    { group: only("workload.kcp.io"), version: only(version), resource: only("synctargets") },
+    { description, default: {} },
+  );
+}
+
+const locationSpec = object(
+  {
+    resource: instances("What its instances are."),
+    description: string("A text for users who choose a Location.", { maxLength: 4096 }),
+    availableSelectorLabels: list(
+      object(
+        {
+          key: string("", { minLength: 1, maxLength: 317 }),
+          values: list(string("", { maxLength: 63 }), {
+            minItems: 1,
+            "x-kubernetes-list-type": "set",
+          }),
+          description: string(),
+        },
+        { required: ["key", "values"] },
+      ),
+      { description: "Labels for users to choose by; they select nothing.", ...keyedBy("key") },
+    ),
+    instanceSelector: selector("The SyncTargets that belong to it; left out or empty, all."),
+    resourceLimits: resourceLimits(
+      "The most that one workspace may use in all clusters of the Location together.",
+    ),
+    podSecurity: object(
+      {
+        enforce: string(
+          "The Pod Security Standard that is enforced on the namespaces of other workspaces in its clusters; baseline if no Location of a cluster says so, the strictest if several do.",
+          { enum: ["privileged", "baseline", "restricted"] },
+        ),
+      },
+      {
+        description:
+          "The Pod Security Standards for Pods of the workspaces that use the clusters of the Location.",
+      },
+    ),
+  },
+  { default: {} },
+);
+export type LocationSpec = TypeOf<typeof locationSpec>;
+/** The levels of the Pod Security Standards. */
+export type PodSecurityLevel = NonNullable<NonNullable<LocationSpec["podSecurity"]>["enforce"]>;
+
+const locationStatus = object({
+  instances: int32("The number of SyncTargets that the Location selects."),
+  availableInstances: int32("The number of selected SyncTargets that are Ready and not cordoned."),
+});
+export type LocationStatus = TypeOf<typeof locationStatus>;
+
+export interface Location extends KubernetesObject {
+  readonly spec: LocationSpec;
+  readonly status?: LocationStatus;
+}
+
+export const locationKind: SystemKind = {
+  group,
+  version,
+  kind: "Location",
+  resource: "locations",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Resource", ".spec.resource.resource"),
+    column("Available", ".status.availableInstances", { type: "integer" }),
+    column("Instances", ".status.instances", { type: "integer" }),
+    column("Labels", ".metadata.annotations.scheduling\\.kcp\\.io/labels"),
+    ageColumn,
+  ],
+  schema: kindSchema(
+    "A group of physical clusters of this workspace, by the labels of their SyncTargets.",
+    { spec: locationSpec, status: locationStatus },
+  ),
+};
+export const locations = resourceOf<Location>(locationKind);
+
+const workloadAffinity = object(
+  {
+    workloadSelector: selector("Workloads of the same namespace, by their labels."),
+    topologyKey: string(
+      "A label of SyncTargets: those with the same value are one place. Left out, each cluster is one.",
+      { maxLength: 317 },
+    ),
+    required: bool("The scheduler assigns nothing new to other clusters; running workloads stay.", {
+      default: false,
+    }),
+  },
+  { required: ["workloadSelector"] },
+);
+/** Affinity and anti-affinity to other workloads of the namespace. */
+export type WorkloadAffinity = TypeOf<typeof workloadAffinity>;
+
+const affinity = (description: string) =>
+  list(workloadAffinity, { description, maxItems: 16, ...atomic });
+
+const toleration = object(
+  {
+    key: string("", { maxLength: 317 }),
+    operator: string("", { enum: ["Equal", "Exists"], default: "Equal" }),
+    value: string("", { maxLength: 63 }),
+    effect: string("Every effect if left out.", { enum: effects }),
+  },
+  rules([
+    "self.operator == 'Exists' ? !has(self.value) || self.value == '' : has(self.key) && self.key != ''",
+    "Equal needs a key, and Exists has no value",
+  ]),
+);
+export type Toleration = TypeOf<typeof toleration>;
+
+const notNegative = { minimum: 0 };
+
+const rollout = object(
+  {
+    maxSurge: intOrString("In all clusters together."),
+    maxUnavailable: intOrString("In all clusters together."),
+    paused: bool("The rollout is paused: no cluster gets a newer template."),
+    progressDeadlineSeconds: int32(
+      "The time without progress after which the rollout has failed.",
+      notNegative,
+    ),
+    rollback: bool("A failed rollout is rolled back."),
+  },
+  { description: "A budget for all clusters together." },
+);
+
+const failover = object(
+  {
+    tolerationSeconds: int32(
+      "How long to wait for an unreachable cluster before its replicas are rescheduled.",
+      notNegative,
+    ),
+    strategy: string(
+      "StopBeforeStart: nothing is started in another cluster before an unreachable cluster has surely stopped its own.",
+      { enum: ["StopBeforeStart", "StartBeforeStop"] },
+    ),
+  },
+  { description: "The behaviour when a cluster is unreachable." },
+);
+export type FailoverPolicy = TypeOf<typeof failover>;
+/** Whether a replacement is started after its predecessor has certainly stopped, or before. */
+export type FailoverStrategy = NonNullable<FailoverPolicy["strategy"]>;
+
+const override = object(
+  {
+    clusterSelector: selector("By the labels of SyncTargets."),
+    patches: list(
+      object(
+        {
+          op: string("", { enum: ["add", "replace", "remove"] }),
+          path: string("A JSON pointer, as in /spec/template/spec/nodeSelector.", {
+            pattern: "^/",
+            maxLength: 1024,
+          }),
+          value: anyValue,
+        },
+        { required: ["op", "path"] },
+      ),
+      { maxItems: 64, ...atomic },
+    ),
+  },
+  { required: ["clusterSelector", "patches"] },
+);
+export type ClusterOverride = TypeOf<typeof override>;
+
+const placementSpec = object(
+  {
+    locationResource: instances("What Locations are of."),
+    locationSelectors: list(selector("By the labels of Locations."), {
+      description:
+        "Each selector may select a Location. An empty list selects none; if left out, a less specific Placement decides.",
+      maxItems: 64,
+      ...atomic,
+    }),
+    locationWorkspace: string(
+      "The path of the workspace that has the Locations; its own if left out.",
+      { maxLength: 1024 },
+    ),
+    namespaceSelector: selector(
+      "The namespaces that it is for. Left out: none. Empty: all, which makes it the Placement of the workspace.",
+    ),
+    workloadSelector: selector("Workloads in them, by their labels; all if left out."),
+    weights: map(int32("", { minimum: 0, maximum: 1000 }), {
+      description:
+        "The weight of each SyncTarget relative to the others: 1 if left out, 0 for no replicas.",
+      maxProperties: 1000,
+    }),
+    spread: list(
+      object(
+        {
+          topologyKey: string("A label of SyncTargets, as in topology.kubernetes.io/region.", {
+            minLength: 1,
+            maxLength: 317,
+          }),
+          maxSkew: int32("The imbalance between clusters above which replicas move.", {
+            minimum: 1,
+            default: 1,
+          }),
+        },
+        { required: ["topologyKey"] },
+      ),
+      {
+        description:
+          "The topology domains over which replicas are spread evenly, the widest first.",
+        maxItems: 4,
+        ...keyedBy("topologyKey"),
+      },
+    ),
+    affinity: affinity("Where these workloads are."),
+    antiAffinity: affinity("Where these workloads are not."),
+    tolerations: list(toleration, {
+      description: "The taints of SyncTargets that the workloads tolerate.",
+      maxItems: 64,
+      ...atomic,
+    }),
+    rollout,
+    failover,
+    overrides: list(override, {
+      description: "JSON patches for the copies in some of the clusters, applied in this order.",
+      maxItems: 64,
+      ...atomic,
+    }),
+  },
+  { default: {} },
+);
+export type PlacementSpec = TypeOf<typeof placementSpec>;
+
+const placementStatus = object({
+  phase: string("Pending: it has no Location. Unbound: no namespace. Bound: both.", {
+    enum: ["Pending", "Unbound", "Bound"],
+    default: "Pending",
+  }),
+  selectedLocation: object(
+    { path: string("The workspace of the Location."), locationName: string() },
+    { required: ["path", "locationName"] },
+  ),
+  conditions,
+});
+export type PlacementStatus = TypeOf<typeof placementStatus>;
+
 export interface Placement extends KubernetesObject {
   readonly spec: PlacementSpec;
   readonly status?: PlacementStatus;
 }
 
-export interface PlacementSpec {
-  readonly locationResource: GroupVersionResourceName;
-  /**
-   * A Location matches if any selector matches its labels. An empty list selects none; if omitted,
-   * less specific Placements decide.
-   */
-  readonly locationSelectors?: readonly LabelSelectorObject[];
-  /** The path of the workspace of the Locations; the Placement's own workspace if omitted. */
-  readonly locationWorkspace?: string;
-  /**
-   * Omitted: no namespace. Empty: every namespace, which makes it the Placement of the workspace.
-   */
-  readonly namespaceSelector?: LabelSelectorObject;
-  /** Selects workloads by their labels; all if omitted. */
-  readonly workloadSelector?: LabelSelectorObject;
-  /** The weight of each SyncTarget relative to the others: 1 if omitted; 0 means no replicas. */
-  readonly weights?: Readonly<Record<string, number>>;
-  /** The spread constraints, the widest domain first. */
-  readonly spread?: readonly SpreadConstraint[];
-  readonly affinity?: readonly WorkloadAffinity[];
-  readonly antiAffinity?: readonly WorkloadAffinity[];
-  readonly tolerations?: readonly Toleration[];
-  readonly rollout?: RolloutPolicy;
-  readonly failover?: FailoverPolicy;
-  readonly overrides?: readonly ClusterOverride[];
-}
-
-export interface SpreadConstraint {
-  /** A label of SyncTargets. */
-  readonly topologyKey: string;
-  /** The largest permitted skew between domains before replicas move; 1 if omitted. */
-  readonly maxSkew?: number;
-}
-
-/** Affinity and anti-affinity to other workloads of the namespace. */
-export interface WorkloadAffinity {
-  readonly workloadSelector: LabelSelectorObject;
-  /**
-   * A label of SyncTargets: SyncTargets with the same value are one domain. If omitted, each
-   * cluster is a domain.
-   */
-  readonly topologyKey?: string;
-  /**
-   * New replicas are scheduled only to clusters that match; otherwise the affinity is a preference.
-   */
-  readonly required?: boolean;
-}
-
-export type TaintEffect = "NoSchedule" | "PreferNoSchedule" | "NoExecute";
-
-export interface Taint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: TaintEffect;
-}
-
-export interface Toleration {
-  /** Omitted with the operator Exists: matches every taint. */
-  readonly key?: string;
-  readonly operator?: "Equal" | "Exists";
-  readonly value?: string;
-  /** Matches every effect if omitted. */
-  readonly effect?: TaintEffect;
-}
-
-/** The rolling update limits over all clusters together. */
-export interface RolloutPolicy {
-  readonly maxSurge?: number | string;
-  readonly maxUnavailable?: number | string;
-  readonly paused?: boolean;
-  readonly progressDeadlineSeconds?: number;
-  readonly rollback?: boolean;
-}
-
-/** Whether a replacement is started after its predecessor has certainly stopped, or before. */
-export type FailoverStrategy = "StopBeforeStart" | "StartBeforeStop";
-
-export interface FailoverPolicy {
-  /** How long an Unreachable cluster is tolerated before its replicas are replaced. */
-  readonly tolerationSeconds?: number;
-  /**
-   * `StopBeforeStart`: no other cluster starts a replacement before the Unreachable cluster has
-   * certainly stopped its own replicas.
-   */
-  readonly strategy?: FailoverStrategy;
-}
-
-export interface ClusterOverride {
-  /** Selects SyncTargets by their labels. */
-  readonly clusterSelector: LabelSelectorObject;
-  readonly patches: readonly OverridePatch[];
-}
-
-/** An operation of a JSON patch on the complete object. */
-export interface OverridePatch {
-  readonly op: "add" | "replace" | "remove";
-  readonly path: string;
-  readonly value?: JsonValue;
-}
-
-export type PlacementPhase = "Pending" | "Unbound" | "Bound";
-
-export interface PlacementStatus {
-  /** Pending: no Location. Unbound: no namespace. Bound: both. */
-  readonly phase?: PlacementPhase;
-  readonly selectedLocation?: LocationReference;
-  readonly conditions?: readonly Condition[];
-}
-
-export interface LocationReference {
-  readonly path: string;
-  readonly locationName: string;
-}
+export const placementKind: SystemKind = {
+  group,
+  version,
+  kind: "Placement",
+  resource: "placements",
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Phase", ".status.phase"),
+    column("Location", ".status.selectedLocation.locationName"),
+    conditionColumn("Ready"),
+    conditionColumn("Scheduled"),
+    ageColumn,
+  ],
+  schema: kindSchema(
+    "Which Locations the workloads of some namespaces go to, and how. What is left out, a less specific Placement says.",
+    { spec: placementSpec, status: placementStatus },
+  ),
+};
+export const placements = resourceOf<Placement>(placementKind);
 
 /** Ready: the Placement has a Location. Scheduled: clusters of the Location accept workloads. */
 export const placementConditions = { ready: "Ready", scheduled: "Scheduled" } as const;
@@ -187,30 +353,4 @@ export const namespaceScheduledCondition = "NamespaceScheduled";
 export const defaultLocationName = "default";
 export const globalPlacement = { cluster: "root", name: "default" } as const;
 
-export const regionLabel = "topology.kubernetes.io/region";
-export const zoneLabel = "topology.kubernetes.io/zone";
-
-const group = "scheduling.kcp.io";
-const version = "v1alpha1";
-
-export const locations = defineResource<Location>({
-  group,
-  version,
-  resource: "locations",
-  kind: "Location",
-  namespaced: false,
-});
-
-export const placements = defineResource<Placement>({
-  group,
-  version,
-  resource: "placements",
-  kind: "Placement",
-  namespaced: false,
-});
-
-export const syncTargetResource: GroupVersionResourceName = {
-  group: "workload.kcp.io",
-  version: "v1alpha1",
-  resource: "synctargets",
-};
+export const syncTargetResource = { group: "workload.kcp.io", version, resource: "synctargets" };

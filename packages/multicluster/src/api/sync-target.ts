@@ -1,92 +1,139 @@
 /** SyncTarget: a physical cluster, registered in a logical cluster. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import { type Condition, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
-import type { DrainSpec, DrainStatus } from "./drain.ts";
-import type { ResourceLimits, Taint } from "./scheduling.ts";
+import {
+  ageColumn,
+  bool,
+  column,
+  conditionColumn,
+  int32,
+  intOrString,
+  kindSchema,
+  list,
+  map,
+  object,
+  rules,
+  type Schema,
+  type SystemKind,
+  string,
+  type TypeOf,
+  time,
+} from "@kcp-ts/machinery/schema";
+import type { KubernetesObject } from "@kcp-ts/sdk";
+import { drainSpec, drainStatus } from "./drain.ts";
+import { categories, conditions, resourceOf, version } from "./kind-schemas.ts";
+import { resourceLimits, taints } from "./scheduling.ts";
+
+const syncTargetSpec = object(
+  {
+    kubeconfig: string(
+      "How to connect to the cluster: a kubeconfig, of which the current context counts. Shown only to those who may read Secrets here.",
+      { maxLength: 262_144 },
+    ),
+    kubeconfigSecretRef: object(
+      {
+        namespace: string("", { minLength: 1, maxLength: 63 }),
+        name: string("", { minLength: 1, maxLength: 253 }),
+        key: string("The key in the Secret's data.", {
+          default: "kubeconfig",
+          minLength: 1,
+          maxLength: 253,
+        }),
+      },
+      {
+        description: "The Secret that holds the kubeconfig, instead of kubeconfig.",
+        required: ["namespace", "name"],
+      },
+    ),
+    mode: string(
+      "Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the control plane. None: somebody runs a syncer by hand.",
+      { enum: ["Push", "Pull", "None"], default: "Push" },
+    ),
+    unschedulable: bool(
+      "Cordoned: the scheduler assigns nothing new to the cluster; running workloads stay.",
+      { default: false },
+    ),
+    evictAfter: time("From then on, what is assigned to the cluster has to leave it."),
+    resources: list(string("", { minLength: 1, maxLength: 317 }), {
+      description:
+        'What is synced, as in "deployments.apps"; "*" is everything that can be. The default is the list of the control plane.',
+      maxItems: 500,
+      "x-kubernetes-list-type": "set",
+    }),
+    taints,
+    resourceLimits: resourceLimits(
+      "The most that all workspaces together may use of the cluster. A resource named here replaces the capacity that the cluster reports.",
+    ),
+    drain: drainSpec,
+  },
+  {
+    default: {},
+    ...rules([
+      "!(has(self.kubeconfig) && size(self.kubeconfig) > 0 && has(self.kubeconfigSecretRef))",
+      "kubeconfig and kubeconfigSecretRef exclude each other",
+    ]),
+  },
+);
+export type SyncTargetSpec = TypeOf<typeof syncTargetSpec>;
+export type SyncMode = NonNullable<SyncTargetSpec["mode"]>;
+
+/** Controllers write quantities as strings. */
+const quantities = (description: string) => map(intOrString() as Schema<string>, { description });
+
+const syncTargetStatus = object({
+  conditions,
+  version: string("The cluster's version of Kubernetes."),
+  capacity: quantities("The capacity of all nodes together."),
+  allocatable: quantities("The part of the capacity that workloads may use."),
+  reserved: quantities("The resource requests of the workloads that are assigned to the cluster."),
+  syncedResources: list(string(), { description: "The synced resources, as resource.group." }),
+  lastHeartbeatTime: time("When the syncer was last heard of."),
+  nextHeartbeatTime: time(
+    "The time by which the agent writes its next heartbeat, by the agent's clock. Without a tunnel, an agent that misses it counts as lost.",
+  ),
+  leaseDurationSeconds: int32(
+    "The time after its last valid heartbeat at which the agent stops workloads whose failover strategy is StopBeforeStart.",
+  ),
+  tunnel: object({
+    id: string("Of the newest tunnel that the agent has dialled."),
+    server: string(
+      "The server process that holds the tunnel. When that process ends, the agent connects again or writes a heartbeat within seconds, or it counts as lost.",
+    ),
+    disconnectedAt: string(
+      "The newest heartbeat when the tunnel broke. The agent counts as lost until the next heartbeat.",
+    ),
+  }),
+  drain: drainStatus,
+});
+export type SyncTargetStatus = TypeOf<typeof syncTargetStatus>;
 
 export interface SyncTarget extends KubernetesObject {
   readonly spec?: SyncTargetSpec;
   readonly status?: SyncTargetStatus;
 }
 
-/**
- * Push: the control plane connects to the cluster. Pull: an agent in the cluster connects to the
- * control plane. None: a user runs a syncer by hand.
- */
-export type SyncMode = "Push" | "Pull" | "None";
-
-export interface SyncTargetSpec {
-  /** YAML or JSON; only the current context is used. */
-  readonly kubeconfig?: string;
-  readonly kubeconfigSecretRef?: SecretKeyReference;
-  readonly mode?: SyncMode;
-  /** No new workloads are assigned to the cluster. */
-  readonly unschedulable?: boolean;
-  /** From this time on, assigned workloads are evicted, too. */
-  readonly evictAfter?: string;
-  /**
-   * Resources such as `deployments.apps`; "*" means all resources that can be synced. If omitted,
-   * the resources that the control plane syncs by default.
-   */
-  readonly resources?: readonly string[];
-  readonly taints?: readonly Taint[];
-  /** Upper limits for scheduling, which replace the capacity that the cluster reports. */
-  readonly resourceLimits?: ResourceLimits;
-  /** All workloads are to leave the cluster, within a budget. */
-  readonly drain?: DrainSpec;
-}
-
-export interface SecretKeyReference {
-  readonly namespace: string;
-  readonly name: string;
-  /** The key in the Secret; `kubeconfig` if omitted. */
-  readonly key?: string;
-}
-
-export interface SyncTargetStatus {
-  readonly conditions?: readonly SeverityCondition[];
-  /** The cluster's Kubernetes version. */
-  readonly version?: string;
-  readonly capacity?: StringMap;
-  readonly allocatable?: StringMap;
-  /** The resources that the assigned workloads reserve. */
-  readonly reserved?: StringMap;
-  /** Resources as `resource.group`, sorted. */
-  readonly syncedResources?: readonly string[];
-  /** The time of the syncer's last heartbeat. */
-  readonly lastHeartbeatTime?: string;
-  /**
-   * The time, by the agent's own clock, at which the agent promises its next heartbeat. An agent
-   * that omits the field promises none.
-   */
-  readonly nextHeartbeatTime?: string;
-  /**
-   * The agent promises to stop StopBeforeStart workloads this long after its last accepted
-   * heartbeat.
-   */
-  readonly leaseDurationSeconds?: number;
-  /** The newest tunnel of the agent. */
-  readonly tunnel?: TunnelStatus;
-  readonly drain?: DrainStatus;
-}
-
-export interface TunnelStatus {
-  readonly id: string;
-  /**
-   * The server process that holds the tunnel; omitted where other processes cannot check whether it
-   * is alive.
-   */
-  readonly server?: string;
-  /** The time of the last heartbeat before the tunnel broke; empty if there was none. */
-  readonly disconnectedAt?: string;
-}
-
-export type Severity = "Error" | "Warning" | "Info";
-
-/** A condition with a severity when it is not True. */
-export interface SeverityCondition extends Condition {
-  readonly severity?: Severity;
-}
+export const syncTargetKind: SystemKind = {
+  group: "workload.kcp.io",
+  version,
+  kind: "SyncTarget",
+  resource: "synctargets",
+  shortNames: ["cluster", "clusters", "st"],
+  categories,
+  hasStatus: true,
+  columns: [
+    column("Location", ".metadata.name", { priority: 1 }),
+    conditionColumn("Ready"),
+    column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
+    column("Version", ".status.version"),
+    column("Mode", ".spec.mode", { priority: 1 }),
+    column("Synced API resources", ".status.syncedResources", { priority: 1 }),
+    ageColumn,
+  ],
+  schema: kindSchema("A physical cluster: what is assigned to it by name is synced to it.", {
+    spec: syncTargetSpec,
+    status: syncTargetStatus,
+  }),
+};
+export const syncTargets = resourceOf<SyncTarget>(syncTargetKind);
 
 /** The condition types; Ready summarizes the others. */
 export const targetConditions = {
@@ -134,11 +181,3 @@ export const tunnellessHeartbeatMs = 2000;
 export const defaultSecretKey = "kubeconfig";
 /** The value in `spec.resources` for all resources. */
 export const allResources = "*";
-
-export const syncTargets = defineResource<SyncTarget>({
-  group: "workload.kcp.io",
-  version: "v1alpha1",
-  resource: "synctargets",
-  kind: "SyncTarget",
-  namespaced: false,
-});

@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
-  defineResource,
+  builtInResource,
   type KubernetesObject,
   type SharedInformerOptions,
   stringMember,
@@ -38,23 +38,11 @@ export interface APIResourceSchema extends KubernetesObject {
   readonly spec: JsonObject;
 }
 
-const group = "apis.kcp.io";
+export const apiExports = builtInResource<APIExport>("apiexports.apis.kcp.io");
 
-export const apiExports = defineResource<APIExport>({
-  group,
-  version: "v1alpha2",
-  resource: "apiexports",
-  kind: "APIExport",
-  namespaced: false,
-});
-
-export const apiResourceSchemas = defineResource<APIResourceSchema>({
-  group,
-  version: "v1alpha1",
-  resource: "apiresourceschemas",
-  kind: "APIResourceSchema",
-  namespaced: false,
-});
+export const apiResourceSchemas = builtInResource<APIResourceSchema>(
+  "apiresourceschemas.apis.kcp.io",
+);
 
 /** The name as in kcp: `root:compute:kubernetes`. */
 export const computeExportName = "kubernetes";
@@ -108,13 +96,7 @@ export interface APIBinding extends KubernetesObject {
   readonly status?: { readonly phase?: string; readonly apiExportClusterName?: string };
 }
 
-export const apiBindings = defineResource<APIBinding>({
-  group,
-  version: "v1alpha2",
-  resource: "apibindings",
-  kind: "APIBinding",
-  namespaced: false,
-});
+export const apiBindings = builtInResource<APIBinding>("apibindings.apis.kcp.io");
 
 const closed: ComputeExport = { isShared: false, resources: new Set(), claims: new Set() };
 

@@ -4,8 +4,6 @@
  */
 
 export {
-  type APIBinding,
-  type APIExport,
   apiBindings,
   apiExports,
   apiResourceSchemas,
@@ -16,14 +14,9 @@ export {
   consumersPath,
   isComputeExport,
 } from "./compute-export.ts";
-export {
-  ComputeExportController,
-  type ComputeExportControllerOptions,
-  computeExportRecheckMs,
-} from "./compute-export-controller.ts";
+export { ComputeExportController } from "./compute-export-controller.ts";
 export { consentLabel } from "./consent-label.ts";
 export { findSharedTarget } from "./find-shared-target.ts";
-export { type PlannedComputeExport, planComputeExport } from "./plan-compute-export.ts";
 export { sharedTargetOf } from "./shared-target.ts";
 export { SharedTargetIndex } from "./shared-target-index.ts";
 export { TenantTargets } from "./tenant-targets.ts";

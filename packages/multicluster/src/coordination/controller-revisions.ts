@@ -4,7 +4,7 @@
  * ControllerRevisions of their own for running Pods; these are separate objects. Pure.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import { ownedByLabel } from "../api/index.ts";
 import { ownerLabelValue, ownerReference } from "./cluster-copy.ts";
 import { annotationsOf, type RevisionKind, templateLabels } from "./revisions.ts";
@@ -15,13 +15,7 @@ export interface ControllerRevision extends KubernetesObject {
   readonly revision: number;
 }
 
-export const controllerRevisions = defineResource<ControllerRevision>({
-  group: "apps",
-  version: "v1",
-  resource: "controllerrevisions",
-  kind: "ControllerRevision",
-  namespaced: true,
-});
+export const controllerRevisions = builtInResource<ControllerRevision>("controllerrevisions.apps");
 
 export function controllerRevisionHistory(
   owner: Resource<Workload>,

@@ -3,7 +3,7 @@
  * object may have any content: an object without the shape of a Deployment is ignored.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 import {
   asWorkload,
   isCount,
@@ -29,13 +29,7 @@ export interface DeploymentStatus {
   readonly conditions?: readonly WorkloadCondition[];
 }
 
-export const deployments = defineResource<Deployment>({
-  group: "apps",
-  version: "v1",
-  resource: "deployments",
-  kind: "Deployment",
-  namespaced: true,
-});
+export const deployments = builtInResource<Deployment>("deployments.apps");
 
 /** The object as a Deployment; undefined if it cannot be scheduled as one. */
 export function asDeployment(object: KubernetesObject): Deployment | undefined {

@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
-  defineResource,
+  builtInResource,
   type KubernetesObject,
   type ObjectInput,
   type Resource,
@@ -30,13 +30,7 @@ export interface Revision extends KubernetesObject {
   readonly spec: JsonObject;
 }
 
-export const revisions = defineResource<Revision>({
-  group: "apps",
-  version: "v1",
-  resource: "replicasets",
-  kind: "ReplicaSet",
-  namespaced: true,
-});
+export const revisions = builtInResource<Revision>("replicasets.apps");
 
 export const revisionAnnotation = "deployment.kubernetes.io/revision";
 /** The comma-separated numbers that a revision had before. */

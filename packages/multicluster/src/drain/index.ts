@@ -1,8 +1,4 @@
 /** Drain: evicting the objects of a cluster within a budget, and reporting the progress. */
-export {
-  DrainController,
-  type DrainControllerOptions,
-  drainPollMsDefault,
-} from "./drain-controller.ts";
-export { type DrainedObject, type DrainStep, drainStep } from "./drain-step.ts";
+export { DrainController } from "./drain-controller.ts";
+export { type DrainedObject, drainStep } from "./drain-step.ts";
 export { workloadBlock } from "./drained-objects.ts";

@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { approvalAnnotation } from "@kcp-ts/machinery/schema";
 import {
+  builtInResource,
   type Condition,
-  defineResource,
   isConditionTrue,
   type KubernetesObject,
   type ObjectInput,
@@ -43,13 +43,9 @@ export interface DefinitionVersion {
   readonly additionalPrinterColumns?: readonly JsonObject[];
 }
 
-export const customResourceDefinitions = defineResource<Definition>({
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  resource: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-});
+export const customResourceDefinitions = builtInResource<Definition>(
+  "customresourcedefinitions.apiextensions.k8s.io",
+);
 
 /**
  * Whether negotiation created the definition: it is owned by a NegotiatedAPIResource. Users created

@@ -3,7 +3,7 @@
  * requires: verb by verb, so that a role can be written from the list.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { namespaceVerbs, parseName, syncVerbs } from "../agent/index.ts";
 import { allResources } from "../api/index.ts";
 
@@ -19,13 +19,9 @@ interface AccessReview extends KubernetesObject {
   readonly status?: { readonly allowed?: boolean };
 }
 
-const selfSubjectAccessReviews = defineResource<AccessReview>({
-  group: "authorization.k8s.io",
-  version: "v1",
-  resource: "selfsubjectaccessreviews",
-  kind: "SelfSubjectAccessReview",
-  namespaced: false,
-});
+const selfSubjectAccessReviews = builtInResource<AccessReview>(
+  "selfsubjectaccessreviews.authorization.k8s.io",
+);
 
 /** Objects are synced into namespaces that the syncer creates for them. */
 const neededAlways = "namespaces";

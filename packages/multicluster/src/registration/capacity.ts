@@ -1,6 +1,7 @@
 /** The capacity of a cluster: the sums over its nodes, for each resource. */
-import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
-import { formatNanos, type Nanos, nanosOf } from "../api/index.ts";
+
+import { formatNanos, type QuantityNanos, quantityNanos } from "@kcp-ts/machinery/shape";
+import { builtInResource, type Client, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
 
 export interface Node extends KubernetesObject {
   readonly status?: {
@@ -9,13 +10,7 @@ export interface Node extends KubernetesObject {
   };
 }
 
-export const nodes = defineResource<Node>({
-  group: "",
-  version: "v1",
-  resource: "nodes",
-  kind: "Node",
-  namespaced: false,
-});
+export const nodes = builtInResource<Node>("nodes");
 
 export interface Capacity {
   readonly capacity: StringMap;
@@ -42,11 +37,11 @@ export async function readCapacity(client: Client, signal: AbortSignal): Promise
  * exact.
  */
 class Sums {
-  readonly #sums = new Map<string, Nanos>();
+  readonly #sums = new Map<string, QuantityNanos>();
 
   add(amounts: StringMap | undefined): void {
     for (const [name, text] of Object.entries(amounts ?? {})) {
-      const amount = nanosOf(String(text));
+      const amount = quantityNanos(String(text));
       if (amount === undefined) continue;
       const sum = this.#sums.get(name);
       if (sum !== undefined) this.#sums.set(name, { ...sum, nanos: sum.nanos + amount.nanos });

@@ -3,18 +3,12 @@
  * this control plane or of another one.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, defineResource, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
 import { downstreamLabel, namespaceLocatorAnnotation } from "../api/index.ts";
 import { parseLocator, type TargetIdentity, targetKey } from "../syncer/index.ts";
 import { boundedMessage } from "./problem.ts";
 
-const namespaces = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 const lookedAtMax = 50;
 const namedMax = 3;

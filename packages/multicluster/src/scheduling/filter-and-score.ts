@@ -102,8 +102,6 @@ export interface ReplicaLimit {
 const preference = 10;
 /** The most preferred terms that count. */
 const preferencesMax = 3;
-/** The largest possible weight, so that sums are exact. */
-export const clusterWeightMax = 1000 * preference ** preferencesMax;
 
 /** Shared empty lists: most clusters have no reasons and no score factors. */
 const none: readonly string[] = [];

@@ -1,10 +1,10 @@
 /** The policy of a workload from the watched Placements, Locations, and namespace labels. */
 import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
+  builtInResource,
   type Clusters,
   type Condition,
   clusterOf,
-  defineResource,
   findCondition,
   type KubernetesObject,
   type ObjectStore,
@@ -49,13 +49,7 @@ export interface Namespace extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-export const namespaces = defineResource<Namespace>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+export const namespaces = builtInResource<Namespace>("namespaces");
 
 export function namespaceInfoOf({ metadata, status }: Namespace): NamespaceInfo {
   return {

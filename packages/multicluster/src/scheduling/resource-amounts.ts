@@ -3,8 +3,9 @@
  * terabytes, and a multiple of a power of two beyond that.
  */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { formatNanos, quantityNanos } from "@kcp-ts/machinery/shape";
 import type { StringMap } from "@kcp-ts/sdk";
-import { formatNanos, nanosOf, type ResourceLimits } from "../api/index.ts";
+import type { ResourceLimits } from "../api/index.ts";
 
 export type ResourceAmounts = ReadonlyMap<string, number>;
 
@@ -31,7 +32,7 @@ function amountOf(quantity: JsonValue): number | undefined {
   if (typeof quantity !== "string" && typeof quantity !== "number") return undefined;
   const text = String(quantity);
   if (known.has(text)) return known.get(text);
-  const nanos = nanosOf(text)?.nanos;
+  const nanos = quantityNanos(text)?.nanos;
   // A fraction of a thousandth is rounded up, as kube-scheduler rounds requests.
   const amount = nanos === undefined ? undefined : Number((nanos + 999_999n) / 1_000_000n);
   if (known.size >= knownMax) known.clear();

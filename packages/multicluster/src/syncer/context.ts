@@ -1,7 +1,7 @@
 /** The state that all parts of one syncer share. */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type Client, defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 import type { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import type { PodSecuritySetting } from "./pod-security.ts";
@@ -54,10 +54,4 @@ export interface SyncedResource {
   readonly consentLabel?: string | undefined;
 }
 
-export const namespaces: Resource<KubernetesObject> = defineResource({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+export const namespaces: Resource<KubernetesObject> = builtInResource("namespaces");

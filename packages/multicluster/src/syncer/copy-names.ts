@@ -4,15 +4,15 @@
  * namespace. The name contains the cluster, so upsynced objects can be distinguished from
  * downsynced ones, and their originals can be found.
  */
-import type { KindPolicy } from "./policy.ts";
+import type { SyncRules } from "../api/index.ts";
 
-export function isNamedByCluster({ direction, copyNames }: KindPolicy): boolean {
-  return direction !== "down" && copyNames === "by-cluster";
+export function isNamedByCluster({ direction, upsyncedNames }: SyncRules): boolean {
+  return direction !== "Down" && upsyncedNames === "BySyncTarget";
 }
 
 /** Whether an object with such an upstream name has a name without the suffix in the cluster. */
-export function isShorterInCluster(policy: KindPolicy): boolean {
-  return isNamedByCluster(policy) || policy.partNames === "whole";
+export function isShorterInCluster(policy: SyncRules): boolean {
+  return isNamedByCluster(policy) || policy.downstreamNames === "Workload";
 }
 
 export function copyName(name: string, target: string): string {

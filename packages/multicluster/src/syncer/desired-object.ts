@@ -19,6 +19,7 @@ import {
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import {
   apiAddressLabel,
   downstreamLabel,
@@ -36,7 +37,6 @@ import { bodyOf, type CachedObject } from "./cached-object.ts";
 import { withoutField } from "./field-path.ts";
 import { withoutGivenSelector } from "./job-labels.ts";
 import { formatOrigin, type TargetIdentity, targetKey } from "./origin.ts";
-import type { KindPolicy } from "./policy.ts";
 import {
   appliedGenerationAnnotation,
   appliedHashAnnotation,
@@ -52,7 +52,7 @@ export interface DesiredObject {
 export interface DesiredOptions {
   readonly resource: Resource;
   readonly target: TargetIdentity;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly key: ObjectKey;
   readonly downstreamName: NamespacedName;
   /** Conflicting fields that a manager in the cluster owns. */
@@ -80,7 +80,7 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
     const address = stringMember(metadata.labels, apiAddressLabel);
     body = withApiAccess(body, { resource, namespace, name: of, target: name, address });
   }
-  for (const path of [...policy.omitted, ...foreignPaths]) body = withoutField(body, path);
+  for (const path of [...policy.omittedFields, ...foreignPaths]) body = withoutField(body, path);
   body = withoutGivenSelector(resource, body);
   if (resource.kind === "Secret" && resource.group === "") body = plainSecret(body);
   const labels = { ...downstreamLabels(metadata.labels), [downstreamLabel]: targetKey(target) };
@@ -116,10 +116,10 @@ export function desiredObject(upstream: CachedObject, options: DesiredOptions): 
 
 export function downstreamNameOf(
   { name }: Pick<ObjectKey, "name">,
-  policy: KindPolicy,
+  policy: SyncRules,
   namespace: string,
 ): NamespacedName {
-  return { namespace, name: stringMember(policy.renamed, name) ?? name };
+  return { namespace, name: stringMember(policy.renamedObjects, name) ?? name };
 }
 
 /**

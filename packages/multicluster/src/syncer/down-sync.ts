@@ -21,6 +21,7 @@ import {
   type ResourceClient,
   stringMember,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import {
   attachedInClusterAnnotation,
   specDiffAnnotation,
@@ -37,7 +38,6 @@ import { DriftBackoff } from "./drift-backoff.ts";
 import { isFieldSubset } from "./field-subset.ts";
 import type { KindView } from "./kind-view.ts";
 import { diffHash } from "./origin.ts";
-import type { KindPolicy } from "./policy.ts";
 import { appliedDiffAnnotation, appliedHashAnnotation, originAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { StatusSync } from "./status-sync.ts";
@@ -49,7 +49,7 @@ import { attachersOf, volumeGateOf } from "./volume-gate.ts";
 export interface DownSyncOptions {
   readonly context: SyncContext;
   readonly synced: SyncedResource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamObjects: UpstreamObjects;
@@ -225,8 +225,8 @@ export class DownSync {
     const copy = await this.#apply(key, desired, false);
     if (!this.#gracePeriods.isContested(text)) return { result: done, copy };
     throw new SyncError(
-      "FieldContested",
-      "something in the cluster keeps changing fields that are set here; remove them here, or declare them contested in the sync policy",
+      "FieldConflict",
+      "a controller in the cluster keeps changing fields that are set here; remove them here, or list them in conflictingFields of a SyncPolicy",
     );
   }
 
@@ -336,7 +336,7 @@ export class DownSync {
     const answer = await upstreamObjects.mergePatchVersion(key, original.metadata, patch);
     if (answer.metadata.deletionTimestamp === undefined)
       view.recordUpstreamWrite(key, answer, "other");
-    if (policy.statusOwner === "downstream") await this.#status.clear(key, cachedObject(answer));
+    if (policy.statusDirection === "Up") await this.#status.clear(key, cachedObject(answer));
   }
 
   async #deleteDownstream(key: ObjectKey, copy: CachedObject): Promise<SyncResult> {
@@ -360,7 +360,7 @@ export class DownSync {
     const text = formatKey(key);
     const uid = view.deletedDownstream.get(text);
     view.deletedDownstream.delete(text);
-    if (policy.onDownstreamDeletion !== "propagate" || uid !== upstream.metadata.uid) return false;
+    if (policy.onDownstreamDeletion !== "Propagate" || uid !== upstream.metadata.uid) return false;
     await this.#options.upstreamObjects.delete(key, uid);
     return true;
   }
@@ -368,7 +368,7 @@ export class DownSync {
   async #findDownstream(key: ObjectKey): Promise<CachedObject | undefined> {
     const { view, context, policy } = this.#options;
     const found = await findLive(this.#downstream, view.downstreamNameOf(key), context.signal);
-    const paths = policy.contested.map(({ path }) => path);
+    const paths = policy.conflictingFields.map(({ path }) => path);
     return found === undefined ? undefined : cachedObject(found, paths);
   }
 

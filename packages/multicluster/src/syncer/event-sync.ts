@@ -12,6 +12,7 @@ import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type DynamicObject,
   defineResource,
   ExponentialFailureRateLimiter,
@@ -23,6 +24,7 @@ import {
   stringMember,
   WorkQueue,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import { ownedByLabels, stateLabel, stateUpsync, syncerFieldManager } from "../api/index.ts";
 import type { CachedObject } from "./cached-object.ts";
 import type { SyncContext } from "./context.ts";
@@ -30,7 +32,6 @@ import { copyName, isShorterInCluster } from "./copy-names.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventRateLimiter } from "./event-rate-limiter.ts";
 import type { KindView } from "./kind-view.ts";
-import type { KindPolicy } from "./policy.ts";
 
 export interface EventSyncOptions {
   readonly context: SyncContext;
@@ -44,7 +45,7 @@ export interface EventSyncOptions {
 
 export interface KindOf {
   readonly resource: Resource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
 }
 
@@ -72,13 +73,7 @@ export interface Event extends KubernetesObject {
   readonly reportingInstance?: string;
 }
 
-const events = defineResource<Event>({
-  group: "",
-  version: "v1",
-  resource: "events",
-  kind: "Event",
-  namespaced: true,
-});
+const events = builtInResource<Event>("events");
 
 /** The kinds between synced workloads and Pods, which controllers in the cluster create. */
 const between: readonly Resource[] = [

@@ -5,7 +5,13 @@
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type DynamicObject, defineResource, pause, type Resource } from "@kcp-ts/sdk";
+import {
+  builtInResource,
+  type DynamicObject,
+  defineResource,
+  pause,
+  type Resource,
+} from "@kcp-ts/sdk";
 import {
   downstreamLabel,
   fencedKinds,
@@ -29,9 +35,7 @@ const stoppable: readonly Resource<DynamicObject>[] = fencedKinds.map((one) =>
   defineResource<DynamicObject>({ ...one, version: "v1", namespaced: true }),
 );
 
-const jobs = defineResource<DynamicObject>({
-  ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
-});
+const jobs = builtInResource<DynamicObject>("jobs.batch");
 
 /** The interval between checks. The control plane waits some seconds longer than this. */
 const lookMs = 1000;

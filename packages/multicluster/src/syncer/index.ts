@@ -2,34 +2,28 @@
  * Syncs physical clusters with the objects that are assigned to them: `startSyncer` for one
  * cluster; `../syncers.ts` runs one syncer for each cluster that a process is connected to.
  */
-export { accountFolder, serverNames, withApiAccess } from "./api-access.ts";
+export { serverNames, withApiAccess } from "./api-access.ts";
 export { relatedTargets } from "./assignment.ts";
-export { cacheVerifyGraceMs, cacheVerifyPeriodMs } from "./cache-verifier.ts";
+export { cacheVerifyPeriodMs } from "./cache-verifier.ts";
 export type { SyncedResource } from "./context.ts";
 export { nameInCluster } from "./copy-names.ts";
 export { withoutField } from "./field-path.ts";
 export { leaseMsDefault } from "./lease.ts";
 export {
-  type CopyOf,
   diffHash,
   downstreamNamespace,
-  type NamespaceLocator,
-  type Origin,
   parseCopyOf,
   parseLocator,
   parseOrigin,
   type TargetIdentity,
   targetKey,
 } from "./origin.ts";
-export { PodSecuritySetting, podSecurityLabels, strictestLevel } from "./pod-security.ts";
+export { PodSecuritySetting, strictestLevel } from "./pod-security.ts";
 export {
-  type ConflictingField,
-  defaultKindPolicy,
   defaultPolicies,
-  type KindPolicy,
+  defaultRules,
   type Policies,
-  PolicyError,
-  parsePolicies,
+  policiesOf,
   policyFor,
 } from "./policy.ts";
 export { PolicySet } from "./policy-set.ts";
@@ -37,13 +31,12 @@ export {
   appliedDiffAnnotation,
   appliedHashAnnotation,
   originAnnotation,
-  syncPolicyLabel,
 } from "./protocol.ts";
 export { releasePatch } from "./release-patch.ts";
 export { type ResolvedResources, resolveResources } from "./resolve-resources.ts";
 export { ResourceSet } from "./resource-set.ts";
-export { type Syncer, type SyncerHealth, type SyncerOptions, startSyncer } from "./syncer.ts";
+export { type Syncer, type SyncerOptions, startSyncer } from "./syncer.ts";
 export { type SyncerCondition, syncerCondition } from "./syncer-condition.ts";
 export { TunnelState } from "./tunnel-state.ts";
-export { UpstreamInformers, type UpstreamInformersOptions } from "./upstream-informers.ts";
+export { UpstreamInformers } from "./upstream-informers.ts";
 export { claimNamesOf } from "./volume-gate.ts";

@@ -4,12 +4,12 @@
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type ObjectKey, onAbort } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownSync, type SyncResult } from "./down-sync.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { KindView } from "./kind-view.ts";
-import type { KindPolicy } from "./policy.ts";
 import type { Reporter } from "./reporter.ts";
 import { type SyncError, syncErrorOf } from "./sync-error.ts";
 import { UpSync } from "./up-sync.ts";
@@ -19,7 +19,7 @@ import { isUpstreamError, UpstreamObjects } from "./upstream-objects.ts";
 export interface KindSyncOptions {
   readonly context: SyncContext;
   readonly synced: SyncedResource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamInformers: UpstreamInformers;
   readonly sharedInformers?: UpstreamInformers | undefined;
@@ -48,7 +48,7 @@ const notSyncedWaitMs = 1000;
 
 export class KindSync {
   readonly synced: SyncedResource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
   readonly #options: KindSyncOptions;
   readonly #breaker: CircuitBreaker;

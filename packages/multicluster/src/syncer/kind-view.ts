@@ -17,6 +17,7 @@ import {
   parseKey,
   stringMember,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import { assignedTargets, downstreamLabel, statesOf, stateUpsync } from "../api/index.ts";
 import { isHeldBy, type Metadata } from "./assignment.ts";
 import { type CacheVerifierOptions, runCacheVerifier } from "./cache-verifier.ts";
@@ -34,7 +35,6 @@ import { downstreamNameOf, type NamespacedName } from "./desired-object.ts";
 import type { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { MergedKind } from "./merged-kind.ts";
 import { type Origin, parseOrigin, targetKey } from "./origin.ts";
-import type { KindPolicy } from "./policy.ts";
 import { originAnnotation } from "./protocol.ts";
 import type { UpstreamHandler, UpstreamInformers, UpstreamKind } from "./upstream-informers.ts";
 import { userNamespaceOf } from "./volume-gate.ts";
@@ -42,7 +42,7 @@ import { userNamespaceOf } from "./volume-gate.ts";
 export interface KindViewOptions {
   readonly context: SyncContext;
   readonly synced: SyncedResource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly namespaces: DownstreamNamespaces;
   readonly upstreamInformers: UpstreamInformers;
   /** Informers over the logical clusters that use the physical clusters of this one. */
@@ -90,12 +90,12 @@ export class KindView {
         : stringMember(object.metadata.labels, downstreamLabel) === ownKey ||
           userNamespaceOf(object as never).startsWith("kcp-"));
     this.#selection =
-      options.policy.direction !== "down"
+      options.policy.direction !== "Down"
         ? { keep: isOfOurs }
         : { labelSelector: `${downstreamLabel}=${ownKey}` };
     const { context, synced, policy } = options;
     const { downstream, clock, random, onError } = context;
-    const paths = policy.contested.map(({ path }) => path);
+    const paths = policy.conflictingFields.map(({ path }) => path);
     this.#downstream = new Informer<KubernetesObject, CachedObject>({
       client: downstream,
       resource: synced.resource,
@@ -144,13 +144,13 @@ export class KindView {
   /** Whether all objects of the cluster are synced up: a cluster-scoped kind with direction `up`. */
   get #comesUpWhole(): boolean {
     const { policy, synced } = this.#options;
-    return policy.direction === "up" && !synced.resource.namespaced;
+    return policy.direction === "Up" && !synced.resource.namespaced;
   }
 
   /** Whether objects of the logical cluster may be in the physical cluster, for this kind. */
   serves(cluster: ClusterName): boolean {
     const { context, synced, policy } = this.#options;
-    if (policy.of === "home") return cluster === context.target.cluster;
+    if (policy.workspaces === "Own") return cluster === context.target.cluster;
     return context.serves(cluster) || (synced.isShared === true && context.isShared);
   }
 
@@ -241,7 +241,7 @@ export class KindView {
   /** Whether the object is, or would be, the copy of an object that was created in the cluster. */
   isUpsynced(key: ObjectKey): boolean {
     const { policy, context } = this.#options;
-    if (policy.direction !== "both") return policy.direction === "up";
+    if (policy.direction !== "Both") return policy.direction === "Up";
     const name = context.nameIn(key.cluster);
     const isNamed = nameInCluster(key.name, name) !== undefined;
     if (isNamedByCluster(policy) && !isNamed) return false;
@@ -272,7 +272,7 @@ export class KindView {
 
   /** The caller processes the complete response. `isNew`: the object did not exist before. */
   recordDownstreamWrite(key: ObjectKey, object: KubernetesObject, isNew = false): CachedObject {
-    const paths = this.#options.policy.contested.map(({ path }) => path);
+    const paths = this.#options.policy.conflictingFields.map(({ path }) => path);
     const written = cachedObject(object, paths);
     const place = { cluster: rootCluster, ...this.downstreamNameOf(key) };
     const stored = this.#downstream.store.get(place);
@@ -303,8 +303,8 @@ export class KindView {
   /** The upstream key of an object in a namespace of the syncer, whichever client created it. */
   keyOf(object: CachedObject): ObjectKey | undefined {
     const { policy, namespaces, context, synced } = this.#options;
-    const origin = policy.direction === "up" ? undefined : this.originOf(object);
-    if (origin !== undefined || policy.direction === "down")
+    const origin = policy.direction === "Up" ? undefined : this.originOf(object);
+    if (origin !== undefined || policy.direction === "Down")
       return origin && { cluster: origin.cluster, namespace: origin.namespace, name: origin.name };
     const { namespaced } = synced.resource;
     const { name } = object.metadata;
@@ -312,7 +312,7 @@ export class KindView {
     const home = { cluster: parseClusterName(context.target.cluster), namespace: "" };
     const at = this.#comesUpWhole ? home : namespaces.locate(inside);
     if (at === undefined) return undefined;
-    const cluster = policy.of === "home" ? home.cluster : at.cluster;
+    const cluster = policy.workspaces === "Own" ? home.cluster : at.cluster;
     if (cluster === undefined || !this.serves(cluster)) return undefined;
     return {
       cluster,

@@ -8,8 +8,6 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { ObjectKey } from "@kcp-ts/sdk";
 import type { TargetIdentity } from "./origin.ts";
 
-export const namespaceKeyBytes = 32;
-
 /** The value of the annotation; undefined where the syncer has no key. */
 export function namespaceProof(
   key: Uint8Array | undefined,

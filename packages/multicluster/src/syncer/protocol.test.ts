@@ -46,7 +46,6 @@ import {
   appliedHashAnnotation,
   originAnnotation,
   syncErrorReasons,
-  syncPolicyLabel,
 } from "./protocol.ts";
 
 describe("docs/guides/sync-protocol.md", () => {
@@ -92,7 +91,6 @@ describe("docs/guides/sync-protocol.md", () => {
       originAnnotation,
       appliedHashAnnotation,
       appliedGenerationAnnotation,
-      syncPolicyLabel,
       syncTargetFinalizer,
       orphanAnnotation,
       apiAccessLabel,

@@ -29,12 +29,6 @@ export function appliedDiffAnnotation(target: string): string {
   return appliedDiffAnnotationPrefix + target;
 }
 
-/**
- * On upstream ConfigMaps: they contain policies for the SyncTarget of this name; for all
- * SyncTargets, if empty.
- */
-export const syncPolicyLabel = "workload.kcp.io/sync-policy";
-
 /** The values of `reason` in `syncErrorAnnotation` and in Events. */
 export const syncErrorReasons = [
   "AlreadyExists",
@@ -48,7 +42,7 @@ export const syncErrorReasons = [
   "Forbidden",
   "Unauthorized",
   "KindMissing",
-  "FieldContested",
+  "FieldConflict",
   "Unreachable",
   "Failed",
 ] as const;

@@ -19,6 +19,7 @@ import {
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import {
   assignedTargets,
   sharedStatus,
@@ -28,7 +29,6 @@ import {
 import { type CachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
-import type { KindPolicy } from "./policy.ts";
 import { appliedGenerationAnnotation } from "./protocol.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 import { UpsyncStatusGuard } from "./upsync-status-guard.ts";
@@ -36,7 +36,7 @@ import { UpsyncStatusGuard } from "./upsync-status-guard.ts";
 export interface StatusSyncOptions {
   readonly context: SyncContext;
   readonly synced: SyncedResource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
   readonly upstreamObjects: UpstreamObjects;
 }
@@ -57,7 +57,7 @@ export class StatusSync {
     this.#told = new UpsyncStatusGuard({
       clock,
       // Upstream, the syncer owns the complete status; in a cluster, other controllers add fields.
-      mayHaveMore: options.policy.statusOwner === "upstream",
+      mayHaveMore: options.policy.statusDirection === "Down",
     });
   }
 
@@ -71,9 +71,9 @@ export class StatusSync {
     upstream: CachedObject,
     downstream: CachedObject,
   ): Promise<number | undefined> {
-    const { statusOwner } = this.#options.policy;
-    if (statusOwner === "upstream") return await this.#lower(key, upstream, downstream);
-    if (statusOwner !== "downstream" || downstream.status === undefined) return undefined;
+    const { statusDirection } = this.#options.policy;
+    if (statusDirection === "Down") return await this.#lower(key, upstream, downstream);
+    if (statusDirection !== "Up" || downstream.status === undefined) return undefined;
     if (isRaised(upstream, downstream)) return undefined;
     const found = translated(statusOf(downstream), downstream);
     if (found === undefined) return undefined;

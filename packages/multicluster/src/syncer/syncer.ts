@@ -26,7 +26,7 @@ import {
   type ObjectKey,
   WorkQueue,
 } from "@kcp-ts/sdk";
-import { sharedTargetName, targetNameIn } from "../api/index.ts";
+import { type SyncRules, sharedTargetName, targetNameIn } from "../api/index.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventSync, type KindOf } from "./event-sync.ts";
@@ -36,7 +36,7 @@ import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
 import { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import { PodSecuritySetting } from "./pod-security.ts";
-import { type KindPolicy, type Policies, policyFor } from "./policy.ts";
+import { type Policies, policyFor } from "./policy.ts";
 import { PolicySet } from "./policy-set.ts";
 import { Reporter } from "./reporter.ts";
 import { idOf, ResourceSet } from "./resource-set.ts";
@@ -80,7 +80,7 @@ export interface SyncerOptions {
    * `syncTargetClient`.
    */
   readonly agentTunnel?: TunnelState | undefined;
-  /** The key that signs the syncer's namespaces in the cluster, of `namespaceKeyBytes`. */
+  /** The key that signs the syncer's namespaces in the cluster, of 32 bytes. */
   readonly namespaceKey?: Uint8Array | undefined;
   /** The Pod security level for other logical clusters; baseline if omitted. */
   readonly podSecurity?: PodSecuritySetting | undefined;
@@ -341,7 +341,7 @@ class RunningSyncer implements Syncer {
     this.#running.start(() => kind.run());
   }
 
-  #policyFor({ resource }: SyncedResource): KindPolicy {
+  #policyFor({ resource }: SyncedResource): SyncRules {
     return policyFor(this.#policies.current, resource);
   }
 
@@ -408,10 +408,10 @@ function remembered(make: (cluster: ClusterName) => Client): (cluster: ClusterNa
 }
 
 function isPods({ synced: { resource }, policy }: KindSync): boolean {
-  return resource.resource === "pods" && resource.group === "" && policy.direction !== "down";
+  return resource.resource === "pods" && resource.group === "" && policy.direction !== "Down";
 }
 
-function isSame(one: KindPolicy, other: KindPolicy): boolean {
+function isSame(one: SyncRules, other: SyncRules): boolean {
   return jsonEqual(one as unknown as JsonObject, other as unknown as JsonObject);
 }
 

@@ -18,6 +18,7 @@ import {
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import {
   assignedTargets,
   attachedInClusterAnnotation,
@@ -36,7 +37,6 @@ import type { SyncResult } from "./down-sync.ts";
 import { jobOf, withJobLabels } from "./job-labels.ts";
 import type { KindView } from "./kind-view.ts";
 import { formatCopyOf, parseCopyOf } from "./origin.ts";
-import type { KindPolicy } from "./policy.ts";
 import { appliedHashAnnotation } from "./protocol.ts";
 import { releasePatch } from "./release-patch.ts";
 import { isObjectNotFound, SyncError } from "./sync-error.ts";
@@ -47,7 +47,7 @@ import { attachersOf } from "./volume-gate.ts";
 export interface UpSyncOptions {
   readonly context: SyncContext;
   readonly synced: SyncedResource;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
   readonly upstreamObjects: UpstreamObjects;
   /** The view of Jobs, if they are synced. */
@@ -128,7 +128,7 @@ export class UpSync {
     const { uid, deletionTimestamp } = original.metadata;
     const isOfThis =
       parseCopyOf(stringMember(copy.metadata.annotations, upsyncedFromAnnotation))?.uid === uid;
-    if (policy.onUpstreamDeletion !== "propagate" || !isOfThis) {
+    if (policy.onUpstreamDeletion !== "Propagate" || !isOfThis) {
       await this.#release(key, copy);
       return done;
     }
@@ -167,7 +167,7 @@ export class UpSync {
     const held = attachersOf(synced.resource, original);
     const target = context.nameIn(key.cluster);
     const { uid: targetUid } = context.target;
-    const isHeld = this.#options.policy.onUpstreamDeletion === "propagate";
+    const isHeld = this.#options.policy.onUpstreamDeletion === "Propagate";
     const metadata = {
       name: key.name,
       ...(key.namespace === "" ? {} : { namespace: key.namespace }),
@@ -209,8 +209,7 @@ export class UpSync {
   ): Promise<SyncResult> {
     const { policy, upstreamObjects, view, synced } = this.#options;
     const status = statusOf(original);
-    if (policy.statusOwner !== "downstream" || status === undefined || !synced.hasStatus)
-      return done;
+    if (policy.statusDirection !== "Up" || status === undefined || !synced.hasStatus) return done;
     const shown = statusOf(copy);
     // The controller that set the reason removes it, when the cluster is observed again.
     if (shown !== undefined && isJsonObject(shown) && shown["reason"] === clusterUnreachableReason)

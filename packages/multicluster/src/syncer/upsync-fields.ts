@@ -4,15 +4,15 @@
  */
 import { jsonEqual } from "@kcp-ts/machinery/json";
 import type { ObjectKey } from "@kcp-ts/sdk";
+import type { SyncRules } from "../api/index.ts";
 import { bodyOf, type CachedObject } from "./cached-object.ts";
 import { patchAt, valueAt } from "./field-path.ts";
 import type { KindView } from "./kind-view.ts";
-import type { KindPolicy } from "./policy.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 
 export interface UpsyncFieldsOptions {
   readonly upstreamObjects: UpstreamObjects;
-  readonly policy: KindPolicy;
+  readonly policy: SyncRules;
   readonly view: KindView;
   readonly key: ObjectKey;
   readonly upstream: CachedObject;
@@ -22,8 +22,8 @@ export interface UpsyncFieldsOptions {
 export async function upsyncFields(options: UpsyncFieldsOptions): Promise<void> {
   const { policy, downstream, upstream } = options;
   if (downstream.foreignPaths.length === 0) return;
-  for (const { path, mode } of policy.contested) {
-    if (mode !== "lift" || !downstream.foreignPaths.includes(path)) continue;
+  for (const { path, resolution } of policy.conflictingFields) {
+    if (resolution !== "Upsync" || !downstream.foreignPaths.includes(path)) continue;
     const value = valueAt(bodyOf(downstream), path);
     const present = valueAt(bodyOf(upstream), path);
     if (value === undefined || (present !== undefined && jsonEqual(value, present))) continue;

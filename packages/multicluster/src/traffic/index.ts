@@ -1,3 +1,3 @@
 /** Traffic: Services and Ingresses of workloads in several clusters. */
-export { type EndpointGracePeriods, endpointGracePeriodsDefault } from "./endpoint-visibility.ts";
-export { type Traffic, type TrafficOptions, traffic } from "./traffic.ts";
+export type { EndpointGracePeriods } from "./endpoint-visibility.ts";
+export { traffic } from "./traffic.ts";

@@ -3,7 +3,7 @@
  * kinds themselves, so an object may have any content: invalid fields are read as absent.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
 
 export interface Service extends KubernetesObject {
   readonly spec?: JsonObject;
@@ -21,21 +21,9 @@ export interface TemplatedObject extends KubernetesObject {
   readonly status?: JsonObject;
 }
 
-export const services = defineResource<Service>({
-  group: "",
-  version: "v1",
-  resource: "services",
-  kind: "Service",
-  namespaced: true,
-});
+export const services = builtInResource<Service>("services");
 
-export const endpointSlices = defineResource<EndpointSlice>({
-  group: "discovery.k8s.io",
-  version: "v1",
-  resource: "endpointslices",
-  kind: "EndpointSlice",
-  namespaced: true,
-});
+export const endpointSlices = builtInResource<EndpointSlice>("endpointslices.discovery.k8s.io");
 
 export { serviceNameLabel } from "../api/index.ts";
 

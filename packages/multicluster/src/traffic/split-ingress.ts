@@ -9,7 +9,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
-  defineResource,
+  builtInResource,
   type EventInput,
   type KubernetesObject,
   type ObjectInput,
@@ -43,13 +43,7 @@ export interface Ingress extends KubernetesObject {
   readonly status?: JsonObject;
 }
 
-export const ingresses = defineResource<Ingress>({
-  group: "networking.k8s.io",
-  version: "v1",
-  resource: "ingresses",
-  kind: "Ingress",
-  namespaced: true,
-});
+export const ingresses = builtInResource<Ingress>("ingresses.networking.k8s.io");
 
 export interface IngressState {
   /** The logical cluster. */

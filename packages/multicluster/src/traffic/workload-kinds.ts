@@ -5,6 +5,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   defineResource,
   type Indexers,
   type ObjectKey,
@@ -28,8 +29,6 @@ export interface WorkloadKind {
   readonly selector?: { readonly labelSelector: string };
 }
 
-const apps = { group: "apps", version: "v1", namespaced: true } as const;
-
 const known = (
   resource: Resource<TemplatedObject>,
   replicasOf: WorkloadKind["replicasOf"] = () => undefined,
@@ -38,12 +37,12 @@ const known = (
 const ofSpec = ({ spec }: TemplatedObject) => countOf(spec?.["replicas"]);
 
 export const workloadKinds: readonly WorkloadKind[] = [
-  known(defineResource({ ...apps, resource: "deployments", kind: "Deployment" }), ofSpec),
-  known(defineResource({ ...apps, resource: "statefulsets", kind: "StatefulSet" }), ofSpec),
-  known(defineResource({ ...apps, resource: "daemonsets", kind: "DaemonSet" })),
-  known(defineResource({ ...apps, group: "batch", resource: "jobs", kind: "Job" })),
+  known(builtInResource("deployments.apps"), ofSpec),
+  known(builtInResource("statefulsets.apps"), ofSpec),
+  known(builtInResource("daemonsets.apps")),
+  known(builtInResource("jobs.batch")),
   {
-    ...known(defineResource({ ...apps, group: "", resource: "pods", kind: "Pod" }), ({ spec }) =>
+    ...known(builtInResource("pods"), ({ spec }) =>
       (memberText(spec, "restartPolicy") ?? "Always") === "Always" ? 1 : undefined,
     ),
     // Only Pods that were created here and assigned to a cluster: upsynced Pods belong to a

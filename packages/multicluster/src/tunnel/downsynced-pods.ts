@@ -5,13 +5,11 @@
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { ownedByLabel, syncTargets } from "../api/index.ts";
 import { workloadUidOf } from "./pod-location.ts";
 
-const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
-});
+const pods = builtInResource<KubernetesObject>("pods");
 /** The limit of a label value; longer names are shortened there. */
 const labelCharactersMax = 63;
 

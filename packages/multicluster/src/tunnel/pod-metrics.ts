@@ -20,8 +20,8 @@ import {
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
-  defineResource,
   isTransportError,
   type KubernetesObject,
   type PartialObjectMetadata,
@@ -58,9 +58,7 @@ export const metricsQueriesMax = 1000;
 /** The limit of one response: some ten thousand Pods. */
 const answerBytesMax = bounds.clusterAnswer.bytesMax;
 
-const pods = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", resource: "pods", kind: "Pod", namespaced: true },
-});
+const pods = builtInResource<KubernetesObject>("pods");
 
 /** One cluster and namespace, with the requested Pods by their names in the cluster. */
 interface ClusterMetricsQuery {

@@ -12,8 +12,8 @@ import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds"
 import { JsonSyntaxError } from "@kcp-ts/machinery/json";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
-  defineResource,
   headerText,
   isTransportError,
   isUpgraded,
@@ -64,19 +64,8 @@ interface FoundPod {
   readonly uid: string;
 }
 
-const core = { group: "", version: "v1" };
-const namespaces = defineResource<KubernetesObject>({
-  ...core,
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
-const pods = defineResource<KubernetesObject>({
-  ...core,
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
+const pods = builtInResource<KubernetesObject>("pods");
 /** The limit of a cluster's error response. */
 const refusalBytesMax = 64 << 10;
 

@@ -29,7 +29,6 @@ const parameters = {
 } as const;
 
 export type PodSubresource = keyof typeof parameters;
-export const podSubresources = Object.keys(parameters) as readonly PodSubresource[];
 
 export function isPodSubresource(text: string): text is PodSubresource {
   return Object.hasOwn(parameters, text);

@@ -1,6 +1,2 @@
 /** Upsynced Pods whose cluster is Unreachable or Unregistered. */
-export {
-  type UnreachablePods,
-  type UnreachablePodsOptions,
-  unreachablePods,
-} from "./unreachable-pods.ts";
+export { unreachablePods } from "./unreachable-pods.ts";

@@ -18,11 +18,11 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
   type Clusters,
   Controller,
   clusterOf,
-  defineResource,
   findCondition,
   formatKey,
   isConditionTrue,
@@ -79,13 +79,7 @@ interface PodStatus {
   readonly conditions?: readonly { readonly type: string; readonly status: string }[];
 }
 
-const pods = defineResource<Pod>({
-  group: "",
-  version: "v1",
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
+const pods = builtInResource<Pod>("pods");
 
 type PodClusterState = "Ready" | "Unreachable" | "Unregistered";
 

@@ -1,13 +1,5 @@
 /** Volumes of workloads that are in several clusters, or move between them. */
 export {
-  type ClaimEvent,
-  type ClaimState,
-  claimEvents,
-  claimStates,
-  nextClaimState,
-} from "./claim-machine.ts";
-export {
-  type ForecastOptions,
   type PlannedUser,
   predictVolumeRefusals,
   type RefusedClaim,
@@ -19,4 +11,4 @@ export {
   storageClasses,
   volumeSnapshotClasses,
 } from "./objects.ts";
-export { type UsedTargets, type Volumes, type VolumesOptions, volumes } from "./volumes.ts";
+export { volumes } from "./volumes.ts";

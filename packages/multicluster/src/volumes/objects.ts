@@ -3,59 +3,30 @@
  * themselves: invalid fields are read as absent.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import { builtInResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 
 export interface StoredObject extends KubernetesObject {
   readonly spec?: JsonObject;
   readonly status?: JsonObject;
 }
 
-export const persistentVolumeClaims = defineResource<StoredObject>({
-  group: "",
-  version: "v1",
-  resource: "persistentvolumeclaims",
-  kind: "PersistentVolumeClaim",
-  namespaced: true,
-});
+export const persistentVolumeClaims = builtInResource<StoredObject>("persistentvolumeclaims");
 
-export const persistentVolumes = defineResource<StoredObject>({
-  group: "",
-  version: "v1",
-  resource: "persistentvolumes",
-  kind: "PersistentVolume",
-  namespaced: false,
-});
+export const persistentVolumes = builtInResource<StoredObject>("persistentvolumes");
 
-const snapshotGroup = { group: "snapshot.storage.k8s.io", version: "v1" } as const;
+export const volumeSnapshots = builtInResource<StoredObject>(
+  "volumesnapshots.snapshot.storage.k8s.io",
+);
 
-export const volumeSnapshots = defineResource<StoredObject>({
-  ...snapshotGroup,
-  resource: "volumesnapshots",
-  kind: "VolumeSnapshot",
-  namespaced: true,
-});
+export const volumeSnapshotContents = builtInResource<StoredObject>(
+  "volumesnapshotcontents.snapshot.storage.k8s.io",
+);
 
-export const volumeSnapshotContents = defineResource<StoredObject>({
-  ...snapshotGroup,
-  resource: "volumesnapshotcontents",
-  kind: "VolumeSnapshotContent",
-  namespaced: false,
-});
+export const volumeSnapshotClasses = builtInResource<StoredObject>(
+  "volumesnapshotclasses.snapshot.storage.k8s.io",
+);
 
-export const volumeSnapshotClasses = defineResource<StoredObject>({
-  ...snapshotGroup,
-  resource: "volumesnapshotclasses",
-  kind: "VolumeSnapshotClass",
-  namespaced: false,
-});
-
-export const storageClasses = defineResource<StoredObject>({
-  group: "storage.k8s.io",
-  version: "v1",
-  resource: "storageclasses",
-  kind: "StorageClass",
-  namespaced: false,
-});
+export const storageClasses = builtInResource<StoredObject>("storageclasses.storage.k8s.io");
 
 /**
  * How a user of claims is stopped in a cluster: by a patch of its spec there, by deletion, or not
@@ -82,14 +53,7 @@ export interface ClaimUserKind {
   hasStarted(object: StoredObject): boolean;
 }
 
-const apps = { group: "apps", version: "v1", namespaced: true } as const;
-const batch = { group: "batch", version: "v1", namespaced: true } as const;
-
-export const statefulSets = defineResource<StoredObject>({
-  ...apps,
-  resource: "statefulsets",
-  kind: "StatefulSet",
-});
+export const statefulSets = builtInResource<StoredObject>("statefulsets.apps");
 
 /** The spec patch that stops a fenced per-cluster object: 0 replicas. */
 const noReplicas: StopMethod = {
@@ -118,7 +82,7 @@ const replicated: Omit<ClaimUserKind, "resource"> = {
 export const claimUserKinds: readonly ClaimUserKind[] = [
   {
     ...replicated,
-    resource: defineResource({ ...apps, resource: "deployments", kind: "Deployment" }),
+    resource: builtInResource("deployments.apps"),
   },
   {
     ...replicated,
@@ -126,7 +90,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
   },
   {
     // A DaemonSet has no replicas that could be 0: it is deleted.
-    resource: defineResource({ ...apps, resource: "daemonsets", kind: "DaemonSet" }),
+    resource: builtInResource("daemonsets.apps"),
     stopOf: () => ({ by: "removal" }),
     hasEnded: () => false,
     replicasOf: () => 1,
@@ -136,7 +100,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
       Math.max(1, countAt(status, "desiredNumberScheduled", 1)),
   },
   {
-    resource: defineResource({ ...batch, resource: "jobs", kind: "Job" }),
+    resource: builtInResource("jobs.batch"),
     stopOf: () => ({ by: "end" }),
     hasEnded: ({ status }) =>
       listAt(status, "conditions").some(
@@ -148,7 +112,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
     hasStarted: ({ status }) => countAt(status, "ready", 0) + countAt(status, "succeeded", 0) > 0,
   },
   {
-    resource: defineResource({ ...batch, resource: "cronjobs", kind: "CronJob" }),
+    resource: builtInResource("cronjobs.batch"),
     stopOf: () => suspension,
     hasEnded: () => false,
     replicasOf: () => 1,
@@ -158,13 +122,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
     hasStarted: () => true,
   },
   {
-    resource: defineResource({
-      group: "",
-      version: "v1",
-      namespaced: true,
-      resource: "pods",
-      kind: "Pod",
-    }),
+    resource: builtInResource("pods"),
     stopOf: (pod) => ({ by: runsOnce(pod) ? "end" : "removal" }),
     hasEnded: (pod) =>
       runsOnce(pod) && ["Succeeded", "Failed"].includes(textAt(pod.status, "phase")),

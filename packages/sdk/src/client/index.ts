@@ -1,6 +1,8 @@
 /** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
+
 export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
 export { AbortableBody } from "./abortable-body.ts";
+export { type BuiltInResourceName, builtInResource } from "./built-in-resources.ts";
 export {
   type CallOptions,
   Client,
@@ -69,12 +71,7 @@ export {
   type ResponseMemory,
 } from "./response-memory.ts";
 export { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
-export {
-  type ServerRequest,
-  type ServerResponse,
-  type ServerTransportOptions,
-  serverTransport,
-} from "./server-transport.ts";
+export { serverTransport } from "./server-transport.ts";
 export { SubresourceClient } from "./subresource-client.ts";
 export {
   type ByteStream,
@@ -93,5 +90,5 @@ export {
   type UpgradedResponse,
   type UpgradeResponse,
 } from "./transport.ts";
-export { type OnUnreadable, UnreadableObjectError } from "./unreadable.ts";
+export { UnreadableObjectError } from "./unreadable.ts";
 export { type Bookmark, initialEventsEndAnnotation, type WatchEvent } from "./watch.ts";

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
+import { builtInResource } from "./built-in-resources.ts";
 import { Client } from "./client.ts";
-import { defineResource } from "./resource.ts";
 import { responseBody } from "./response-body.ts";
 import type { TransportRequest } from "./transport.ts";
 
-const configMaps = defineResource({
-  ...{ group: "", version: "v1", resource: "configmaps", kind: "ConfigMap", namespaced: true },
-});
+const configMaps = builtInResource("configmaps");
 const target = { namespace: "default", name: "x" };
 
 describe("a client that requires preconditions", () => {

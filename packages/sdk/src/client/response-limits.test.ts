@@ -6,20 +6,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sleep } from "@kcp-ts/machinery/base";
 import { FakeClock } from "@kcp-ts/testkit";
+import { builtInResource } from "./built-in-resources.ts";
 import { Client } from "./client.ts";
 import type { KubernetesObject } from "./object.ts";
-import { defineResource } from "./resource.ts";
 import { responseBody } from "./response-body.ts";
 import { type ResponseLimits, untrustedServerLimits } from "./response-limits.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
 
-const pods = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
+const pods = builtInResource<KubernetesObject>("pods");
 
 type Answer = (request: TransportRequest) => { status?: number; chunks: Iterable<string> };
 

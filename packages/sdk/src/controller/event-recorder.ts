@@ -9,8 +9,8 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
-  defineResource,
   type KubernetesObject,
   type ObjectInput,
 } from "../client/index.ts";
@@ -55,13 +55,7 @@ export interface EventRecorderOptions {
   readonly clock?: Clock;
 }
 
-export const events = defineResource<Event>({
-  group: "",
-  version: "v1",
-  resource: "events",
-  kind: "Event",
-  namespaced: true,
-});
+export const events = builtInResource<Event>("events");
 
 /** The maximum number of requests in flight; further Events are dropped. */
 export const eventsInFlightMax = 100;

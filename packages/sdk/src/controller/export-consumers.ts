@@ -3,7 +3,7 @@
  * the API, and in no others.
  */
 import { sleep } from "@kcp-ts/machinery/base";
-import { type DynamicObject, defineResource } from "../client/index.ts";
+import { builtInResource, type DynamicObject } from "../client/index.ts";
 import { type Clusters, type ClustersOptions, logicalClusters } from "./clusters.ts";
 
 export interface ExportConsumersOptions extends ClustersOptions {
@@ -12,13 +12,7 @@ export interface ExportConsumersOptions extends ClustersOptions {
   readonly signal?: AbortSignal;
 }
 
-const endpointSlices = defineResource<DynamicObject>({
-  group: "apis.kcp.io",
-  version: "v1alpha1",
-  resource: "apiexportendpointslices",
-  kind: "APIExportEndpointSlice",
-  namespaced: false,
-});
+const endpointSlices = builtInResource<DynamicObject>("apiexportendpointslices.apis.kcp.io");
 
 const pollMs = 500;
 

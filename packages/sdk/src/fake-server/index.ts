@@ -1,6 +1,5 @@
 /** For the tests of this package only. Programs are tested against the real server, in process. */
-export { FakeApiServer, type FakeApiServerOptions, type FakeKey } from "./fake-api-server.ts";
-export type { StoredObject } from "./fake-store.ts";
+export { FakeApiServer } from "./fake-api-server.ts";
 export { rawRelay } from "./raw-relay.ts";
 export {
   type Certificates,

@@ -1,5 +1,5 @@
 /** The Lease that candidates compete for, and its time format. */
-import { defineResource, type KubernetesObject } from "../client/index.ts";
+import { builtInResource, type KubernetesObject } from "../client/index.ts";
 
 export interface Lease extends KubernetesObject {
   readonly spec?: LeaseSpec;
@@ -14,13 +14,7 @@ export interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-export const leases = defineResource<Lease>({
-  group: "coordination.k8s.io",
-  version: "v1",
-  resource: "leases",
-  kind: "Lease",
-  namespaced: true,
-});
+export const leases = builtInResource<Lease>("leases.coordination.k8s.io");
 
 /** Exactly six fractional digits, as in metav1.MicroTime. */
 export function microTime(ms: number): string {

@@ -1,9 +1,5 @@
 /** Simulated containers: commands, terminals and ports. */
-export {
-  type ChannelSessionOptions,
-  channelProtocols,
-  runChannelSession,
-} from "./channel-session.ts";
+export { channelProtocols, runChannelSession } from "./channel-session.ts";
 export { runPortSession, tunnelledSpdy, webSocketBytes } from "./port-session.ts";
 export {
   type CommandResult,

@@ -1,8 +1,3 @@
 export { ClusterFaults, ConnectionCut, type Handle } from "./faults.ts";
 export { formatKubeconfig, Port, type PortOptions } from "./port.ts";
-export {
-  asSingleCluster,
-  type GenerationName,
-  gitVersionOf,
-  withHeaders,
-} from "./single-cluster-api.ts";
+export { asSingleCluster, gitVersionOf, withHeaders } from "./single-cluster-api.ts";

@@ -1,19 +1,13 @@
 /** Pod Security admission, as every cluster has it: the labels of a namespace restrict its Pods. */
 import { type AdmissionPlugin, denied } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { type Level, violationsOf, violationText } from "./violations.ts";
 
 const enforceLabel = "pod-security.kubernetes.io/enforce";
 const levels: ReadonlySet<string> = new Set<Level>(["privileged", "baseline", "restricted"]);
 
-const namespaces = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 /** `client` may read namespaces. */
 export function podSecurityAdmission(client: () => Client): AdmissionPlugin {

@@ -3,11 +3,11 @@
  * Existing objects stay unchanged, except the schemas of kinds that have changed.
  */
 import { createHash } from "node:crypto";
-import type { SystemKind } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import { isJsonObject, type JsonObject, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { rootCluster } from "@kcp-ts/machinery/names";
+import { namesOfKind, type SystemKind } from "@kcp-ts/machinery/schema";
 import { topologyKinds } from "../topology/index.ts";
 import {
   clusterScoped,
@@ -72,22 +72,15 @@ const at = (name: string) => clusterScoped(rootCluster, name);
  * schema.
  */
 function schemaOf(kind: SystemKind): { readonly name: string; readonly spec: JsonObject } {
-  const { group, version, resource, schema, columns, hasStatus } = kind;
+  const { group, version, resource, schema, columns = [], hasStatus = false } = kind;
   const spec: JsonObject = {
     group,
     scope: "Cluster",
-    names: {
-      plural: resource,
-      singular: kind.kind.toLowerCase(),
-      kind: kind.kind,
-      listKind: `${kind.kind}List`,
-      shortNames: [...(kind.shortNames ?? [])],
-      categories: [...(kind.categories ?? [])],
-    },
+    names: namesOfKind(kind),
     versions: [
       {
         ...{ name: version, served: true, storage: true, schema: withoutRules(schema) },
-        additionalPrinterColumns: [...columns],
+        additionalPrinterColumns: columns,
         ...(hasStatus ? { subresources: { status: {} } } : {}),
       },
     ],

@@ -1,5 +1,5 @@
 /** API sharing: exports, bindings, and the resources that they serve. */
-export { ApiSharing, type ApiSharingOptions } from "./api-sharing.ts";
+export { ApiSharing } from "./api-sharing.ts";
 export { clusterCachedResources } from "./cached-resources/kinds.ts";
 export { apiBindings, apiExports } from "./kinds/definitions.ts";
 export type { ExportConsumers, ExportReference } from "./virtual-workspaces/export-consumers.ts";

@@ -1,5 +1,4 @@
 /** The test environment of this package: an API server with workspaces, in process. */
-import type { ApiServer } from "@kcp-ts/apiserver";
 import {
   TestServer as PlainTestServer,
   type TestServerOptions as PlainTestServerOptions,
@@ -11,7 +10,6 @@ export { common, fillTwoTenants, onlyInB, secretOfB, stateOfB } from "./two-tena
 
 export type TestServer = PlainTestServer<TenancyExtension>;
 export type TestServerOptions = PlainTestServerOptions<TenancyExtension>;
-export type TenancyServer = ApiServer<TenancyExtension>;
 
 export const TestServer = {
   start: (options: TestServerOptions = {}): Promise<TestServer> =>

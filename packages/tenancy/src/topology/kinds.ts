@@ -2,13 +2,20 @@
  * The kinds of topology as in kcp v0.32: a Partition selects shards by their labels, a PartitionSet
  * creates Partitions by the values of some labels.
  */
-import { type SystemKind, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
+import { systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition, SubresourceStrategy } from "@kcp-ts/apiserver/registry";
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { schemaBuilders } from "../workspaces/index.ts";
-
-const { ageColumn, column, conditions, labelSelector, list, object, root, rules, text } =
-  schemaBuilders;
+import {
+  ageColumn,
+  column,
+  kindSchema,
+  list,
+  map,
+  object,
+  rules,
+  type SystemKind,
+  string,
+} from "@kcp-ts/machinery/schema";
+import { conditions, labelSelector } from "../workspaces/index.ts";
 
 const shared = {
   group: "topology.kcp.io",
@@ -20,9 +27,11 @@ const partitionKind: SystemKind = {
   ...shared,
   kind: "Partition",
   resource: "partitions",
-  hasStatus: false,
-  columns: [column("Owner", ".metadata.ownerReferences[*].name", "Who made it."), ageColumn],
-  schema: root(
+  columns: [
+    column("Owner", ".metadata.ownerReferences[*].name", { description: "Who made it." }),
+    ageColumn,
+  ],
+  schema: kindSchema(
     "Some of all shards, by their labels.",
     {
       spec: object({
@@ -47,12 +56,10 @@ const isKey = (key: string) =>
  * Only a valid selector is admitted: a PartitionSet copies it into Partitions, where the author of
  * the set does not see its errors.
  */
-const shardSelector: JsonObject = object(
+const shardSelector = object(
   {
-    matchLabels: {
-      type: "object",
+    matchLabels: map(string("", { maxLength: 380 }), {
       description: "Labels that shards must have; their values are in the Partitions, too.",
-      additionalProperties: text("", { maxLength: 380 }),
       maxProperties: requirementsMax,
       ...rules(
         [`self.all(k, ${isKey("k")})`, keyMessage],
@@ -61,13 +68,13 @@ const shardSelector: JsonObject = object(
           `Label values are limited to 63 characters and should match "${word}".`,
         ],
       ),
-    },
+    }),
     matchExpressions: list(
       object(
         {
-          key: text("", { maxLength: keyCharactersMax, ...rules([isKey("self"), keyMessage]) }),
-          operator: text("", { enum: ["In", "NotIn", "Exists", "DoesNotExist"] }),
-          values: list(text("", { maxLength: 63, pattern: word })),
+          key: string("", { maxLength: keyCharactersMax, ...rules([isKey("self"), keyMessage]) }),
+          operator: string("", { enum: ["In", "NotIn", "Exists", "DoesNotExist"] }),
+          values: list(string("", { maxLength: 63, pattern: word })),
         },
         {
           required: ["key", "operator"],
@@ -88,12 +95,15 @@ const partitionSetKind: SystemKind = {
   kind: "PartitionSet",
   resource: "partitionsets",
   hasStatus: true,
-  columns: [column("Count", ".status.count", "How many Partitions it has."), ageColumn],
-  schema: root(
+  columns: [
+    column("Count", ".status.count", { description: "How many Partitions it has." }),
+    ageColumn,
+  ],
+  schema: kindSchema(
     "Divides shards into Partitions: one for each combination of values that the labels of its dimensions have.",
     {
       spec: object({
-        dimensions: list(text("The key of a label.", { maxLength: keyCharactersMax }), {
+        dimensions: list(string("The key of a label.", { maxLength: keyCharactersMax }), {
           maxItems: dimensionsMax,
         }),
         shardSelector,

@@ -1,7 +1,6 @@
 /** Tenancy: workspaces, their types, and their logical clusters. */
 export type { DefaultBindingsState } from "./bindings-initializer.ts";
 export type { RootBootstrapOptions } from "./bootstrap.ts";
-export { homeClusterName } from "./cluster-names.ts";
 export type { MaintainedBindingSet } from "./default-api-binding-lifecycle-controller.ts";
 export {
   clusterScoped,
@@ -14,19 +13,25 @@ export {
 } from "./dependencies.ts";
 export { homeName } from "./home-workspace.ts";
 export { KeyedWorkQueue } from "./keyed-work-queue.ts";
-export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
+export {
+  type Condition,
+  conditionsOf,
+  errorCondition,
+  findCondition,
+  setCondition,
+} from "./kinds/conditions.ts";
 export {
   logicalClusters,
+  overriding,
   shards,
   tenancyKinds,
   workspaces,
   workspaceTypes,
 } from "./kinds/definitions.ts";
 export { initializerLabel, phaseLabel, terminatorLabel } from "./kinds/phases.ts";
-export { schemaBuilders } from "./kinds/schema-builders.ts";
-export { ObjectIndex } from "./object-index.ts";
-export type { DefaultBinding, LogicalClusterRecord } from "./records.ts";
+export { conditions, labelSelector } from "./kinds/shared-schemas.ts";
+export type { DefaultBinding } from "./records.ts";
 export { annotation as tenancyAnnotation, member } from "./records.ts";
 export { readShard } from "./shard.ts";
-export { Tenancy, type TenancyOptions } from "./tenancy.ts";
+export { Tenancy } from "./tenancy.ts";
 export type { PathResolution } from "./workspace-tree.ts";

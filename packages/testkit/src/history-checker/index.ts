@@ -6,7 +6,6 @@ export type {
   ListMode,
   ListRecord,
   ObjectKey,
-  ObjectState,
   Operation,
   Outcome,
   Scope,
@@ -15,9 +14,6 @@ export type {
   Violation,
   WatchEvent,
   WatchSegment,
-  WriteRequest,
 } from "./history.ts";
 export { keyText, revisionOf } from "./history.ts";
-export { operationText } from "./linearizable-keys.ts";
 export { selects } from "./scope.ts";
-export { eventText } from "./watch-guarantees.ts";

@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { stateLabel, stateSync } from "@kcp-ts/multicluster";
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
 import { eventually } from "../fixture.ts";
 import { sharedNameOf } from "../tenants.ts";
 import { debug, exec, log, podPath, pods, topPods } from "./fixture.ts";
@@ -21,9 +21,7 @@ import {
   usage,
 } from "./tenants-fixture.ts";
 
-const jobs = defineResource<DynamicObject>({
-  ...{ group: "batch", version: "v1", resource: "jobs", kind: "Job", namespaced: true },
-});
+const jobs = builtInResource<DynamicObject>("jobs.batch");
 
 const part = `bare--${sharedNameOf("compute", "east").replaceAll(".", "-")}`;
 const at = { namespace: "default", name: "bare" };

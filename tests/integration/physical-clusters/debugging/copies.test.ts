@@ -5,8 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { syncTargets } from "@kcp-ts/multicluster";
-import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { syncPolicies, syncTargets } from "@kcp-ts/multicluster";
 import {
   deployments,
   eventually,
@@ -22,14 +21,6 @@ import {
   runningPods,
   webDeployment,
 } from "./fixture.ts";
-
-const configMaps = defineResource<KubernetesObject & { data: Record<string, string> }>({
-  group: "",
-  version: "v1",
-  resource: "configmaps",
-  kind: "ConfigMap",
-  namespaced: true,
-});
 
 describe("Pods of a workspace's workloads", () => {
   it("are seen upstream, found by the labels of their Deployment, and named by their cluster", async (t) => {
@@ -135,13 +126,9 @@ describe("Pods of a workspace's workloads", () => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "us-east1" });
     const { client } = plane;
-    await client.resource(configMaps).create({
-      metadata: {
-        name: "policies",
-        namespace: "default",
-        labels: { "workload.kcp.io/sync-policy": "" },
-      },
-      data: { pods: '{"copyNames": "by-cluster"}' },
+    await client.resource(syncPolicies).create({
+      metadata: { name: "pods" },
+      spec: { resources: [{ resource: "pods", upsyncedNames: "BySyncTarget" }] },
     });
     await registerReady(client, "us-east1", east.kubeconfig);
     const { metadata, ...rest } = webDeployment("api", 1);

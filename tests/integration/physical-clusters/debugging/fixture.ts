@@ -5,9 +5,9 @@ import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Client,
   connect,
-  defineResource,
   isUpgraded,
   type KubernetesObject,
   parseKubeconfig,
@@ -26,13 +26,7 @@ export interface Pod extends KubernetesObject {
   };
 }
 
-export const pods = defineResource<Pod>({
-  group: "",
-  version: "v1",
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
+export const pods = builtInResource<Pod>("pods");
 
 /** A SyncTarget that lends what it lends if nobody says otherwise, and the wish to wait until Deployments are served. */
 export async function registerReady(

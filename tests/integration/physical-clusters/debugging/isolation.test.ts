@@ -16,7 +16,7 @@ import {
   syncTargets,
   upsyncedFromAnnotation,
 } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { deployments, eventually, fastProbes } from "../fixture.ts";
@@ -35,24 +35,14 @@ import {
 const alice = { username: "alice", groups: [] };
 const bob = { username: "bob", groups: [] };
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
-const clusterRoles = defineResource<KubernetesObject & { rules: object[] }>({
-  ...rbac,
-  resource: "clusterroles",
-  kind: "ClusterRole",
-});
-const clusterRoleBindings = defineResource<
+const clusterRoles = builtInResource<KubernetesObject & { rules: object[] }>(
+  "clusterroles.rbac.authorization.k8s.io",
+);
+const clusterRoleBindings = builtInResource<
   KubernetesObject & { subjects: object[]; roleRef: object }
->({ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" });
-const configMaps = defineResource<KubernetesObject>({
-  ...{ group: "", version: "v1", namespaced: true, resource: "configmaps", kind: "ConfigMap" },
-});
-const namespaces = defineResource<KubernetesObject>({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+>("clusterrolebindings.rbac.authorization.k8s.io");
+const configMaps = builtInResource<KubernetesObject>("configmaps");
+const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 let plane: TestControlPlane;
 let east: SimulatedCluster;

@@ -1,7 +1,7 @@
 /** Goal: commands are run through a workspace that is a mount of another workspace of this server, by who may run them there. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { mountWorkspace, type TestControlPlane } from "@kcp-ts/testing/internal";
 import {
   deployments,
@@ -18,10 +18,7 @@ import {
   webDeployment,
 } from "./fixture.ts";
 
-const workspaces = defineResource<DynamicObject>({
-  ...{ group: "tenancy.kcp.io", version: "v1alpha1", resource: "workspaces" },
-  ...{ kind: "Workspace", namespaced: false },
-});
+const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
 const bob = { username: "bob", groups: ["system:authenticated"] };
 
 describe("a session through a mount of a workspace of this server", () => {

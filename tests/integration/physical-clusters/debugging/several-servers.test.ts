@@ -13,10 +13,10 @@ import { type ControlPlane, controlPlaneDefaults, startControlPlane } from "@kcp
 import { heartbeatIntervalMsOf, muxProtocol, syncTargets } from "@kcp-ts/multicluster";
 import { peerLabel, systemNamespace } from "@kcp-ts/multicluster-server/internal";
 import {
+  builtInResource,
   type Client,
   connect,
   type DynamicObject,
-  defineResource,
   findCondition,
   isUpgraded,
   parseKubeconfig,
@@ -43,13 +43,7 @@ interface Server {
   readonly caPem: string;
 }
 
-const secrets = defineResource<DynamicObject>({
-  group: "",
-  version: "v1",
-  resource: "secrets",
-  kind: "Secret",
-  namespaced: true,
-});
+const secrets = builtInResource<DynamicObject>("secrets");
 
 describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
   let etcd: EtcdCluster;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import {
   type KubeconfigOptions,
@@ -28,12 +28,10 @@ export type Tenant = (typeof tenants)[number];
 export const usage: Readonly<Record<Tenant, string>> = { one: "111m", two: "222m" };
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
-const clusterRoles = defineResource<DynamicObject>({
-  ...{ ...rbac, resource: "clusterroles", kind: "ClusterRole" },
-});
-export const clusterRoleBindings = defineResource<DynamicObject>({
-  ...{ ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" },
-});
+const clusterRoles = builtInResource<DynamicObject>("clusterroles.rbac.authorization.k8s.io");
+export const clusterRoleBindings = builtInResource<DynamicObject>(
+  "clusterrolebindings.rbac.authorization.k8s.io",
+);
 
 const resources = ["deployments.apps", "replicasets.apps", "jobs.batch", "pods"];
 export const everything: readonly JsonObject[] = [

@@ -14,7 +14,7 @@ import {
   syncTargets,
   upsyncedFromAnnotation,
 } from "@kcp-ts/multicluster";
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
 import { deployments, eventually } from "../fixture.ts";
 import { apiBindings, namespacesByOwner, sharedNameOf } from "../tenants.ts";
 import { debug, exec, log, networkClient, podPath, pods, runningPods, topPods } from "./fixture.ts";
@@ -28,9 +28,7 @@ import {
   usage,
 } from "./tenants-fixture.ts";
 
-const events = defineResource<DynamicObject>({
-  ...{ group: "", version: "v1", resource: "events", kind: "Event", namespaced: true },
-});
+const events = builtInResource<DynamicObject>("events");
 const shared = sharedNameOf("compute", "east");
 const other = (tenant: Tenant): Tenant => (tenant === "one" ? "two" : "one");
 

@@ -1,7 +1,7 @@
 /** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
 import type { Manifest } from "@kcp-ts/controlplane";
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
 import { type Pod, pods } from "@kcp-ts/testing/internal";
 import type { TestCluster } from "../../test-environments/index.ts";
 import { resourceOf } from "./resource-of.ts";
@@ -11,13 +11,7 @@ export interface Found<Object> {
   readonly object: Object;
 }
 
-const namespaces = defineResource({
-  group: "",
-  version: "v1",
-  resource: "namespaces",
-  kind: "Namespace",
-  namespaced: false,
-});
+const namespaces = builtInResource("namespaces");
 
 export class ApplicationClusters {
   readonly clusters: readonly TestCluster[];

@@ -11,11 +11,11 @@ import { type Clock, TaskGroup } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
 import {
+  builtInResource,
   type Change,
   type Client,
   type Clusters,
   Controller,
-  defineResource,
   type KubernetesObject,
   Manager,
   type ObjectKey,
@@ -57,29 +57,15 @@ export interface CustomKinds {
   onKind(listener: (kind: Resource<Workload>) => void): void;
 }
 
-const core = { group: "", version: "v1", namespaced: true } as const;
-
 const dependencyResources: Readonly<Record<DependencyResource, Resource<KubernetesObject>>> = {
-  configmaps: defineResource({ ...core, resource: "configmaps", kind: "ConfigMap" }),
-  secrets: defineResource({ ...core, resource: "secrets", kind: "Secret" }),
-  serviceaccounts: defineResource({ ...core, resource: "serviceaccounts", kind: "ServiceAccount" }),
-  poddisruptionbudgets: defineResource({
-    group: "policy",
-    version: "v1",
-    resource: "poddisruptionbudgets",
-    kind: "PodDisruptionBudget",
-    namespaced: true,
-  }),
+  configmaps: builtInResource("configmaps"),
+  secrets: builtInResource("secrets"),
+  serviceaccounts: builtInResource("serviceaccounts"),
+  poddisruptionbudgets: builtInResource("poddisruptionbudgets.policy"),
 };
 
 /** Per-cluster Ingresses, which `traffic` creates; their certificates are propagated with them. */
-const ingresses = defineResource<KubernetesObject>({
-  group: "networking.k8s.io",
-  version: "v1",
-  resource: "ingresses",
-  kind: "Ingress",
-  namespaced: true,
-});
+const ingresses = builtInResource<KubernetesObject>("ingresses.networking.k8s.io");
 
 const fieldManager = "kcp-follower";
 /** The delay until the watch cache agrees with the objects that were read. */

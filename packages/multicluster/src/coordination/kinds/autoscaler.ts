@@ -3,8 +3,8 @@
  * copy, within a part of minReplicas and maxReplicas. The sum of their desired replicas is the
  * replica count of the target, as if one autoscaler had written it.
  *
- * In the clusters, the autoscalers own `spec.replicas` of the target's copies (the sync policy
- * leaves the field to them). While the target moves, or a cluster is Unreachable, minReplicas of a
+ * In the clusters, the autoscalers own `spec.replicas` of the target's copies (its rules
+ * of syncing leave the field to them). While the target moves, or a cluster is Unreachable, minReplicas of a
  * copy is its desired replicas: otherwise the replacement would wait for load that another cluster
  * still has. While the target moves, the desired replicas of the autoscalers are ignored: some
  * replicas exist twice.
@@ -13,7 +13,7 @@
  * a StatefulSet to several clusters.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
+import { builtInResource, type Client, findCondition, stringMember } from "@kcp-ts/sdk";
 import { assignedCluster, ownedByLabel, syncErrorAnnotation } from "../../api/index.ts";
 import {
   clusterCopyName,
@@ -55,13 +55,7 @@ import {
   type Workload,
 } from "../workload.ts";
 
-export const autoscalers = defineResource<Workload>({
-  group: "autoscaling",
-  version: "v2",
-  resource: "horizontalpodautoscalers",
-  kind: "HorizontalPodAutoscaler",
-  namespaced: true,
-});
+export const autoscalers = builtInResource<Workload>("horizontalpodautoscalers.autoscaling");
 
 export const autoscalerStrategy: Strategy = {
   name: "horizontalpodautoscalers.autoscaling",

@@ -3,20 +3,14 @@
  * finish, removes the copy, and starts the copy in the next cluster: two clusters with the same
  * schedule would run every Job twice.
  */
-import { defineResource } from "@kcp-ts/sdk";
+import { builtInResource } from "@kcp-ts/sdk";
 import { withMoveGuards } from "../move-guards.ts";
 import { planStopBeforeStart } from "../plan-stop-before-start.ts";
 import { type CopyStatus, reachableCopies, unlessEqual } from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, statusText, type Workload } from "../workload.ts";
 
-export const cronJobs = defineResource<Workload>({
-  group: "batch",
-  version: "v1",
-  resource: "cronjobs",
-  kind: "CronJob",
-  namespaced: true,
-});
+export const cronJobs = builtInResource<Workload>("cronjobs.batch");
 
 export const cronJobStrategy: Strategy = {
   name: "cronjobs.batch",

@@ -1,5 +1,5 @@
 /** DaemonSets run on the nodes of every cluster, so every cluster has a complete copy. */
-import { defineResource } from "@kcp-ts/sdk";
+import { builtInResource } from "@kcp-ts/sdk";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
 import { withMoveGuards } from "../move-guards.ts";
 import { planDuplicated } from "../plan-duplicated.ts";
@@ -15,13 +15,7 @@ import {
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
-export const daemonSets = defineResource<Workload>({
-  group: "apps",
-  version: "v1",
-  resource: "daemonsets",
-  kind: "DaemonSet",
-  namespaced: true,
-});
+export const daemonSets = builtInResource<Workload>("daemonsets.apps");
 
 const always = [
   "currentNumberScheduled",

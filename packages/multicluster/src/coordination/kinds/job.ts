@@ -8,7 +8,7 @@
  * do the same work. It runs in one cluster, and finishes there.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { defineResource } from "@kcp-ts/sdk";
+import { builtInResource } from "@kcp-ts/sdk";
 import { earliest } from "../cluster-state.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { withMoveGuards } from "../move-guards.ts";
@@ -24,13 +24,7 @@ import {
   finishedConditionOf,
 } from "./job-state.ts";
 
-export const jobs = defineResource<Workload>({
-  group: "batch",
-  version: "v1",
-  resource: "jobs",
-  kind: "Job",
-  namespaced: true,
-});
+export const jobs = builtInResource<Workload>("jobs.batch");
 
 export const jobStrategy: Strategy = {
   name: "jobs.batch",

@@ -3,7 +3,7 @@
  * Pod that runs once is never in two reachable clusters, and does not start again after it has
  * finished.
  */
-import { defineResource } from "@kcp-ts/sdk";
+import { builtInResource } from "@kcp-ts/sdk";
 import { withMoveGuards } from "../move-guards.ts";
 import { planIndivisible } from "../plan-indivisible.ts";
 import { finishInPlace, planStopBeforeStart } from "../plan-stop-before-start.ts";
@@ -11,13 +11,7 @@ import { aggregatedConditions, reachableCopies, unlessEqual } from "../status-ag
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, conditionsOf, statusText, type Workload } from "../workload.ts";
 
-export const pods = defineResource<Workload>({
-  group: "",
-  version: "v1",
-  resource: "pods",
-  kind: "Pod",
-  namespaced: true,
-});
+export const pods = builtInResource<Workload>("pods");
 
 export const podStrategy: Strategy = {
   name: "pods",

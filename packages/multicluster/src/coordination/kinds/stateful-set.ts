@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { defineResource, stringMember } from "@kcp-ts/sdk";
+import { builtInResource, stringMember } from "@kcp-ts/sdk";
 import { requestedOrdinalsAnnotation } from "../../api/index.ts";
 import type { ClusterInfo } from "../cluster-state.ts";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
@@ -42,21 +42,9 @@ import {
   type Workload,
 } from "../workload.ts";
 
-export const statefulSets = defineResource<Workload>({
-  group: "apps",
-  version: "v1",
-  resource: "statefulsets",
-  kind: "StatefulSet",
-  namespaced: true,
-});
+export const statefulSets = builtInResource<Workload>("statefulsets.apps");
 
-const persistentVolumeClaims = defineResource<Workload>({
-  group: "",
-  version: "v1",
-  resource: "persistentvolumeclaims",
-  kind: "PersistentVolumeClaim",
-  namespaced: true,
-});
+const persistentVolumeClaims = builtInResource<Workload>("persistentvolumeclaims");
 
 const counts = ["currentReplicas"];
 const updatedCounts = ["updatedReplicas"];

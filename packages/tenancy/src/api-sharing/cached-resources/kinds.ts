@@ -1,11 +1,18 @@
 /** The kinds of cache.kcp.io, with upstream's names, columns and rules. */
-import { type SystemKind, systemDefinition } from "@kcp-ts/apiserver/custom-resources";
+import { systemDefinition } from "@kcp-ts/apiserver/custom-resources";
 import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { schemaBuilders } from "../../workspaces/index.ts";
+import {
+  ageColumn,
+  column,
+  kindSchema,
+  object,
+  rules,
+  type Schema,
+  type SystemKind,
+  string,
+} from "@kcp-ts/machinery/schema";
+import { conditions, labelSelector } from "../../workspaces/index.ts";
 import { endpoints, identity, pathPattern, resourceGroup, resourceName } from "../kinds/schemas.ts";
-
-const { ageColumn, column, conditions, labelSelector, object, root, rules, text } = schemaBuilders;
 
 const shared = {
   group: "cache.kcp.io",
@@ -14,20 +21,23 @@ const shared = {
   hasStatus: true,
 } as const;
 
-const integer: JsonObject = { type: "integer" };
+const integer: Schema = { type: "integer" };
 
 const cachedResourceKind: SystemKind = {
   ...shared,
   kind: "ClusterCachedResource",
   resource: "clustercachedresources",
-  columns: [column("Resource", ".spec.resource", "Resource type being published"), ageColumn],
-  schema: root(
+  columns: [
+    column("Resource", ".spec.resource", { description: "Resource type being published" }),
+    ageColumn,
+  ],
+  schema: kindSchema(
     "A resource of this workspace whose objects can be offered to other workspaces, to be read.",
     {
       spec: object(
         {
           group: resourceGroup,
-          version: text("The version in which objects are shown; the preferred one if left out."),
+          version: string("The version in which objects are shown; the preferred one if left out."),
           resource: resourceName,
           identity,
           labelSelector: {
@@ -38,12 +48,12 @@ const cachedResourceKind: SystemKind = {
         { required: ["resource"] },
       ),
       status: object({
-        identityHash: text("Tells what is published here from others of the same name."),
+        identityHash: string("Tells what is published here from others of the same name."),
         resourceCounts: object(
           { cache: integer, local: integer },
           { required: ["cache", "local"] },
         ),
-        phase: text("", {
+        phase: string("", {
           default: "Initializing",
           enum: ["Scheduling", "Initializing", "Ready", "Deleting", "Deleted"],
         }),
@@ -55,10 +65,10 @@ const cachedResourceKind: SystemKind = {
 };
 
 /** An immutable reference by path, or by name within the same workspace. */
-function reference(what: string): JsonObject {
+function reference(what: string): Schema {
   const path = `The workspace of the ${what}; the one of this object when it is left out.`;
   return object(
-    { path: text(path, { pattern: pathPattern }), name: text(`The name of the ${what}.`) },
+    { path: string(path, { pattern: pathPattern }), name: string(`The name of the ${what}.`) },
     {
       required: ["name"],
       ...rules(["self == oldSelf", `${what} reference must not be changed`]),
@@ -71,25 +81,23 @@ const cachedSliceKind: SystemKind = {
   kind: "ClusterCachedResourceEndpointSlice",
   resource: "clustercachedresourceendpointslices",
   columns: [
-    column(
-      "ClusterCachedResource",
-      ".spec.clusterCachedResource.name",
-      "The ClusterCachedResource.",
-    ),
+    column("ClusterCachedResource", ".spec.clusterCachedResource.name", {
+      description: "The ClusterCachedResource.",
+    }),
     ageColumn,
   ],
-  schema: root(
+  schema: kindSchema(
     "Where the objects of a ClusterCachedResource are served to consumers of an APIExport.",
     {
       spec: object(
         {
           clusterCachedResource: reference("ClusterCachedResource"),
           export: reference("APIExport"),
-          partition: text("A Partition beside it, whose shards alone are listed."),
+          partition: string("A Partition beside it, whose shards alone are listed."),
         },
         { required: ["clusterCachedResource", "export"] },
       ),
-      status: object({ conditions, endpoints, shardSelector: text() }),
+      status: object({ conditions, endpoints, shardSelector: string() }),
     },
     { required: ["spec"] },
   ),

@@ -1,19 +1,24 @@
 /** The schemas of the kinds of apis.kcp.io, with upstream's names, columns and rules. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { schemaBuilders } from "../../workspaces/index.ts";
-
-const { ageColumn, atomic, column, conditions, flag, labelSelector, list, object, root, rules } =
-  schemaBuilders;
-const { text } = schemaBuilders;
+import {
+  ageColumn,
+  anyObject,
+  atomic,
+  bool,
+  column,
+  keyedBy,
+  kindSchema,
+  list,
+  object,
+  rules,
+  type Schema,
+  type SchemaProperties,
+  string,
+} from "@kcp-ts/machinery/schema";
+import { conditions, labelSelector } from "../../workspaces/index.ts";
 
 export const apisGroup = "apis.kcp.io";
 
 const categories = ["kcp"];
-const anything: JsonObject = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-
-function keyed(...keys: readonly string[]): JsonObject {
-  return { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [...keys] };
-}
 
 export const pathPattern = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(:[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 const groupPattern = "^(|[a-z0-9]([-a-z0-9]*[a-z0-9](\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?)$";
@@ -22,10 +27,10 @@ const versionPattern = "^v[1-9][0-9]*([a-z]+[1-9][0-9]*)?$";
 /** A reference by path, or by name within the same workspace. */
 const exportReference = object(
   {
-    path: text("The workspace of the APIExport; the one of this object when it is left out.", {
+    path: string("The workspace of the APIExport; the one of this object when it is left out.", {
       pattern: pathPattern,
     }),
-    name: text("The name of the APIExport."),
+    name: string("The name of the APIExport."),
   },
   { required: ["name"] },
 );
@@ -37,7 +42,7 @@ const immutableReference = rules(["self == oldSelf", "APIExport reference must n
  * whose URL is the endpoint's prefix.
  */
 const shardSelection = object(
-  { matchAll: flag("All of them."), selector: labelSelector },
+  { matchAll: bool("All of them."), selector: labelSelector },
   rules([
     "!(has(self.matchAll) && self.matchAll && has(self.selector))",
     "matchAll and selector are mutually exclusive",
@@ -45,9 +50,9 @@ const shardSelection = object(
 );
 
 /** The endpoints of a service, by shard. */
-export const endpoints: JsonObject = list(
-  object({ url: text("", { minLength: 1 }), shards: shardSelection }, { required: ["url"] }),
-  keyed("url"),
+export const endpoints: Schema = list(
+  object({ url: string("", { minLength: 1 }), shards: shardSelection }, { required: ["url"] }),
+  keyedBy("url"),
 );
 
 export const resourceSchemaKind = {
@@ -57,55 +62,56 @@ export const resourceSchemaKind = {
   resource: "apiresourceschemas",
   categories,
   columns: [ageColumn],
-  hasStatus: false,
-  schema: root(
+  schema: kindSchema(
     "A schema that an APIExport offers. It never changes, and by itself serves nothing.",
     {
       spec: object(
         {
-          group: text("The group; empty for the core group."),
+          group: string("The group; empty for the core group."),
           names: object(
             {
-              plural: text("", { minLength: 1 }),
-              singular: text(),
-              kind: text("", { minLength: 1 }),
-              listKind: text(),
-              shortNames: list(text(), atomic),
-              categories: list(text(), atomic),
+              plural: string("", { minLength: 1 }),
+              singular: string(),
+              kind: string("", { minLength: 1 }),
+              listKind: string(),
+              shortNames: list(string(), atomic),
+              categories: list(string(), atomic),
             },
             { required: ["plural", "kind"] },
           ),
-          scope: text("", { enum: ["Cluster", "Namespaced"] }),
-          nameValidation: text("", {
+          scope: string("", { enum: ["Cluster", "Namespaced"] }),
+          nameValidation: string("", {
             default: "DNS1123Subdomain",
             enum: ["DNS1123Subdomain", "PathSegmentName"],
           }),
           versions: list(
             object(
               {
-                name: text("", { minLength: 1, pattern: versionPattern }),
-                served: flag("", { default: true }),
-                storage: flag(""),
-                deprecated: flag(""),
-                deprecationWarning: text(),
-                schema: anything,
-                subresources: anything,
-                additionalPrinterColumns: list(anything),
-                selectableFields: list(anything),
+                name: string("", { minLength: 1, pattern: versionPattern }),
+                served: bool("", { default: true }),
+                storage: bool(),
+                deprecated: bool(),
+                deprecationWarning: string(),
+                schema: anyObject(),
+                subresources: anyObject(),
+                additionalPrinterColumns: list(anyObject()),
+                selectableFields: list(anyObject()),
               },
               { required: ["name", "storage", "schema"] },
             ),
-            { minItems: 1, ...keyed("name") },
+            { minItems: 1, ...keyedBy("name") },
           ),
-          conversion: {
-            ...anything,
-            properties: { strategy: text("", { enum: ["None", "Webhook"] }), webhook: anything },
+          conversion: anyObject("", {
+            properties: {
+              strategy: string("", { enum: ["None", "Webhook"] }),
+              webhook: anyObject(),
+            },
             required: ["strategy"],
             ...rules([
               "(self.strategy == 'None' && !has(self.webhook))  || (self.strategy == 'Webhook' && has(self.webhook))",
               "Webhook must be specified if strategy=Webhook",
             ]),
-          },
+          }),
         },
         {
           required: ["group", "names", "scope", "versions"],
@@ -121,22 +127,22 @@ export const resourceSchemaKind = {
 };
 
 /** The name of an API group; empty for the core group. */
-export const resourceGroup: JsonObject = text("", { pattern: groupPattern });
-export const resourceName: JsonObject = text("", { pattern: "^[a-z][-a-z0-9]*[a-z0-9]$" });
+export const resourceGroup: Schema = string("", { pattern: groupPattern });
+export const resourceName: Schema = string("", { pattern: "^[a-z][-a-z0-9]*[a-z0-9]$" });
 
-const claimFields: Readonly<Record<string, JsonObject>> = {
+const claimFields = {
   group: { ...resourceGroup, default: "" },
   resource: resourceName,
-  identityHash: text("Of the other APIExport that the resource is from.", { default: "" }),
+  identityHash: string("Of the other APIExport that the resource is from.", { default: "" }),
 };
 
-const verbs = list(text(), { minItems: 1, "x-kubernetes-list-type": "set" });
+const verbs = list(string(), { minItems: 1, "x-kubernetes-list-type": "set" });
 
 /** Selects the objects of a claimed resource. */
 const claimSelector = object(
   {
-    matchAll: flag("All of them."),
-    ...(labelSelector["properties"] as Readonly<Record<string, JsonObject>>),
+    matchAll: bool("All of them."),
+    ...(labelSelector["properties"] as SchemaProperties),
   },
   { "x-kubernetes-map-type": "atomic" },
 );
@@ -149,46 +155,46 @@ const exportClaim = object(
 const oldSelector = list(
   object(
     {
-      name: text("", {
+      name: string("", {
         minLength: 1,
         maxLength: 253,
         pattern: "^([a-z0-9][-a-z0-9_.]*)?[a-z0-9]$",
       }),
-      namespace: text("", { minLength: 1 }),
+      namespace: string("", { minLength: 1 }),
     },
     rules(["has(self.__namespace__) || has(self.name)", "at least one field must be set"]),
   ),
 );
-const oldClaim = { ...claimFields, all: flag(""), resourceSelector: oldSelector };
+const oldClaim = { ...claimFields, all: bool(), resourceSelector: oldSelector };
 const allOrSome = rules([
   "(has(self.all) && self.all) != (has(self.resourceSelector) && size(self.resourceSelector) > 0)",
   'either "all" or "resourceSelector" must be set',
 ]);
 
-const state = text("", { enum: ["Accepted", "Rejected"] });
+const state = string("", { enum: ["Accepted", "Rejected"] });
 
 /** A claim in a status, for both versions. */
 const saidClaim = object(
   {
     ...claimFields,
-    verbs: list(text()),
+    verbs: list(string()),
     selector: claimSelector,
     defaultSelector: claimSelector,
     state,
-    all: flag(""),
+    all: bool(),
     resourceSelector: oldSelector,
   },
   { required: ["resource"] },
 );
 
 const exportStatus = object({
-  identityHash: text("Tells this API from others of the same name."),
+  identityHash: string("Tells this API from others of the same name."),
   conditions,
-  virtualWorkspaces: list(object({ url: text("", { minLength: 1 }) }, { required: ["url"] })),
+  virtualWorkspaces: list(object({ url: string("", { minLength: 1 }) }, { required: ["url"] })),
 });
 
-export const identity: JsonObject = object({
-  secretRef: object({ name: text(), namespace: text() }, { "x-kubernetes-map-type": "atomic" }),
+export const identity: Schema = object({
+  secretRef: object({ name: string(), namespace: string() }, { "x-kubernetes-map-type": "atomic" }),
 });
 const maximalPermissionPolicy = object(
   { local: { type: "object" } },
@@ -202,10 +208,10 @@ const maximalPermissionPolicy = object(
 const virtualStorage = object(
   {
     reference: object(
-      { apiGroup: text(), kind: text(), name: text() },
+      { apiGroup: string(), kind: string(), name: string() },
       { required: ["kind", "name"], "x-kubernetes-map-type": "atomic" },
     ),
-    identityHash: text("Of what the endpoint slice is for."),
+    identityHash: string("Of what the endpoint slice is for."),
   },
   { required: ["identityHash", "reference"] },
 );
@@ -222,15 +228,15 @@ const exportNames = {
 export const exportKind = {
   ...exportNames,
   version: "v1alpha2",
-  schema: root("An API that workspaces can bind to.", {
+  schema: kindSchema("An API that workspaces can bind to.", {
     spec: object(
       {
         resources: list(
           object(
             {
-              name: text("", { minLength: 1 }),
-              group: text("", { default: "" }),
-              schema: text("The name of an APIResourceSchema of this workspace.", {
+              name: string("", { minLength: 1 }),
+              group: string("", { default: "" }),
+              schema: string("The name of an APIResourceSchema of this workspace.", {
                 minLength: 1,
               }),
               storage: object(
@@ -246,11 +252,11 @@ export const exportKind = {
             },
             { required: ["name", "schema"] },
           ),
-          keyed("name", "group"),
+          keyedBy("name", "group"),
         ),
         identity,
         maximalPermissionPolicy,
-        permissionClaims: list(exportClaim, keyed("group", "resource")),
+        permissionClaims: list(exportClaim, keyedBy("group", "resource")),
       },
       { default: {} },
     ),
@@ -263,21 +269,19 @@ export const exportKindV1alpha1 = {
   version: "v1alpha1",
   columns: [
     ageColumn,
-    column(
-      "Ready",
-      '.status.conditions[?(@.type=="VirtualWorkspaceURLsReady")].status',
-      "Whether its virtual workspaces are known.",
-    ),
+    column("Ready", '.status.conditions[?(@.type=="VirtualWorkspaceURLsReady")].status', {
+      description: "Whether its virtual workspaces are known.",
+    }),
   ],
-  schema: root("An API that workspaces can bind to.", {
+  schema: kindSchema("An API that workspaces can bind to.", {
     spec: object(
       {
-        latestResourceSchemas: list(text(), { "x-kubernetes-list-type": "set" }),
+        latestResourceSchemas: list(string(), { "x-kubernetes-list-type": "set" }),
         identity,
         maximalPermissionPolicy,
         permissionClaims: list(
           object(oldClaim, { required: ["resource"], ...allOrSome }),
-          keyed("group", "resource"),
+          keyedBy("group", "resource"),
         ),
       },
       { default: {} },
@@ -287,19 +291,19 @@ export const exportKindV1alpha1 = {
 };
 
 const bindingStatus = object({
-  apiExportClusterName: text(),
-  phase: text("", { enum: ["", "Binding", "Bound"] }),
+  apiExportClusterName: string(),
+  phase: string("", { enum: ["", "Binding", "Bound"] }),
   boundResources: list(
     object(
       {
-        group: text("", { default: "" }),
-        resource: text(),
-        schema: object({ name: text(), UID: text(), identityHash: text() }),
-        storageVersions: list(text()),
+        group: string("", { default: "" }),
+        resource: string(),
+        schema: object({ name: string(), UID: string(), identityHash: string() }),
+        storageVersions: list(string()),
       },
       { required: ["resource", "schema"] },
     ),
-    keyed("group", "resource"),
+    keyedBy("group", "resource"),
   ),
   appliedPermissionClaims: list(saidClaim),
   exportPermissionClaims: list(saidClaim),
@@ -313,7 +317,9 @@ const bindingNames = {
   categories,
   columns: [
     ageColumn,
-    column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether it is bound."),
+    column("Ready", '.status.conditions[?(@.type=="Ready")].status', {
+      description: "Whether it is bound.",
+    }),
   ],
   hasStatus: true,
 };
@@ -323,12 +329,12 @@ const reference = object(
   rules(["has(self.export)", "APIExport reference must not be changed"]),
 );
 
-const claimKeys = keyed("group", "resource", "identityHash");
+const claimKeys = keyedBy("group", "resource", "identityHash");
 
 export const bindingKind = {
   ...bindingNames,
   version: "v1alpha2",
-  schema: root(
+  schema: kindSchema(
     "Brings the API of an APIExport into a workspace.",
     {
       spec: object(
@@ -356,7 +362,7 @@ export const bindingKind = {
 export const bindingKindV1alpha1 = {
   ...bindingNames,
   version: "v1alpha1",
-  schema: root(
+  schema: kindSchema(
     "Brings the API of an APIExport into a workspace.",
     {
       spec: object(
@@ -382,21 +388,23 @@ export const endpointSliceKind = {
   resource: "apiexportendpointslices",
   categories,
   columns: [
-    column("Export", ".spec.export.name", "The APIExport."),
-    column("Partition", ".spec.partition", "The part of all shards that it covers."),
+    column("Export", ".spec.export.name", { description: "The APIExport." }),
+    column("Partition", ".spec.partition", {
+      description: "The part of all shards that it covers.",
+    }),
     ageColumn,
   ],
   hasStatus: true,
-  schema: root(
+  schema: kindSchema(
     "Where the objects of an APIExport's consumers are served to its provider.",
     {
       spec: object(
-        { export: { ...exportReference, ...immutableReference }, partition: text() },
+        { export: { ...exportReference, ...immutableReference }, partition: string() },
         { required: ["export"] },
       ),
       status: object({
         endpoints,
-        shardSelector: text(),
+        shardSelector: string(),
         conditions,
       }),
     },
@@ -411,31 +419,30 @@ export const conversionKind = {
   resource: "apiconversions",
   categories,
   columns: [ageColumn],
-  hasStatus: false,
-  schema: root("Rules of conversion between versions. Kept, and not evaluated.", {
+  schema: kindSchema("Rules of conversion between versions. Kept, and not evaluated.", {
     spec: object(
       {
         conversions: list(
           object(
             {
-              from: text("", { minLength: 1, pattern: versionPattern }),
-              to: text("", { minLength: 1, pattern: versionPattern }),
+              from: string("", { minLength: 1, pattern: versionPattern }),
+              to: string("", { minLength: 1, pattern: versionPattern }),
               rules: list(
                 object(
                   {
-                    field: text("", { minLength: 1 }),
-                    destination: text("", { minLength: 1 }),
-                    transformation: text(),
+                    field: string("", { minLength: 1 }),
+                    destination: string("", { minLength: 1 }),
+                    transformation: string(),
                   },
                   { required: ["destination", "field"] },
                 ),
-                keyed("destination"),
+                keyedBy("destination"),
               ),
-              preserve: list(text()),
+              preserve: list(string()),
             },
             { required: ["from", "rules", "to"] },
           ),
-          keyed("from", "to"),
+          keyedBy("from", "to"),
         ),
       },
       { required: ["conversions"] },

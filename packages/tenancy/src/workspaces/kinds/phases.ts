@@ -8,9 +8,11 @@
  */
 import { createHash } from "node:crypto";
 import type { Draft } from "@kcp-ts/apiserver/registry";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, textsOf } from "@kcp-ts/machinery/json";
+import type { TypeOf } from "@kcp-ts/machinery/schema";
 import { removeOwnerGroups } from "../workspace-owner.ts";
 import { type Condition, conditionsOf, setCondition } from "./conditions.ts";
+import type { phase } from "./shared-schemas.ts";
 
 export const phaseLabel = "tenancy.kcp.io/phase";
 const initializerPrefix = "initializer.internal.kcp.io/";
@@ -20,14 +22,7 @@ const inactiveAnnotations = ["core.kcp.io/inactive", "internal.kcp.io/inactive"]
 export const terminatorsFinalizer = "kcp.io/has-terminators";
 export const deletionFinalizer = "core.kcp.io/logicalcluster-deletion";
 
-export type Phase =
-  | "Scheduling"
-  | "Initializing"
-  | "Ready"
-  | "Unavailable"
-  | "Inactive"
-  | "Terminating"
-  | "Deleting";
+export type Phase = TypeOf<typeof phase>;
 
 export function deriveLogicalClusterStatus(draft: Draft, nowMs: number): void {
   const metadata = { ...(draft["metadata"] as Draft) };
@@ -131,10 +126,6 @@ function deriveFinalizers(metadata: Draft, status: JsonObject): void {
 export function put(target: Draft, member: string, items: readonly string[]): void {
   if (items.length > 0) target[member] = [...items];
   else delete target[member];
-}
-
-export function textsOf(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : [];
 }
 
 function sha224(text: string): string {

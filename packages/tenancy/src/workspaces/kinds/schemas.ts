@@ -1,24 +1,22 @@
 /**
  * The kinds of tenancy as in kcp v0.32: names, schemas with their defaults and rules, and columns.
  */
-import type { SystemKind } from "@kcp-ts/apiserver/custom-resources";
-import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   ageColumn,
+  bool,
   column,
-  conditions,
-  flag,
+  intOrString,
+  keyedBy,
   kindSchema,
-  labelSelector,
-  lifecycleIds,
   list,
+  map,
   object,
-  phase,
-  policyRules,
   rules,
-  text,
-  textMap,
-} from "./schema-builders.ts";
+  type Schema,
+  type SystemKind,
+  string,
+} from "@kcp-ts/machinery/schema";
+import { conditions, labelSelector, lifecycleIds, phase, policyRules } from "./shared-schemas.ts";
 
 const version = "v1alpha1";
 const tenancy = "tenancy.kcp.io";
@@ -33,8 +31,8 @@ export const logicalClusterKind: SystemKind = {
   categories: kcp,
   hasStatus: true,
   columns: [
-    column("Phase", ".status.phase", "How far the logical cluster has come."),
-    column("URL", ".status.URL", "Where its API is served."),
+    column("Phase", ".status.phase", { description: "How far the logical cluster has come." }),
+    column("URL", ".status.URL", { description: "Where its API is served." }),
     ageColumn,
   ],
   schema: kindSchema(
@@ -42,25 +40,25 @@ export const logicalClusterKind: SystemKind = {
     {
       spec: object(
         {
-          directlyDeletable: flag("Whether this object may be deleted by its users.", {
+          directlyDeletable: bool("Whether this object may be deleted by its users.", {
             default: false,
           }),
           owner: object(
             {
-              apiVersion: text("", { minLength: 1, pattern: "^([^/]+/)?[^/]+$" }),
-              resource: text("", { minLength: 1 }),
-              name: text("", { minLength: 1 }),
-              namespace: text(),
-              cluster: text("", { minLength: 1 }),
-              uid: text("", { minLength: 1 }),
+              apiVersion: string("", { minLength: 1, pattern: "^([^/]+/)?[^/]+$" }),
+              resource: string("", { minLength: 1 }),
+              name: string("", { minLength: 1 }),
+              namespace: string(),
+              cluster: string("", { minLength: 1 }),
+              uid: string("", { minLength: 1 }),
             },
             { required: ["apiVersion", "cluster", "name", "resource", "uid"] },
           ),
           createdBy: object({
-            username: text(),
-            uid: text(),
-            groups: list(text()),
-            extra: { type: "object", additionalProperties: list(text()) },
+            username: string(),
+            uid: string(),
+            groups: list(string()),
+            extra: map(list(string())),
           }),
           initializers: lifecycleIds("Who must be done before the logical cluster is ready."),
           terminators: lifecycleIds("Who must be done before its content is deleted."),
@@ -69,7 +67,7 @@ export const logicalClusterKind: SystemKind = {
       ),
       status: object(
         {
-          URL: text("Where its API is served."),
+          URL: string("Where its API is served."),
           phase,
           conditions,
           initializers: lifecycleIds("Who is not done yet."),
@@ -94,10 +92,10 @@ export const workspaceKind: SystemKind = {
   categories: kcp,
   hasStatus: true,
   columns: [
-    column("Type", ".spec.type.name", "Its type."),
-    column("Region", ".metadata.labels['region']", "Where it is."),
-    column("Phase", ".status.phase", "How far it has come."),
-    column("URL", ".spec.URL", "Where its API is served."),
+    column("Type", ".spec.type.name", { description: "Its type." }),
+    column("Region", ".metadata.labels['region']", { description: "Where it is." }),
+    column("Phase", ".status.phase", { description: "How far it has come." }),
+    column("URL", ".spec.URL", { description: "Where its API is served." }),
     ageColumn,
   ],
   schema: {
@@ -106,8 +104,8 @@ export const workspaceKind: SystemKind = {
         {
           type: object(
             {
-              name: text("The name of its type.", { pattern: typeName }),
-              path: text("The workspace that its type is in.", { pattern: pathPattern }),
+              name: string("The name of its type.", { pattern: typeName }),
+              path: string("The workspace that its type is in.", { pattern: pathPattern }),
             },
             {
               required: ["name"],
@@ -124,15 +122,15 @@ export const workspaceKind: SystemKind = {
           location: object({
             selector: { ...labelSelector, description: "Which shards will do." },
           }),
-          cluster: text(
+          cluster: string(
             "The name of its logical cluster.",
             rules(["self == oldSelf", "cluster is immutable"]),
           ),
-          URL: text("Where its API is served.", { format: "uri" }),
+          URL: string("Where its API is served.", { format: "uri" }),
           mount: object(
             {
               ref: object(
-                { apiVersion: text(), kind: text(), name: text(), namespace: text() },
+                { apiVersion: string(), kind: string(), name: string(), namespace: string() },
                 { required: ["apiVersion", "kind", "name"] },
               ),
             },
@@ -163,16 +161,16 @@ export const workspaceKind: SystemKind = {
 
 const typeReference = object(
   {
-    name: text("The name of a type.", { pattern: typeName }),
-    path: text("The workspace that it is in.", { pattern: pathPattern }),
+    name: string("The name of a type.", { pattern: typeName }),
+    path: string("The workspace that it is in.", { pattern: pathPattern }),
   },
   { required: ["name"] },
 );
 
-const limit = (description: string): JsonObject =>
+const limit = (description: string): Schema =>
   object(
     {
-      none: flag("None at all."),
+      none: bool("None at all."),
       types: list(typeReference, { minItems: 1 }),
     },
     {
@@ -191,12 +189,12 @@ export const workspaceTypeKind: SystemKind = {
   columns: [ageColumn],
   schema: kindSchema("What workspaces of this type begin with, and where they may be.", {
     spec: object({
-      initializer: flag("Whether a controller of this type prepares new workspaces."),
-      terminator: flag("Whether a controller of this type is asked before one is emptied."),
+      initializer: bool("Whether a controller of this type prepares new workspaces."),
+      terminator: bool("Whether a controller of this type is asked before one is emptied."),
       extend: object({
         with: list(typeReference, { description: "Types that it is one of as well." }),
       }),
-      additionalWorkspaceLabels: textMap("Labels that new workspaces get."),
+      additionalWorkspaceLabels: map(string(), { description: "Labels that new workspaces get." }),
       defaultChildWorkspaceType: {
         ...typeReference,
         default: { name: "universal", path: "root" },
@@ -207,16 +205,13 @@ export const workspaceTypeKind: SystemKind = {
         // The keys of a list must have values: an empty path means the workspace of the type
         // itself.
         object(
-          { path: text("", { default: "" }), export: text("", { minLength: 1 }) },
+          { path: string("", { default: "" }), export: string("", { minLength: 1 }) },
           { required: ["export"] },
         ),
-        {
-          "x-kubernetes-list-type": "map",
-          "x-kubernetes-list-map-keys": ["path", "export"],
-        },
+        keyedBy("path", "export"),
       ),
-      defaultAPIBindingLifecycle: text("", { enum: ["InitializeOnly", "Maintain"] }),
-      authenticationConfigurations: list(object({ name: text() }, { required: ["name"] })),
+      defaultAPIBindingLifecycle: string("", { enum: ["InitializeOnly", "Maintain"] }),
+      authenticationConfigurations: list(object({ name: string() }, { required: ["name"] })),
       initializerPermissions: policyRules,
       terminatorPermissions: policyRules,
     }),
@@ -226,8 +221,8 @@ export const workspaceTypeKind: SystemKind = {
         virtualWorkspaces: list(
           object(
             {
-              url: text("", { minLength: 1 }),
-              type: text("", { enum: ["initializing", "terminating"] }),
+              url: string("", { minLength: 1 }),
+              type: string("", { enum: ["initializing", "terminating"] }),
             },
             { required: ["url"] },
           ),
@@ -237,12 +232,11 @@ export const workspaceTypeKind: SystemKind = {
     ),
   }),
 };
-const quantity: JsonObject = {
-  "x-kubernetes-int-or-string": true,
-  anyOf: [{ type: "integer" }, { type: "string" }],
+
+const quantity = intOrString("", {
   pattern:
     "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$",
-};
+});
 
 export const shardKind: SystemKind = {
   group: core,
@@ -252,29 +246,29 @@ export const shardKind: SystemKind = {
   categories: kcp,
   hasStatus: true,
   columns: [
-    column("Region", ".metadata.labels['region']", "Where it is."),
-    column("URL", ".spec.baseURL", "Where it is reached by other shards."),
-    column("External URL", ".spec.externalURL", "Where it is reached by clients."),
+    column("Region", ".metadata.labels['region']", { description: "Where it is." }),
+    column("URL", ".spec.baseURL", { description: "Where it is reached by other shards." }),
+    column("External URL", ".spec.externalURL", { description: "Where it is reached by clients." }),
     ageColumn,
   ],
   schema: kindSchema("A process, or several, that serve logical clusters.", {
     spec: object(
       {
-        baseURL: text("Where other shards reach it.", { format: "uri", minLength: 1 }),
-        externalURL: text("Where clients reach it.", { format: "uri", minLength: 1 }),
-        virtualWorkspaceURL: text("Where its virtual workspaces are.", {
+        baseURL: string("Where other shards reach it.", { format: "uri", minLength: 1 }),
+        externalURL: string("Where clients reach it.", { format: "uri", minLength: 1 }),
+        virtualWorkspaceURL: string("Where its virtual workspaces are.", {
           format: "uri",
           minLength: 1,
         }),
       },
       { required: ["baseURL"] },
     ),
-    status: object({ conditions, capacity: { type: "object", additionalProperties: quantity } }),
+    status: object({ conditions, capacity: map(quantity) }),
   }),
 };
 
 /** A string that is not empty where it is set. */
-const said = text("", { minLength: 1 });
+const said = string("", { minLength: 1 });
 
 const notBoth = [
   "!(has(self.claim) && has(self.expression))",
@@ -287,7 +281,7 @@ const oneOfBoth = [
 ] as const;
 
 const prefixed = object(
-  { claim: said, expression: said, prefix: text() },
+  { claim: said, expression: said, prefix: string() },
   rules(...oneOfBoth, [
     "!(has(self.prefix)) || has(self.claim)",
     "prefix can only be specified when claim is specified",
@@ -296,11 +290,11 @@ const prefixed = object(
 
 const issuer = object(
   {
-    url: text(),
-    discoveryURL: text(),
-    certificateAuthority: text(),
-    audiences: list(text()),
-    audienceMatchPolicy: text(),
+    url: string(),
+    discoveryURL: string(),
+    certificateAuthority: string(),
+    audiences: list(string()),
+    audienceMatchPolicy: string(),
   },
   { required: ["url"] },
 );
@@ -311,7 +305,7 @@ const claimMappings = object({
   // Go clients always send this struct, and leave it empty where the issuer has no uid.
   uid: object({ claim: said, expression: said }, rules(notBoth)),
   extra: list(
-    object({ key: text(), valueExpression: text() }, { required: ["key", "valueExpression"] }),
+    object({ key: string(), valueExpression: string() }, { required: ["key", "valueExpression"] }),
   ),
 });
 
@@ -333,7 +327,7 @@ const claimValidationRules = list(
 );
 
 const userValidationRules = list(
-  object({ expression: text(), message: text() }, { required: ["expression", "message"] }),
+  object({ expression: string(), message: string() }, { required: ["expression", "message"] }),
 );
 
 export const workspaceAuthenticationConfigurationKind: SystemKind = {
@@ -342,7 +336,6 @@ export const workspaceAuthenticationConfigurationKind: SystemKind = {
   kind: "WorkspaceAuthenticationConfiguration",
   resource: "workspaceauthenticationconfigurations",
   categories: kcp,
-  hasStatus: false,
   columns: [ageColumn],
   schema: kindSchema(
     "Whose tokens are accepted in the workspaces of a type.",
