@@ -16,6 +16,8 @@ interface Ban {
   readonly instead: string;
   /** Path prefixes where it is right. */
   readonly except: readonly string[];
+  /** Path prefixes where it is wrong; everywhere if omitted. */
+  readonly only?: readonly string[];
 }
 
 const time = ["packages/machinery/src/base/", "packages/testkit/"];
@@ -79,6 +81,13 @@ export const bans: readonly Ban[] = [
   },
   { pattern: /\beval\(/g, instead: "closures: nothing here makes code of text", except: [] },
   {
+    pattern: /\.(?:patch|patchStatus|applyStatus)\(|\bpreconditions:/g,
+    instead: "write the object that was read: resource.sameObject(object), or sameVersion(object)",
+    except: [],
+    // Controllers that work in all logical clusters and in physical clusters.
+    only: ["packages/controllers/", "packages/multicluster/", "packages/multicluster-server/"],
+  },
+  {
     pattern: /\bprocess\.exit\(/g,
     instead: "throw, or set process.exitCode in the command line",
     except: ["packages/cli/"],
@@ -95,9 +104,10 @@ export function bannedCalls(tree: SourceTree): string[] {
   const files = [...tree.files.values()].filter(
     ({ path }) => tree.production().has(path) && path.startsWith("packages/"),
   );
-  return bans.flatMap(({ pattern, instead, except }) =>
+  return bans.flatMap(({ pattern, instead, except, only = [""] }) =>
     files
       .filter(({ path }) => !except.some((prefix) => path.startsWith(prefix)))
+      .filter(({ path }) => only.some((prefix) => path.startsWith(prefix)))
       .flatMap((file) => occurrences(file, file.code, pattern, (text) => `no ${text}: ${instead}`)),
   );
 }

@@ -72,7 +72,7 @@ export async function runControlLoops(
   given: ControlLoopsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const options = { ...given, client: given.client.withPreconditions("required") };
+  const options = { ...given, client: given.client.withRequiredPreconditions() };
   const { client, supervisor } = options;
   let serves: ServesKind = () => false;
   await supervisor.runTask("control-loops", signal, async (stop) => {

@@ -11,6 +11,7 @@ import {
   type ServerLog,
   systemDefinition,
 } from "@kcp-ts/apiserver";
+import { fileDescriptorShare } from "@kcp-ts/apiserver/request/file-descriptors";
 import type { Clock } from "@kcp-ts/machinery/base";
 import {
   AgentPresence,
@@ -197,6 +198,7 @@ export class PhysicalClusters {
       importPollMs: options.importPollMs,
       link: options.link,
       drainTimeoutMs: options.drainTimeoutMs,
+      connectionsMax: fileDescriptorShare("physicalClusters"),
       isAddressAllowed:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       apiAccessTokenSeconds: options.apiAccessTokenSeconds,

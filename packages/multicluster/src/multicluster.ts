@@ -89,6 +89,8 @@ export interface MulticlusterOptions {
    * Whether the address in a SyncTarget's kubeconfig may be connected to; all addresses if omitted.
    */
   readonly isAddressAllowed?: PermitsAddress | undefined;
+  /** The connections to physical clusters, of all logical clusters together. */
+  readonly connectionsMax?: number | undefined;
   readonly importPollMs?: number | undefined;
   readonly drainTimeoutMs?: number | undefined;
   /** How agents are installed; if omitted, users install them. */
@@ -140,7 +142,7 @@ export async function runMulticluster(
   given: MulticlusterOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const options = { ...given, client: given.client.withPreconditions("never-empty") };
+  const options = { ...given, client: given.client.withRequiredPreconditions() };
   const { client, clock = systemClock, random = systemRandom, onError } = options;
   const { controllers: parts = new Set(multiclusterControllers), targets = new Targets() } =
     options;
@@ -296,12 +298,14 @@ function clusterControllers(
 ) {
   const { client, clusters, clock, resources } = shared;
   const { unseal, drainTimeoutMs, isAddressAllowed, isServerAlive, link: settings } = options;
+  const { connectionsMax } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
   const awaitsImport = options.controllers === undefined || options.controllers.has("api-importer");
   const own = {
     unseal,
     drainTimeoutMs,
     isAddressAllowed,
+    connectionsMax,
     settings,
     installer,
     awaitsImport,

@@ -35,8 +35,9 @@ export interface AgentOptions {
 
 /** Runs until the signal aborts, and resolves when all operations in flight have finished. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
-  const { downstream, target, resources } = options;
-  const upstream = options.upstream.withPreconditions("never-empty");
+  const { target, resources } = options;
+  const downstream = options.downstream.withRequiredPreconditions();
+  const upstream = options.upstream.withRequiredPreconditions();
   const { clock = systemClock, random = systemRandom, importPollMs: pollMs } = options;
   const report = (controller: string) => (error: unknown, key?: ObjectKey) =>
     options.onError(error, key === undefined ? { controller } : { controller, key });

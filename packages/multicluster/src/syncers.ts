@@ -369,7 +369,7 @@ export class Syncers {
   };
 
   async #say(
-    { cluster, name, signal }: TargetConnection,
+    { cluster, name, uid, signal }: TargetConnection,
     condition: SyncerCondition,
     syncedResources: readonly string[],
   ): Promise<void> {
@@ -377,10 +377,9 @@ export class Syncers {
     const conditions = [{ type: targetConditions.syncerReady, ...condition, lastTransitionTime }];
     const resource = this.#options.client.inCluster(cluster).resource(syncTargets);
     const options = { fieldManager, force: true, signal };
-    await resource.applyStatus(
-      { metadata: { name }, status: { conditions, syncedResources } },
-      options,
-    );
+    await resource
+      .sameObject({ metadata: { name, uid } })
+      .applyStatusFields({ conditions, syncedResources }, options);
   }
 
   #stop(connection: TargetConnection): void {

@@ -11,7 +11,7 @@ const limitUnknown = 4096;
  * Shares of the limit; the rest is for the store, which takes a fifth of the limit itself, and for
  * everything else.
  */
-const parts = { connections: 0.6, webhooks: 0.08, mounts: 0.08 } as const;
+const parts = { connections: 0.55, webhooks: 0.08, mounts: 0.08, physicalClusters: 0.06 } as const;
 
 let known: number | undefined;
 

@@ -131,9 +131,8 @@ export class WebhookClient {
     this.#calls.set(pool, underWay + 1);
     const held = new BufferedResponse(this.#bufferedBytes, pool, call.budget);
     try {
-      const written = body instanceof EncodedBody ? body : runSyncFirst(encodedBody(body));
-      // A small body is sent at once: the timeout begins with the call.
-      const encoded = written instanceof Promise ? await written : written;
+      const encoded =
+        body instanceof EncodedBody ? body : await runSyncFirst(encodedBody(body));
       const answer = await this.#call(config, url, encoded, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);

@@ -108,14 +108,11 @@ function decide(
 /** Preconditions for exactly this request, not for a later one of the same name. */
 async function remove(
   client: Client,
-  { metadata }: CertificateSigningRequest,
+  request: CertificateSigningRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name = "", uid } = metadata;
-  const preconditions = uid === undefined ? {} : { preconditions: { uid } };
   try {
-    const resource = client.resource(certificateSigningRequests);
-    await resource.delete({ name }, { ...preconditions, signal });
+    await client.resource(certificateSigningRequests).sameObject(request).remove({ signal });
   } catch (error) {
     if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
   }

@@ -36,9 +36,7 @@ export async function ensureRootCa(
     if (current.immutable === true) {
       // Its content is immutable: the object is deleted, and the deletion enqueues the namespace,
       // which then gets a correct one.
-      const { uid } = current.metadata;
-      const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-      await resource.delete({ namespace, name: rootCaName }, { ...preconditions, signal });
+      await resource.sameObject(current).remove({ signal });
     } else {
       await resource.update(withRootCa(current, caPem), { signal });
     }

@@ -79,7 +79,7 @@ async function release(
         latest = undefined;
         if (metadata.uid !== uid || !refersTo({ metadata }, ownerUid)) return;
         const owners = (metadata.ownerReferences ?? []).filter((one) => one.uid !== ownerUid);
-        await objects.patch({ namespace, name }, ownerReferencesPatch(metadata, owners));
+        await objects.sameVersion({ metadata }).mergePatch(ownerReferencesPatch(owners));
       },
       { clock, random },
     );

@@ -2,8 +2,8 @@
  * The garbage collector's writes. Each carries the version of the object for which it was decided,
  * and is rejected if that is no longer the newest.
  */
-import type { JsonValue } from "@kcp-ts/machinery/json";
-import type { Client, ObjectMeta, ObjectName, OwnerReference, Patch } from "@kcp-ts/sdk";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import type { Client, OwnerReference } from "@kcp-ts/sdk";
 import type { Propagation } from "./decision.ts";
 import type { GraphNode } from "./graph-node.ts";
 
@@ -18,10 +18,10 @@ export async function deleteNode(
   propagationPolicy: Propagation,
   { client, signal }: WriteContext,
 ): Promise<void> {
-  const { uid, resourceVersion } = node;
   await client
     .resource(node.resource)
-    .delete(targetOf(node), { propagationPolicy, preconditions: { uid, resourceVersion }, signal });
+    .sameVersion({ metadata: node })
+    .remove({ propagationPolicy, signal });
 }
 
 /** Returns the version that was written. */
@@ -32,7 +32,8 @@ export async function writeOwners(
 ): Promise<string> {
   const written = await client
     .resource(node.resource)
-    .patch(targetOf(node), ownerReferencesPatch(node, owners), { signal });
+    .sameVersion({ metadata: node })
+    .mergePatch(ownerReferencesPatch(owners), { signal });
   return written.metadata.resourceVersion ?? "";
 }
 
@@ -42,19 +43,12 @@ export async function removeFinalizer(
   { client, signal }: WriteContext,
 ): Promise<void> {
   const finalizers = node.finalizers.filter((one) => one !== finalizer);
-  const { uid, resourceVersion } = node;
-  const patch = { metadata: { uid, resourceVersion, finalizers } };
-  await client.resource(node.resource).patch(targetOf(node), { type: "merge", patch }, { signal });
+  await client
+    .resource(node.resource)
+    .sameVersion({ metadata: node })
+    .mergePatch({ metadata: { finalizers } }, { signal });
 }
 
-export function ownerReferencesPatch(
-  { uid, resourceVersion }: Pick<ObjectMeta, "uid" | "resourceVersion">,
-  owners: readonly OwnerReference[],
-): Patch {
-  const metadata = { uid, resourceVersion, ownerReferences: owners };
-  return { type: "merge", patch: { metadata } as unknown as JsonValue };
-}
-
-function targetOf({ namespace, name }: GraphNode): ObjectName {
-  return namespace === "" ? { name } : { namespace, name };
+export function ownerReferencesPatch(owners: readonly OwnerReference[]): JsonObject {
+  return { metadata: { ownerReferences: owners } } as unknown as JsonObject;
 }

@@ -134,11 +134,9 @@ function withOwner(secret: Secret, account: KubernetesObject, uid: string) {
 }
 
 /** Preconditions for exactly this Secret, not for a later one of the same name. */
-async function deleteAs(client: Client, { metadata }: Secret, signal: AbortSignal): Promise<void> {
-  const { namespace = "", name = "", uid } = metadata;
-  const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+async function deleteAs(client: Client, secret: Secret, signal: AbortSignal): Promise<void> {
   try {
-    await client.resource(secrets).delete({ namespace, name }, { ...preconditions, signal });
+    await client.resource(secrets).sameObject(secret).remove({ signal });
   } catch (error) {
     if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
   }

@@ -71,8 +71,7 @@ export async function removeAccount(
     const resource = client.resource(resourceOf(object));
     const at = nameIn(name, namespace);
     try {
-      const { uid = "" } = (await resource.get(at, { signal })).metadata;
-      await resource.delete(at, { preconditions: { uid }, signal });
+      await resource.sameObject(await resource.get(at, { signal })).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

@@ -102,10 +102,9 @@ export class AgentInstaller {
       const { name, namespace } = object["metadata"] as { name: string; namespace?: string };
       const resource = downstream.resource(resourceOf(object));
       const found = await resource.find(nameIn(name, namespace), { signal });
-      const uid = found?.metadata.uid;
-      if (found === undefined || uid === undefined || !isOurs(found, object)) continue;
+      if (found === undefined || !isOurs(found, object)) continue;
       try {
-        await resource.delete(nameIn(name, namespace), { preconditions: { uid }, signal });
+        await resource.sameObject(found).remove({ signal });
       } catch (error) {
         if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
       }

@@ -71,9 +71,10 @@ export class AgentTokenRenewer {
     const expirationSeconds = Math.max(seconds, secondsMin);
     const token = await requestToken(upstream, facts, { expirationSeconds, signal });
     const data = { token: Buffer.from(token, "utf8").toString("base64") };
-    const patch = { type: "merge" as const, patch: { data } };
     const options = { fieldManager: syncerFieldManager, signal };
-    await downstream.resource(secrets).patch(secret, patch, options);
+    const resource = downstream.resource(secrets);
+    const found = await resource.get(secret, { signal });
+    await resource.sameObject(found).mergePatch({ data }, options);
     this.#asked = readToken(token);
     onRenewed?.(this.#asked?.expiresAtMs ?? 0);
   }

@@ -215,7 +215,6 @@ export class AccessReconciler {
     wanted: { readonly account: string; readonly labels: StringMap; readonly data: StringMap },
   ): Promise<void> {
     const { client, signal } = this.#options;
-    const { namespace = "", name, uid = "", resourceVersion = "" } = metadata;
     const annotations = { [accountAnnotation]: wanted.account };
     // The Secret is assigned to one cluster, whatever labels another client has added.
     const elsewhere = Object.keys(metadata.labels ?? {}).filter(
@@ -232,20 +231,17 @@ export class AccessReconciler {
       Object.fromEntries(names.map((one) => [one, null]));
     const members = { ...without(strangers), ...wanted.data };
     const labels = { ...without(elsewhere), ...wanted.labels };
-    const patch = { metadata: { uid, resourceVersion, labels, annotations }, data: members };
     await client
       .resource(secrets)
-      .patch({ namespace, name }, { type: "merge", patch }, { fieldManager, signal });
+      .sameVersion({ metadata })
+      .mergePatch({ metadata: { labels, annotations }, data: members }, { fieldManager, signal });
   }
 
-  async #delete({ metadata }: Secret): Promise<void> {
+  async #delete(secret: Secret): Promise<void> {
     const { client, signal } = this.#options;
-    const { namespace = "", name, uid = "", deletionTimestamp } = metadata;
-    if (deletionTimestamp !== undefined) return;
+    if (secret.metadata.deletionTimestamp !== undefined) return;
     try {
-      await client
-        .resource(secrets)
-        .delete({ namespace, name }, { preconditions: { uid }, signal });
+      await client.resource(secrets).sameObject(secret).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
     }

@@ -193,12 +193,12 @@ export class ApiImporter {
   }
 
   async #say(
-    { metadata, status }: SyncTarget,
+    target: SyncTarget,
     importedCondition: ImportedCondition,
     { client, signal }: ReconcileContext,
   ): Promise<void> {
     const type = targetConditions.apiImporterReady;
-    const before = findCondition(status?.conditions, type);
+    const before = findCondition(target.status?.conditions, type);
     const after = setCondition(
       before === undefined ? [] : [before],
       { type, ...importedCondition },
@@ -206,10 +206,10 @@ export class ApiImporter {
     );
     if (before !== undefined && after[0] === before) return;
     const options = { fieldManager: importerFieldManager, force: true, signal };
-    const { name } = metadata;
     await client
       .resource(syncTargets)
-      .applyStatus({ metadata: { name }, status: { conditions: after } }, options);
+      .sameObject(target)
+      .applyStatusFields({ conditions: after }, options);
   }
 }
 

@@ -67,7 +67,10 @@ export async function writeImports(run: ImportRun): Promise<ImportOutcome> {
     imported += 1;
     const before = byName.get(wanted.metadata.name ?? "");
     if (before !== undefined && isSameImport(before, wanted)) continue;
-    await imports.apply(wanted, { fieldManager: importerFieldManager, force: true, signal });
+    const uid = before?.metadata.uid;
+    const metadata = { ...wanted.metadata, ...(uid === undefined ? {} : { uid }) };
+    const options = { fieldManager: importerFieldManager, force: true, signal };
+    await imports.apply({ ...wanted, metadata }, options);
   }
   await retire(run);
   return { imported, skipped };
@@ -80,11 +83,10 @@ export async function writeImports(run: ImportRun): Promise<ImportOutcome> {
 async function retire({ found, known, upstreamClient, signal }: ImportRun): Promise<void> {
   if (!found.isComplete) return;
   const imports = upstreamClient.resource(apiResourceImports);
-  for (const { metadata, spec } of known) {
-    if (found.served.has(versionedNameOf(spec))) continue;
+  for (const one of known) {
+    if (found.served.has(versionedNameOf(one.spec))) continue;
     try {
-      const { name, uid = "" } = metadata;
-      await imports.delete({ name }, { preconditions: { uid }, signal });
+      await imports.sameObject(one).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

@@ -213,8 +213,8 @@ export class ComputeExportController {
         claims,
       );
     if (isSaid) return;
-    const { name } = metadata;
-    const wanted = { metadata: { name }, spec: { resources, permissionClaims: claims } };
+    const { name, uid = "" } = metadata;
+    const wanted = { metadata: { name, uid }, spec: { resources, permissionClaims: claims } };
     const options = { fieldManager: computeFieldManager, force: true, signal };
     await client.resource(apiExports).apply(wanted, options);
   }
@@ -231,12 +231,12 @@ async function removeSchemas(
   const named = new Set(resources.map(({ schema }) => schema));
   const schemas = client.resource(apiResourceSchemas);
   const { uid } = owner.metadata;
-  for (const { metadata } of known) {
+  for (const schema of known) {
+    const { metadata } = schema;
     const isOurs = metadata.ownerReferences?.some((one) => one.uid === uid) === true;
     if (!isOurs || named.has(metadata.name)) continue;
     try {
-      const preconditions = { uid: metadata.uid ?? "" };
-      await schemas.delete({ name: metadata.name }, { preconditions, signal });
+      await schemas.sameObject(schema).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

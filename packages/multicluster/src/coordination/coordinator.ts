@@ -283,7 +283,7 @@ async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Pro
     const event = decision.scalingEvents?.get(name);
     if (event !== undefined) work.events.record(cluster, parent, event);
   };
-  await writeCopies(client.resource(strategy.copies), parent, { decision, onWritten }, signal);
+  await writeCopies(client.resource(strategy.copies), { decision, onWritten }, signal);
   for (const event of decision.events) work.events.record(cluster, parent, event);
   if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
   const { placementHistory: record } = decision;
@@ -327,12 +327,10 @@ interface CopyWrites {
 /** Writes creations and scale-ups first, scale-downs and removals last. */
 async function writeCopies(
   resource: ResourceClient<Workload>,
-  parent: Workload,
   { decision, onWritten }: CopyWrites,
   signal: AbortSignal,
 ): Promise<void> {
   const { creations, updates, scaleDowns, removals } = decision;
-  const { namespace } = parent.metadata;
   const create = async (copy: ObjectInput<Workload>) => {
     await resource.create(copy, { signal });
     onWritten(copy.metadata.name ?? "");
@@ -341,13 +339,9 @@ async function writeCopies(
     await resource.update(copy, { signal });
     onWritten(copy.metadata.name);
   };
-  const remove = async ({ metadata: { name, uid, resourceVersion } }: Workload) => {
-    const preconditions = {
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    };
-    await resource.delete({ namespace, name }, { preconditions, signal });
-    onWritten(name);
+  const remove = async (copy: Workload) => {
+    await resource.sameVersion(copy).remove({ signal });
+    onWritten(copy.metadata.name);
   };
   await Promise.all([...creations.map(create), ...updates.map(update)]);
   await Promise.all([...scaleDowns.map(update), ...removals.map(remove)]);
@@ -355,12 +349,11 @@ async function writeCopies(
 
 async function annotate(
   resource: ResourceClient<Workload>,
-  { metadata: { namespace, name, resourceVersion = "" } }: Workload,
+  workload: Workload,
   annotations: Readonly<Record<string, string | null>>,
   signal: AbortSignal,
 ): Promise<Workload> {
-  const patch = { metadata: { annotations, resourceVersion } };
-  return await resource.patch({ namespace, name }, { type: "merge", patch }, { signal });
+  return await resource.sameVersion(workload).mergePatch({ metadata: { annotations } }, { signal });
 }
 
 /**
@@ -370,24 +363,24 @@ async function annotate(
 async function writeScale(
   client: Client,
   { metadata: { namespace } }: Workload,
-  { name, replicas }: NonNullable<Decision["scale"]>,
+  { name, uid, replicas }: NonNullable<Decision["scale"]>,
   signal: AbortSignal,
 ): Promise<void> {
-  const patch = { type: "merge" as const, patch: { spec: { replicas } } };
   const options = { fieldManager: autoscalerFieldManager, signal };
-  await client.resource(deployments).patch({ namespace, name }, patch, options);
+  await client
+    .resource(deployments)
+    .sameObject({ metadata: { namespace, name, uid } })
+    .mergePatch({ spec: { replicas } }, options);
 }
 
 const autoscalerFieldManager = "kcp-autoscaler";
 
 async function deleteExpired(
   resource: ResourceClient<Workload>,
-  { metadata: { namespace, name, uid } }: Workload,
+  workload: Workload,
   signal: AbortSignal,
 ): Promise<void> {
-  const preconditions = uid === undefined ? {} : { uid };
-  const options = { preconditions, propagationPolicy: "Background" as const, signal };
-  await resource.delete({ namespace, name }, options);
+  await resource.sameObject(workload).remove({ propagationPolicy: "Background", signal });
 }
 
 async function writeStatus(

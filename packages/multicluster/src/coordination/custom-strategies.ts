@@ -8,7 +8,6 @@ import {
   type Client,
   type Clusters,
   findCondition,
-  type ObjectInput,
   type ObjectKey,
   type ObjectStore,
   setCondition,
@@ -176,12 +175,12 @@ export class CustomStrategies {
   }
 
   async #say(
-    { metadata: { name }, status }: WorkloadStrategy,
+    strategy: WorkloadStrategy,
     { cluster }: ObjectKey,
     compiled: Strategy | string,
   ): Promise<void> {
     const type = "Accepted";
-    const before = findCondition(status?.conditions, type);
+    const before = findCondition(strategy.status?.conditions, type);
     const after = setCondition(
       before === undefined ? [] : [before],
       typeof compiled === "string"
@@ -197,8 +196,7 @@ export class CustomStrategies {
     if (before !== undefined && after[0] === before) return;
     const resource = this.#options.client.inCluster(cluster).resource(workloadStrategies);
     const options = { fieldManager, force: true };
-    const said = { metadata: { name }, status: { conditions: after } };
-    await resource.applyStatus(said as unknown as ObjectInput<WorkloadStrategy>, options);
+    await resource.sameObject(strategy).applyStatusFields({ conditions: after }, options);
   }
 }
 

@@ -125,7 +125,11 @@ export interface Decision {
   /** Annotations to remove from the workload before its per-cluster objects are written. */
   readonly removedAnnotations?: readonly string[];
   /** The new replica count of the workload's scale target. */
-  readonly scale?: { readonly name: string; readonly replicas: number };
+  readonly scale?: {
+    readonly name: string;
+    readonly uid: string | undefined;
+    readonly replicas: number;
+  };
   /** The workload's time to live after it finished has passed: the coordinator deletes it. */
   readonly isExpired?: boolean;
   /** The clusters of this decision, with the reasons. */

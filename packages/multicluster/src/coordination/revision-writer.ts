@@ -57,7 +57,7 @@ export async function writeRevisionHistory(
   const plan = found === undefined ? undefined : planRevisions(parent, found, form);
   if (plan === undefined) return { parent, events: [] };
   try {
-    await writeRevisions(client.resource(form.resource), parent, plan, signal);
+    await writeRevisions(client.resource(form.resource), plan, signal);
   } catch (error) {
     const reason = refusals.find((one) => isStatusError(error, one));
     if (reason === undefined) throw error;
@@ -81,16 +81,14 @@ const refusals: readonly StatusReason[] = [
 /** Writes the newest revision first: a concurrent reader finds too many revisions, not too few. */
 async function writeRevisions(
   resource: ResourceClient<KubernetesObject>,
-  { metadata: { namespace } }: Workload,
   { creation, update, removals }: RevisionPlan<KubernetesObject>,
   signal: AbortSignal,
 ): Promise<void> {
   if (creation !== undefined) await resource.create(creation, { signal });
   if (update !== undefined) await resource.update(update, { signal });
-  for (const { metadata } of removals) {
-    const preconditions = metadata.uid === undefined ? {} : { uid: metadata.uid };
+  for (const revision of removals) {
     try {
-      await resource.delete({ namespace, name: metadata.name }, { preconditions, signal });
+      await resource.sameObject(revision).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }
@@ -104,10 +102,11 @@ async function numbered(
   number: number,
   signal: AbortSignal,
 ): Promise<Workload> {
-  const { namespace, name, resourceVersion = "", annotations } = parent.metadata;
   const text = String(number);
-  if (annotations?.[revisionAnnotation] === text) return parent;
-  const metadata = { annotations: { [revisionAnnotation]: text }, resourceVersion };
-  const patch = { type: "merge" as const, patch: { metadata } };
-  return await client.resource(deployments).patch({ namespace, name }, patch, { signal });
+  if (parent.metadata.annotations?.[revisionAnnotation] === text) return parent;
+  const metadata = { annotations: { [revisionAnnotation]: text } };
+  return await client
+    .resource(deployments)
+    .sameVersion(parent)
+    .mergePatch({ metadata }, { signal });
 }

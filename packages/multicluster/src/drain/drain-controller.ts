@@ -129,11 +129,12 @@ export class DrainController {
   }
 
   async #say(
-    { metadata: { name }, status = {} }: SyncTarget,
+    target: SyncTarget,
     { status: drain, condition }: DrainStep,
     client: Client,
     signal: AbortSignal,
   ): Promise<void> {
+    const { status = {} } = target;
     const before = findCondition(status.conditions, drainedCondition);
     const [shown] = setCondition(
       before === undefined ? [] : [before],
@@ -147,7 +148,7 @@ export class DrainController {
       before.message === condition.message;
     if (isSaid || shown === undefined) return;
     const severity = condition.status === "True" ? {} : { severity: "Info" as const };
-    await applyOwn(client, name, { drain, conditions: [{ ...shown, ...severity }] }, signal);
+    await applyOwn(client, target, { drain, conditions: [{ ...shown, ...severity }] }, signal);
   }
 
   /** Cancels a drain: removes the selection for eviction and the drain status. */
@@ -160,7 +161,7 @@ export class DrainController {
     const { uid = "" } = target.metadata;
     for (const one of await drainedObjectsOf(client, { cluster, name, uid }, signal))
       if (one.isEvicting) await mark(one, false, signal);
-    await applyOwn(client, name, {}, signal);
+    await applyOwn(client, target, {}, signal);
     const message = `${name} is no longer drained: what is in the cluster stays`;
     this.#events.record(cluster, target, { type: "Normal", reason: "DrainCancelled", message });
   }
@@ -172,10 +173,11 @@ async function mark(
   signal: AbortSignal,
 ): Promise<void> {
   const annotations = { [evictAnnotation]: isMarked ? "true" : null };
-  const patch = { metadata: { ...(uid === undefined ? {} : { uid }), annotations } };
-  const at = namespace === undefined ? { name } : { namespace, name };
   try {
-    await client.resource(resource).patch(at, { type: "merge", patch }, { signal });
+    await client
+      .resource(resource)
+      .sameObject({ metadata: { name, namespace, uid } })
+      .mergePatch({ metadata: { annotations } }, { signal });
   } catch (error) {
     // The object has left, or another object has its name, since it was listed.
     if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
@@ -185,12 +187,12 @@ async function mark(
 /** Applies the drain's status fields only; omitted fields are removed. */
 async function applyOwn(
   client: Client,
-  name: string,
+  target: SyncTarget,
   status: { readonly drain?: DrainStatus; readonly conditions?: readonly SeverityCondition[] },
   signal: AbortSignal,
 ): Promise<void> {
   const options = { fieldManager: drainFieldManager, force: true, signal };
-  await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);
+  await client.resource(syncTargets).sameObject(target).applyStatusFields(status, options);
 }
 
 async function deleteSyncTarget(
@@ -201,16 +203,10 @@ async function deleteSyncTarget(
   // Deletes only the version that was read: a user who cancels the drain at this moment keeps the
   // SyncTarget.
   const current = await client.resource(syncTargets).find({ name }, { signal });
-  const { spec } = current ?? {};
-  if (current?.metadata.uid !== uid || spec?.drain?.deleteAfterDrain !== true) return;
-  const preconditions = {
-    ...(uid === undefined ? {} : { uid }),
-    ...(current?.metadata.resourceVersion === undefined
-      ? {}
-      : { resourceVersion: current.metadata.resourceVersion }),
-  };
+  if (current === undefined || current.metadata.uid !== uid) return;
+  if (current.spec?.drain?.deleteAfterDrain !== true) return;
   try {
-    await client.resource(syncTargets).delete({ name }, { preconditions, signal });
+    await client.resource(syncTargets).sameVersion(current).remove({ signal });
   } catch (error) {
     if (!isStatusError(error, "NotFound")) throw error;
   }

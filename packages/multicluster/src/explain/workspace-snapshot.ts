@@ -201,6 +201,7 @@ export function withPlacementStatus(
 ): WorkspaceSnapshot {
   const namespaces = [...workspaceSnapshot.namespaces].map(([name, labels]) => ({
     name,
+    uid: undefined,
     labels,
     isAnnotated: false,
     isDeleting: false,

@@ -6,7 +6,7 @@
  * A definition is deleted only when no object is stored in it. An object that is written between
  * the check and the deletion is deleted with it.
  */
-import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -137,7 +137,10 @@ class NegotiationReconciler {
     if (known !== undefined && includes(known, wanted)) return {};
     const resource = client.resource(customResourceDefinitions);
     try {
-      const definition = await resource.apply(wanted, { ...options, force: true, signal });
+      const { uid } = known?.metadata ?? {};
+      const metadata = { ...wanted.metadata, ...(uid === undefined ? {} : { uid }) };
+      const input = { ...wanted, metadata };
+      const definition = await resource.apply(input, { ...options, force: true, signal });
       return { definition };
     } catch (error) {
       // A retry would fail in the same way: the error is reported, and the next change triggers
@@ -152,7 +155,7 @@ class NegotiationReconciler {
   /** Whether the definition is deleted, or being deleted. */
   async #deleteUnused(definition: Definition): Promise<boolean> {
     const { client, signal } = this.#input;
-    const { metadata, spec } = definition;
+    const { spec } = definition;
     const version = spec.versions.find(({ served }) => served)?.name;
     if (version !== undefined) {
       const { group, scope, names } = spec;
@@ -172,10 +175,8 @@ class NegotiationReconciler {
         if (!isNeverServed(definition)) return false;
       }
     }
-    const { name, uid } = metadata;
-    const preconditions = uid === undefined ? {} : { uid };
     await ignoringAbsence(
-      client.resource(customResourceDefinitions).delete({ name }, { preconditions, signal }),
+      client.resource(customResourceDefinitions).sameObject(definition).remove({ signal }),
     );
     return true;
   }
@@ -228,13 +229,10 @@ class NegotiationReconciler {
   async #removeAbandoned(plan: NegotiationPlan, definition: Definition | undefined): Promise<void> {
     const { client, signal } = this.#input;
     const owners = new Set(definition?.metadata.ownerReferences?.map(({ uid }) => uid));
-    for (const { metadata } of plan.abandoned) {
-      if (owners.has(metadata.uid ?? "")) continue;
-      const { name, uid = "" } = metadata;
+    for (const abandoned of plan.abandoned) {
+      if (owners.has(abandoned.metadata.uid ?? "")) continue;
       await ignoringAbsence(
-        client
-          .resource(negotiatedApiResources)
-          .delete({ name }, { preconditions: { uid }, signal }),
+        client.resource(negotiatedApiResources).sameObject(abandoned).remove({ signal }),
       );
     }
   }
@@ -249,11 +247,11 @@ class NegotiationReconciler {
     let conditions: readonly Condition[] = before;
     for (const one of inputs) conditions = setCondition(conditions, one, nowMs);
     if (conditions === before) return;
-    const { name } = object.metadata;
-    const patch = { status: { conditions } } as unknown as JsonValue;
+    const patch = { status: { conditions } } as unknown as JsonObject;
     const written = client
       .resource(resource as Resource)
-      .patchStatus({ name }, { type: "merge", patch }, { ...options, signal });
+      .sameObject(object)
+      .mergePatchStatus(patch, { ...options, signal });
     await ignoringAbsence(written.then(() => {}));
   }
 }

@@ -47,7 +47,7 @@ export function connectCluster(
   if (share === undefined)
     return problem(
       "TooManyClusters",
-      "the physical clusters of this workspace, and their objects, take all of the memory that they may: delete SyncTargets, or register them in another workspace",
+      "the physical clusters of this workspace, and their objects, take all of the memory or of the connections that they may: delete SyncTargets, or register them in another workspace",
     );
   try {
     const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
@@ -61,6 +61,7 @@ export function connectCluster(
       clock,
       userAgent: "kcp",
       responseLimits,
+      requiresPreconditions: true,
     });
     const close = async () => {
       share.release();

@@ -100,12 +100,10 @@ async function* heldIn(
         const patch = releasePatch(metadata, targetName);
         const release = async () => {
           if (patch === undefined) return;
-          const { name, namespace } = metadata;
-          const at = namespace === undefined ? { name } : { name, namespace };
           const owner = inCluster(cluster).resource<KubernetesObject>(resource as never);
           try {
             const options = { fieldManager: registrationFieldManager, signal };
-            await owner.patch(at, { type: "merge", patch }, options);
+            await owner.sameVersion(object).mergePatch(patch, options);
           } catch (error) {
             if (!isStatusError(error, "NotFound")) throw error;
           }

@@ -96,7 +96,7 @@ async function report(
     );
   if (isSaid) return;
   const apply = { fieldManager: agentFieldManager, force: true, signal };
-  await resource.applyStatus({ metadata: { name }, status: { ...facts, conditions } }, apply);
+  await resource.sameObject(found).applyStatusFields({ ...facts, conditions }, apply);
   for (const event of statusEvents(name, known.conditions, conditions))
     events.record(target.cluster, found, event);
 }

@@ -60,6 +60,8 @@ export interface TargetControllerOptions {
   readonly settings?: Partial<LinkSettings> | undefined;
   /** Whether the address in a kubeconfig may be connected to; all addresses if omitted. */
   readonly isAddressAllowed?: PermitsAddress | undefined;
+  /** The connections to physical clusters, of all logical clusters together. */
+  readonly connectionsMax?: number | undefined;
   /** Installs agents; without it, users apply the output of `kubectl kcp workload sync`. */
   readonly installer?: AgentInstaller | undefined;
   /**
@@ -115,7 +117,7 @@ export class TargetController {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#source = clusters.source(syncTargets);
-    this.#shares = new TenantShares(this.#clock);
+    this.#shares = new TenantShares(this.#clock, options.connectionsMax);
     this.#heartbeats = new Heartbeats(this.#clock);
     this.#silence = new AgentLivenessMonitor({
       clock: this.#clock,
@@ -362,11 +364,11 @@ export class TargetController {
   ): Promise<void> {
     const imports = client.resource(apiResourceImports);
     for await (const page of imports.pages({ signal })) {
-      for (const { metadata, spec } of page.items) {
+      for (const one of page.items) {
+        const { metadata, spec } = one;
         const isOwn = metadata.ownerReferences?.some(({ uid }) => uid === target.metadata.uid);
-        const { name, uid = "" } = metadata;
         if (spec.location === location && isOwn === true)
-          await imports.delete({ name }, { preconditions: { uid }, signal });
+          await imports.sameObject(one).remove({ signal });
       }
     }
   }
@@ -381,7 +383,7 @@ export class TargetController {
     const status = targetStatus(target, observation, this.#clock.now(), { awaitsImport });
     if (isStatusCurrent(target, status)) return;
     const options = { fieldManager: registrationFieldManager, force: true, signal };
-    await client.resource(syncTargets).applyStatus({ metadata: { name }, status }, options);
+    await client.resource(syncTargets).sameObject(target).applyStatusFields(status, options);
     for (const event of statusEvents(name, target.status?.conditions, status.conditions))
       this.#events.record(cluster, target, event);
   }

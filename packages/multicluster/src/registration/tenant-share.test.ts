@@ -23,6 +23,17 @@ describe("the physical clusters of a tenant", () => {
     assert.equal(shares.open(hostile), undefined);
   });
 
+  it("and of all other tenants have no more connections than file descriptors", () => {
+    const shares = new TenantShares(new FakeClock(), 3);
+    const open = [hostile, hostile, other].map((cluster) => shares.open(cluster));
+    assert.equal(shares.open(hostile), undefined);
+    assert.equal(shares.open(other), undefined);
+    open[0]?.release();
+    open[0]?.release();
+    assert.ok(shares.open(other) !== undefined);
+    assert.equal(shares.open(other), undefined);
+  });
+
   it("share the limits of buffered responses and of cached objects", () => {
     const shares = new TenantShares(new FakeClock());
     const [one, two, another] = [hostile, hostile, other].map((cluster) => shares.open(cluster));

@@ -31,23 +31,32 @@ interface OpenTenant {
 
 export class TenantShares {
   readonly #clock: Clock;
+  /** The connections of all tenants together: each takes a file descriptor. */
+  readonly #connectionsMax: number;
+  #connections = 0;
   readonly #buffers = new BytesInFlight(bytesInFlight.clusterAnswers);
   readonly #objects = new BytesInFlight(bytesInFlight.clusterObjects);
   /** A logical cluster without connections has no entry. */
   readonly #tenants = new Map<ClusterName, OpenTenant>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, connectionsMax = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
+    this.#connectionsMax = connectionsMax;
   }
 
-  /** The share for one more connection; undefined when the tenant's memory is used up. */
+  /**
+   * The share for one more connection; undefined when the tenant's memory, or the file descriptors
+   * for physical clusters, are used up.
+   */
   open(cluster: ClusterName): TenantShare | undefined {
+    if (this.#connections >= this.#connectionsMax) return undefined;
     if (!this.#objects.tryTake(cluster, connectionBytes)) return undefined;
     const tenant = this.#tenants.get(cluster) ?? {
       rateLimiter: new ResponseRateLimiter(this.#clock, responseBytes.ofTenant),
       connections: 0,
     };
     tenant.connections += 1;
+    this.#connections += 1;
     this.#tenants.set(cluster, tenant);
     let isOpen = true;
     return {
@@ -61,6 +70,7 @@ export class TenantShares {
         isOpen = false;
         this.#objects.release(cluster, connectionBytes);
         tenant.connections -= 1;
+        this.#connections -= 1;
         if (tenant.connections === 0) this.#tenants.delete(cluster);
       },
     };

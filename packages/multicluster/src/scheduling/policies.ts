@@ -37,6 +37,7 @@ import {
 /** The properties of a namespace that scheduling needs. */
 export interface NamespaceInfo {
   readonly name: string;
+  readonly uid: string | undefined;
   readonly labels: StringMap;
   /** Placements assign the namespace. */
   readonly isAnnotated: boolean;
@@ -54,6 +55,7 @@ export const namespaces = defineResource<Namespace>(kinds.namespaces);
 export function namespaceInfoOf({ metadata, status }: Namespace): NamespaceInfo {
   return {
     name: metadata.name,
+    uid: metadata.uid,
     labels: metadata.labels ?? {},
     isAnnotated: metadata.annotations?.[placementAnnotation] !== undefined,
     isDeleting: metadata.deletionTimestamp !== undefined,

@@ -72,9 +72,8 @@ export class ReservedResourcesController {
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#saidAtMs.set(id, nowMs);
     const apply = { signal, fieldManager: schedulerFieldManager, force: true };
-    const metadata = { name: key.name };
     try {
-      await client.resource(syncTargets).applyStatus({ metadata, status: { reserved } }, apply);
+      await client.resource(syncTargets).sameObject(target).applyStatusFields({ reserved }, apply);
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

@@ -191,12 +191,13 @@ async function writeLocation(
   { location, status, labels }: LocationUpdate,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name } = location.metadata;
   const resource = client.resource(locations);
   const said = location.metadata.annotations?.[locationLabelsAnnotation] ?? "";
   const annotations = { [locationLabelsAnnotation]: labels === "" ? null : labels };
-  const patch = { type: "merge" as const, patch: { metadata: { annotations } } };
-  const current = said === labels ? location : await resource.patch({ name }, patch, { signal });
+  const current =
+    said === labels
+      ? location
+      : await resource.sameObject(location).mergePatch({ metadata: { annotations } }, { signal });
   await resource.updateStatus({ ...current, status }, { signal });
 }
 
@@ -217,15 +218,14 @@ async function writeNamespace(
   { namespace, isScheduled, condition }: NamespaceUpdate,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, isAnnotated } = namespace;
-  const resource = client.resource(namespaces);
+  const { name, uid, isAnnotated } = namespace;
+  const object = client.resource(namespaces).sameObject({ metadata: { name, uid } });
   if (isAnnotated !== isScheduled) {
     const annotations = { [placementAnnotation]: isScheduled ? "" : null };
-    const patch = { type: "merge" as const, patch: { metadata: { annotations } } };
-    await resource.patch({ name }, patch, { signal });
+    await object.mergePatch({ metadata: { annotations } }, { signal });
   }
   const apply = { signal, fieldManager: schedulerFieldManager, force: true };
-  await resource.applyStatus({ metadata: { name }, status: { conditions: [condition] } }, apply);
+  await object.applyStatusFields({ conditions: [condition] }, apply);
 }
 
 async function ignoringNotFound(writing: Promise<void>): Promise<void> {

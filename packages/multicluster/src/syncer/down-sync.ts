@@ -191,8 +191,8 @@ export class DownSync {
     );
     if (changed.length === 0) return;
     const annotations = Object.fromEntries(changed.map(([mark, value]) => [mark, value ?? null]));
-    const patch = { metadata: { uid: metadata.uid, annotations } };
-    const answer = await upstreamObjects.patch(key, { type: "merge", patch });
+    const patch = { metadata: { annotations } };
+    const answer = await upstreamObjects.mergePatch(key, metadata.uid, patch);
     view.recordUpstreamWrite(key, answer, "other");
   }
 
@@ -266,10 +266,8 @@ export class DownSync {
     const name = context.nameIn(key.cluster);
     if (isHeldBy(metadata, name)) return upstream;
     const finalizers = [...(metadata.finalizers ?? []), syncerFinalizer(name)];
-    const { uid, resourceVersion } = metadata;
-    const answer = await this.#options.upstreamObjects.patch(key, {
-      type: "merge",
-      patch: { metadata: { uid, resourceVersion, finalizers } },
+    const answer = await this.#options.upstreamObjects.mergePatchVersion(key, metadata, {
+      metadata: { finalizers },
     });
     return view.recordUpstreamWrite(key, answer, "finalizers");
   }
@@ -334,7 +332,8 @@ export class DownSync {
     const { context, view, policy } = this.#options;
     const patch = releasePatch(original.metadata, context.nameIn(key.cluster));
     if (patch === undefined) return;
-    const answer = await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
+    const { upstreamObjects } = this.#options;
+    const answer = await upstreamObjects.mergePatchVersion(key, original.metadata, patch);
     if (answer.metadata.deletionTimestamp === undefined)
       view.recordUpstreamWrite(key, answer, "other");
     if (policy.statusDirection === "Up") await this.#status.clear(key, cachedObject(answer));
@@ -346,11 +345,10 @@ export class DownSync {
     if (deletionTimestamp !== undefined) return { requeueAfterMs: lookAgainMs };
     view.recordDownstreamDelete(key);
     try {
-      await this.#downstream.delete(view.downstreamNameOf(key), {
-        preconditions: { uid },
-        propagationPolicy: "Background",
-        signal: context.signal,
-      });
+      const metadata = { ...view.downstreamNameOf(key), uid };
+      await this.#downstream
+        .sameObject({ metadata })
+        .remove({ propagationPolicy: "Background", signal: context.signal });
     } catch (error) {
       if (!isObjectNotFound(error, view.downstreamNameOf(key).name)) throw error;
     }

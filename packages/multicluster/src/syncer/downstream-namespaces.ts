@@ -197,10 +197,10 @@ export class DownstreamNamespaces {
       how === "exactly" ? cached.enforced === wanted : isEnforced(cached.enforced, wanted);
     if (wanted === undefined || isRight) return;
     const { downstream, signal, onError } = this.#options.context;
-    const { uid = "" } = cached.metadata;
     downstream
       .resource(namespaces)
-      .patch({ name }, { type: "merge", patch: { metadata: { uid, labels } } }, { signal })
+      .sameObject(cached)
+      .mergePatch({ metadata: { labels } }, { signal })
       .catch((error: unknown) => {
         if (!signal.aborted) onError(error);
       });
@@ -224,10 +224,11 @@ export class DownstreamNamespaces {
     const { proof } = this.#check(name, namespace);
     if (this.#isProven(at, proof)) return;
     const { downstream, signal } = this.#options.context;
-    const { uid = "" } = namespace.metadata;
     const { annotations, labels } = this.#namespace(name, at).metadata;
-    const patch = { metadata: { uid, annotations, labels } };
-    await downstream.resource(namespaces).patch({ name }, { type: "merge", patch }, { signal });
+    await downstream
+      .resource(namespaces)
+      .sameObject(namespace)
+      .mergePatch({ metadata: { annotations, labels } }, { signal });
   }
 
   #check(name: string, namespace: KubernetesObject): CachedNamespace {
@@ -314,10 +315,8 @@ export class DownstreamNamespaces {
       const { items } = await downstream.resource(resource).list({ ...selector, limit: 1, signal });
       if (items.length > 0) return;
     }
-    const { uid } = cached.metadata;
-    if (uid === undefined) return;
     try {
-      await downstream.resource(namespaces).delete({ name }, { preconditions: { uid }, signal });
+      await downstream.resource(namespaces).sameObject(cached).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
     }

@@ -46,6 +46,8 @@ export async function runFence(options: FenceOptions): Promise<void> {
   }
 }
 
+const over = ["NotFound", "Forbidden", "Conflict"] as const;
+
 async function stopAll({ context }: FenceOptions): Promise<void> {
   const { downstream, target, signal } = context;
   const schedules: DynamicObject[] = [];
@@ -57,19 +59,17 @@ async function stopAll({ context }: FenceOptions): Promise<void> {
         if (resource.kind === "CronJob") schedules.push(...items);
         for (const object of items) {
           const stop = stopPatchOf(resource.kind, object);
-          const { name, namespace = "" } = object.metadata;
           // The patch uses the syncer's field manager: the syncer resets the field when the lease
           // is held again.
           const as = { fieldManager: syncerFieldManager, signal };
-          if (stop === "delete") await client.delete({ namespace, name }, { signal });
-          else if (stop !== undefined)
-            await client.patch({ namespace, name }, { type: "merge", patch: stop }, as);
+          if (stop === "delete") await client.sameObject(object).remove({ signal });
+          else if (stop !== undefined) await client.sameObject(object).mergePatch(stop, as);
         }
       }
     } catch (error) {
       // The kind is not served, or the agent has no permission and hence no copies of it; or the
-      // object was deleted meanwhile.
-      if (!isStatusError(error, "NotFound") && !isStatusError(error, "Forbidden")) throw error;
+      // object was deleted meanwhile, or replaced by another one.
+      if (!over.some((reason) => isStatusError(error, reason))) throw error;
     }
   }
   for (const schedule of schedules) await stopBegun(schedule, context);
@@ -85,20 +85,15 @@ async function stopBegun(schedule: DynamicObject, context: SyncContext): Promise
   const { downstream, signal } = context;
   const client = downstream.resource(jobs);
   for await (const { items } of client.pages({ namespace, signal }))
-    for (const { metadata, ...job } of items) {
+    for (const one of items) {
+      const { metadata, ...job } = one;
       const isBegun = metadata.ownerReferences?.some(
         (owner) => owner.controller === true && owner.uid === uid,
       );
       const isGoing = metadata.deletionTimestamp !== undefined;
       if (isBegun !== true || isGoing || isOver(job["status"] as JsonValue | undefined)) continue;
-      const { name, uid: own = "" } = metadata;
-      const options = {
-        preconditions: { uid: own },
-        propagationPolicy: "Background" as const,
-        signal,
-      };
       try {
-        await client.delete({ namespace, name }, options);
+        await client.sameObject(one).remove({ propagationPolicy: "Background", signal });
       } catch (error) {
         if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;
       }

@@ -132,14 +132,12 @@ async function beat(
   const nextHeartbeatTime = tunnel === undefined ? null : timestamp(dueMs);
   const promise = lease && { leaseDurationSeconds: Math.ceil(lease.durationMs / 1000) };
   const sentAtMs = clock.monotonic();
-  const { status } = await resource.patchStatus(
-    { name },
-    {
-      type: "merge",
-      patch: { metadata: { uid }, status: { lastHeartbeatTime, nextHeartbeatTime, ...promise } },
-    },
-    { fieldManager: "kcp-syncer-heartbeat", signal },
-  );
+  const { status } = await resource
+    .sameObject({ metadata: { name, uid } })
+    .mergePatchStatus(
+      { status: { lastHeartbeatTime, nextHeartbeatTime, ...promise } },
+      { fieldManager: "kcp-syncer-heartbeat", signal },
+    );
   if (lease === undefined) return true;
   const counts = isConditionTrue(status?.conditions, targetConditions.heartbeatHealthy);
   if (counts) lease.renewed(sentAtMs);

@@ -15,13 +15,10 @@ import {
 import { isHeldBy, type Metadata } from "./assignment.ts";
 
 /**
- * Undefined when nothing is to be removed. The patch has the observed version as a precondition.
+ * Undefined when nothing is to be removed. The patch is for the observed version: it contains all
+ * other finalizers.
  */
-export function releasePatch(
-  metadata: Metadata & { readonly uid?: string; readonly resourceVersion?: string },
-  target: string,
-): JsonObject | undefined {
-  const { uid = "", resourceVersion = "" } = metadata;
+export function releasePatch(metadata: Metadata, target: string): JsonObject | undefined {
   const annotations: { [key: string]: JsonValue } = {};
   for (const name of [deletionAnnotation, statusAnnotation, syncErrorAnnotation].map((of) =>
     of(target),
@@ -40,8 +37,6 @@ export function releasePatch(
   const others = (metadata.finalizers ?? []).filter((one) => one !== finalizer);
   return {
     metadata: {
-      uid,
-      resourceVersion,
       ...(isHeld ? { finalizers: others.length === 0 ? null : others } : {}),
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
       ...(isAskedToLeave && hasState ? { labels: { [state]: null } } : {}),

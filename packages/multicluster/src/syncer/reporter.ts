@@ -99,8 +99,7 @@ export class Reporter {
     const { uid } = upstream.metadata;
     const annotations = { [syncErrorAnnotation(nameIn(key.cluster))]: value };
     try {
-      const patch = { metadata: { uid, annotations } };
-      const answer = await upstreamObjects.patch(key, { type: "merge", patch });
+      const answer = await upstreamObjects.mergePatch(key, uid, { metadata: { annotations } });
       view.recordUpstreamWrite(key, answer, "syncState");
     } catch (error) {
       onError(

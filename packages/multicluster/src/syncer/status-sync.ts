@@ -16,7 +16,6 @@ import {
   type DynamicObject,
   formatKey,
   type JsonPatchOperation,
-  type ObjectInput,
   type ObjectKey,
   stringMember,
 } from "@kcp-ts/sdk";
@@ -113,10 +112,7 @@ export class StatusSync {
     operations: readonly JsonPatchOperation[],
   ): Promise<CachedObject> {
     const { view, upstreamObjects } = this.#options;
-    const answer = await upstreamObjects.patchStatus(key, {
-      type: "json",
-      operations: [{ op: "test", path: "/metadata/uid", value: uid }, ...operations],
-    });
+    const answer = await upstreamObjects.jsonPatchStatus(key, uid, operations);
     return view.recordUpstreamWrite(key, answer, "status");
   }
 
@@ -127,10 +123,8 @@ export class StatusSync {
     if (value.length > statusAnnotationCharactersMax) return;
     if (stringMember(upstream.metadata.annotations, name) === value) return;
     const { uid } = upstream.metadata;
-    const answer = await upstreamObjects.patch(key, {
-      type: "merge",
-      patch: { metadata: { uid, annotations: { [name]: value } } },
-    });
+    const annotations = { [name]: value };
+    const answer = await upstreamObjects.mergePatch(key, uid, { metadata: { annotations } });
     view.recordUpstreamWrite(key, answer, "other");
   }
 
@@ -149,11 +143,12 @@ export class StatusSync {
     const waitMs = this.#told.waitMs(text, status, downstream);
     if (waitMs !== 0) return waitMs;
     const { context, synced, view } = this.#options;
-    const { namespace, name } = view.downstreamNameOf(key);
-    const metadata = { name, ...(namespace === "" ? {} : { namespace }) };
+    const { uid } = downstream.metadata;
+    const metadata = { ...view.downstreamNameOf(key), uid };
     const answer = await context.downstream
       .resource<DynamicObject>(synced.resource as never)
-      .applyStatus({ metadata, status } as unknown as ObjectInput<DynamicObject>, {
+      .sameObject({ metadata })
+      .applyStatusFields(status as JsonObject, {
         fieldManager: syncerFieldManager,
         force: true,
         signal: context.signal,

@@ -136,8 +136,8 @@ export class UpSync {
     if (deletionTimestamp !== undefined) return result;
     const resource = context.downstream.resource<DynamicObject>(synced.resource as never);
     try {
-      const options = { preconditions: { uid }, signal: context.signal };
-      await resource.delete(view.downstreamNameOf(key), options);
+      const metadata = { ...view.downstreamNameOf(key), uid };
+      await resource.sameObject({ metadata }).remove({ signal: context.signal });
     } catch (error) {
       if (!isObjectNotFound(error, view.downstreamNameOf(key).name)) throw error;
     }
@@ -148,7 +148,7 @@ export class UpSync {
   async #release(key: ObjectKey, copy: CachedObject): Promise<void> {
     const patch = releasePatch(copy.metadata, this.#options.context.nameIn(key.cluster));
     if (patch === undefined) return;
-    await this.#options.upstreamObjects.patch(key, { type: "merge", patch });
+    await this.#options.upstreamObjects.mergePatchVersion(key, copy.metadata, patch);
   }
 
   async #copy(
@@ -217,13 +217,9 @@ export class UpSync {
     const text = formatKey(key);
     const waitMs = this.#told.waitMs(text, status, copy);
     if (waitMs !== 0) return waitMs === undefined ? done : { requeueAfterMs: waitMs };
-    const answer = await upstreamObjects.patchStatus(key, {
-      type: "json",
-      operations: [
-        { op: "test", path: "/metadata/uid", value: copy.metadata.uid },
-        { op: "add", path: "/status", value: status },
-      ],
-    });
+    const answer = await upstreamObjects.jsonPatchStatus(key, copy.metadata.uid, [
+      { op: "add", path: "/status", value: status },
+    ]);
     this.#told.recordWrite(text, status, view.recordUpstreamWrite(key, answer, "status"));
     return done;
   }

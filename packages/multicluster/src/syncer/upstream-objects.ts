@@ -4,13 +4,15 @@
  * Errors from here are distinguished from the cluster's errors: an error of one tenant's logical
  * cluster must not block the kind for other tenants.
  */
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type {
   DynamicObject,
+  JsonPatchOperation,
   KubernetesObject,
   ObjectInput,
   ObjectKey,
-  Patch,
+  ObjectMeta,
   ResourceClient,
 } from "@kcp-ts/sdk";
 import { syncerFieldManager } from "../api/index.ts";
@@ -52,30 +54,50 @@ export class UpstreamObjects {
     }
   }
 
-  patch(key: ObjectKey, patch: Patch): Promise<KubernetesObject> {
-    return guarded(this.#in(key).patch(key, patch, this.#options));
+  /** Patches the object of this uid. */
+  mergePatch(key: ObjectKey, uid: string, patch: JsonObject): Promise<KubernetesObject> {
+    return guarded(async () => {
+      const object = this.#in(key).sameObject({ metadata: { ...key, uid } });
+      return await object.mergePatch(patch, this.#options);
+    });
+  }
+
+  /** Patches the object as it was observed: for its finalizers. */
+  mergePatchVersion(
+    key: ObjectKey,
+    { uid, resourceVersion }: Pick<ObjectMeta, "uid" | "resourceVersion">,
+    patch: JsonObject,
+  ): Promise<KubernetesObject> {
+    return guarded(async () => {
+      const metadata = { ...key, uid, resourceVersion };
+      return await this.#in(key).sameVersion({ metadata }).mergePatch(patch, this.#options);
+    });
   }
 
   /** Where the kind has no status subresource, the object itself is patched. */
-  patchStatus(key: ObjectKey, patch: Patch): Promise<KubernetesObject> {
-    const resource = this.#in(key);
-    return guarded(
-      this.#synced.hasStatus
-        ? resource.patchStatus(key, patch, this.#options)
-        : resource.patch(key, patch, this.#options),
-    );
+  jsonPatchStatus(
+    key: ObjectKey,
+    uid: string,
+    operations: readonly JsonPatchOperation[],
+  ): Promise<KubernetesObject> {
+    return guarded(async () => {
+      const object = this.#in(key).sameObject({ metadata: { ...key, uid } });
+      return await (this.#synced.hasStatus
+        ? object.jsonPatchStatus(operations, this.#options)
+        : object.jsonPatch(operations, this.#options));
+    });
   }
 
   apply(key: ObjectKey, object: ObjectInput<DynamicObject>): Promise<KubernetesObject> {
-    return guarded(this.#in(key).apply(object, { ...this.#options, force: true }));
+    return guarded(() => this.#in(key).apply(object, { ...this.#options, force: true }));
   }
 
   /** Deletes the object of this uid; an object that is already deleted is no error. */
   async delete(key: ObjectKey, uid: string): Promise<void> {
     const { signal } = this.#context;
     try {
-      const options = { preconditions: { uid }, gracePeriodSeconds: 0, signal };
-      await this.#in(key).delete(key, options);
+      const object = this.#in(key).sameObject({ metadata: { ...key, uid } });
+      await object.remove({ gracePeriodSeconds: 0, signal });
     } catch (error) {
       if (!isObjectNotFound(error, key.name)) throw marked(error);
     }
@@ -92,9 +114,9 @@ export class UpstreamObjects {
   }
 }
 
-async function guarded<Value>(answer: Promise<Value>): Promise<Value> {
+async function guarded<Value>(write: () => Promise<Value>): Promise<Value> {
   try {
-    return await answer;
+    return await write();
   } catch (error) {
     throw marked(error);
   }

@@ -29,10 +29,7 @@ export async function upsyncFields(options: UpsyncFieldsOptions): Promise<void> 
     if (value === undefined || (present !== undefined && jsonEqual(value, present))) continue;
     const { upstreamObjects, view, key } = options;
     const { uid } = upstream.metadata;
-    const answer = await upstreamObjects.patch(key, {
-      type: "merge",
-      patch: { metadata: { uid }, ...patchAt(path, value) },
-    });
+    const answer = await upstreamObjects.mergePatch(key, uid, patchAt(path, value));
     view.recordUpstreamWrite(key, answer, "other");
   }
 }

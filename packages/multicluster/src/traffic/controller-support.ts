@@ -36,13 +36,12 @@ export function requeueAfter(wakeAtMs: number | undefined, nowMs: number): Recon
 export async function deleteByUid<Object extends KubernetesObject>(
   client: Client,
   resource: Resource<Object>,
-  { metadata: { name, namespace, uid, deletionTimestamp } }: Object,
+  object: Object,
   signal: AbortSignal,
 ): Promise<void> {
-  if (deletionTimestamp !== undefined) return;
-  const preconditions = uid === undefined ? {} : { uid };
+  if (object.metadata.deletionTimestamp !== undefined) return;
   try {
-    await client.resource(resource).delete({ name, namespace }, { preconditions, signal });
+    await client.resource(resource).sameObject(object).remove({ signal });
   } catch (error) {
     if (!isStatusError(error, "NotFound")) throw error;
   }

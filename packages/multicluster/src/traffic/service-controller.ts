@@ -309,13 +309,12 @@ class ServiceActions {
 
   async hold(changes: readonly TrafficHoldChange[]): Promise<void> {
     for (const { workload, holders } of changes) {
-      const { name, namespace = "", uid = "", resourceVersion = "" } = workload.object.metadata;
       const value = holders.length === 0 ? null : holders.join();
       const annotations = { [softFinalizersAnnotation(workload.target)]: value };
-      const patch = { metadata: { uid, resourceVersion, annotations } };
       await this.#client
         .resource(workload.resource)
-        .patch({ name, namespace }, { type: "merge", patch }, this.#options);
+        .sameVersion(workload.object)
+        .mergePatch({ metadata: { annotations } }, this.#options);
     }
   }
 

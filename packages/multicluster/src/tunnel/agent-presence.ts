@@ -111,9 +111,9 @@ export class AgentPresence {
     if (found?.metadata.uid !== uid) return;
     const tunnel = isBroken ? brokenTunnel(found, id) : this.#openTunnel(id);
     if (tunnel === undefined) return;
-    const { resourceVersion = "" } = found.metadata;
-    const patch = { metadata: { uid, resourceVersion }, status: { tunnel } };
-    await resource.patchStatus({ name }, { type: "merge", patch }, { fieldManager, signal });
+    await resource
+      .sameVersion(found)
+      .mergePatchStatus({ status: { tunnel } }, { fieldManager, signal });
   }
 
   #openTunnel(id: string) {

@@ -60,15 +60,10 @@ export class DownsyncedPods {
     const { name, namespace = "" } = pod.metadata;
     const uid = workloadUidOf(pod);
     const workload = pod.metadata.ownerReferences?.find((one) => one.uid === uid)?.name ?? name;
-    const shown = { uid: uid ?? pod.metadata.uid ?? "" };
-    await this.#pods(cluster).patch(
-      { namespace, name: workload },
-      {
-        type: "merge",
-        patch: { metadata: shown, spec: { ephemeralContainers: [...containers] } },
-      },
-      { signal },
-    );
+    const shown = { namespace, name: workload, uid: uid ?? pod.metadata.uid ?? "" };
+    await this.#pods(cluster)
+      .sameObject({ metadata: shown })
+      .mergePatch({ spec: { ephemeralContainers: [...containers] } }, { signal });
   }
 
   #pods(cluster: ClusterName) {

@@ -189,26 +189,21 @@ interface StatusUpdate {
 
 async function updateStatus(client: Client, pod: Pod, settling: StatusUpdate): Promise<void> {
   const { target, now, since, signal } = settling;
-  const { name, namespace = "", uid = "" } = pod.metadata;
   const resource = client.resource(pods);
-  const at = { namespace, name };
   const options = { fieldManager: syncerFieldManager, signal };
   const isMarked = pod.status?.reason === clusterUnreachableReason;
   try {
     if (now === "Unregistered") {
       const patch = releasePatch(pod.metadata, target);
-      if (patch !== undefined) await resource.patch(at, { type: "merge", patch }, options);
-      await resource.delete(at, { preconditions: { uid }, gracePeriodSeconds: 0, signal });
+      if (patch !== undefined) await resource.sameVersion(pod).mergePatch(patch, options);
+      await resource.sameObject(pod).remove({ gracePeriodSeconds: 0, signal });
       return;
     }
     if (isMarked === (now === "Unreachable")) return;
-    const operations: JsonPatchOperation[] = [
-      { op: "test", path: "/metadata/uid", value: uid },
-      ...(isMarked
-        ? (["reason", "message"] as const).map((field) => removal(field))
-        : [{ op: "add", path: "/status", value: unreachableStatus(pod, target, since) } as const]),
-    ];
-    await resource.patchStatus(at, { type: "json", operations }, options);
+    const operations: readonly JsonPatchOperation[] = isMarked
+      ? (["reason", "message"] as const).map((field) => removal(field))
+      : [{ op: "add", path: "/status", value: unreachableStatus(pod, target, since) }];
+    await resource.sameObject(pod).jsonPatchStatus(operations, options);
   } catch (error) {
     // The Pod is deleted, or another writer was faster, which has newer data.
     if (!isStatusError(error, "NotFound") && !isStatusError(error, "Conflict")) throw error;

@@ -82,12 +82,11 @@ export class SnapshotWrites {
   async #remove(
     client: Client,
     resource: Resource<StoredObject>,
-    { metadata: { name, namespace, uid = "" } }: StoredObject,
+    object: StoredObject,
   ): Promise<void> {
-    const at = { name, ...(namespace === undefined ? {} : { namespace }) };
-    const options = { preconditions: { uid }, signal: this.#options.signal };
     try {
-      await client.resource(resource).delete(at, options);
+      const { signal } = this.#options;
+      await client.resource(resource).sameObject(object).remove({ signal });
     } catch (error) {
       const isAnother = isStatusError(error, "NotFound") || isStatusError(error, "Conflict");
       if (!isAnother) throw error;

@@ -177,11 +177,11 @@ export class VolumeWrites {
   }
 
   /** Deletes the object with the observed uid and version as preconditions. */
-  async remove({ metadata }: StoredObject, set: StoredObject): Promise<void> {
-    const { namespace = "", name, uid = "", resourceVersion = "" } = metadata;
-    const options = { preconditions: { uid, resourceVersion }, signal: this.#signal };
+  async remove(claim: StoredObject, set: StoredObject): Promise<void> {
+    const { name } = claim.metadata;
+    const signal = this.#signal;
     try {
-      await this.#client.resource(persistentVolumeClaims).delete({ namespace, name }, options);
+      await this.#client.resource(persistentVolumeClaims).sameVersion(claim).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }
@@ -238,8 +238,8 @@ export class VolumeWrites {
     const resource = where.client.resource(persistentVolumes);
     const signal = this.#signal;
     try {
-      const { name, uid = "" } = (await resource.get({ name: volume.name }, { signal })).metadata;
-      await resource.delete({ name }, { preconditions: { uid }, signal });
+      const found = await resource.get({ name: volume.name }, { signal });
+      await resource.sameObject(found).remove({ signal });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }
@@ -321,20 +321,11 @@ export class VolumeWrites {
     const changedMarks = changed(annotations, metadata.annotations);
     const changedLabels = changed(labels, metadata.labels);
     if (Object.keys(changedMarks).length + Object.keys(changedLabels).length === 0) return false;
-    const { name, namespace, uid, resourceVersion } = metadata;
-    const patch = {
-      metadata: {
-        ...(uid === undefined ? {} : { uid }),
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
-        annotations: changedMarks,
-        labels: changedLabels,
-      },
-    };
     await this.#client
       .resource(resource)
-      .patch(
-        { name, ...(namespace === undefined ? {} : { namespace }) },
-        { type: "merge", patch },
+      .sameVersion({ metadata })
+      .mergePatch(
+        { metadata: { annotations: changedMarks, labels: changedLabels } },
         { signal: this.#signal },
       );
     return true;

@@ -9,7 +9,7 @@ import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-
 import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { startDeadline } from "./deadline.ts";
 import type { KubernetesObject } from "./object.ts";
-import { type PreconditionRule, requirePreconditions } from "./required-preconditions.ts";
+import { requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
 import { responseBody } from "./response-body.ts";
@@ -43,10 +43,10 @@ export interface ClientOptions {
   /** How often a request is retried when the server responds with `Retry-After`. */
   readonly retriesMax?: number;
   /**
-   * Rejects, without sending them, deletions and writes of owners and finalizers that have no
-   * preconditions (uid, resourceVersion).
+   * Rejects, without sending them, writes of existing objects that have no preconditions (uid,
+   * resourceVersion).
    */
-  readonly preconditions?: PreconditionRule;
+  readonly requiresPreconditions?: boolean;
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called after every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
@@ -149,9 +149,12 @@ export class Client {
     return new Client({ ...this.#options, basePath });
   }
 
-  /** The same server, for controllers that work in all clusters: see `PreconditionRule`. */
-  withPreconditions(rule: PreconditionRule): Client {
-    return new Client({ ...this.#options, preconditions: rule });
+  /**
+   * The same server, for controllers that work in all clusters: writes without preconditions are
+   * refused, see `ObservedObject`.
+   */
+  withRequiredPreconditions(): Client {
+    return new Client({ ...this.#options, requiresPreconditions: true });
   }
 
   /** Sends a request and parses the response. Integers beyond 2^53 are bigints. */
@@ -239,8 +242,7 @@ export class Client {
   }
 
   async #send(request: ClientRequest, signal: AbortSignal | undefined): Promise<TransportResponse> {
-    const { preconditions } = this.#options;
-    if (preconditions !== undefined) requirePreconditions(request, preconditions);
+    if (this.#options.requiresPreconditions === true) requirePreconditions(request);
     const wire = this.#wire(request, signal);
     const retriesMax = request.retriesMax ?? this.#options.retriesMax ?? retriesMaxDefault;
     let resends = 0;

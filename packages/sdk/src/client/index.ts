@@ -36,6 +36,7 @@ export {
   type TableColumn,
   type TableRow,
 } from "./object.ts";
+export { type ObjectIdentity, ObservedObject } from "./observed-object.ts";
 export type {
   ApplyOptions,
   DeleteOptions,

@@ -20,7 +20,7 @@ describe("a client that requires preconditions", () => {
       close: async () => {},
     },
   });
-  const objects = client.withPreconditions("required").inCluster("a").resource(configMaps);
+  const objects = client.withRequiredPreconditions().inCluster("a").resource(configMaps);
 
   const refused = async (write: () => Promise<unknown>, missing: string) => {
     sent.length = 0;
@@ -62,8 +62,9 @@ describe("a client that requires preconditions", () => {
       );
       await allowed(patch({ ...guarded, uid: "u", resourceVersion: "1" }));
     }
-    await allowed(patch({ labels: {} }));
+    await refused(patch({ labels: {} }), "metadata.uid");
     await refused(patch({ labels: {}, uid: "" }), "metadata.uid");
+    await allowed(patch({ labels: {}, uid: "u" }));
   });
 
   it("patches them by operations only after tests of uid and resourceVersion", async () => {
@@ -77,7 +78,7 @@ describe("a client that requires preconditions", () => {
       () =>
         objects.patch(target, { type: "json", operations: operations as never });
     const status = { op: "add", path: "/status/x", value: 1 };
-    await allowed(patch(status));
+    await refused(patch(status), "metadata.uid");
     await allowed(patch(test("uid", "u"), status));
     await refused(patch(test("uid", ""), status), "metadata.uid");
     for (const path of ["/metadata/finalizers/0", "/metadata/ownerReferences", "/metadata", ""]) {
@@ -103,16 +104,44 @@ describe("a client that requires preconditions", () => {
     await allowed(update({ uid: "u", resourceVersion: "1" }));
   });
 
-  it("may allow requests without preconditions, and sends no empty ones", async () => {
-    const lenient = client.withPreconditions("never-empty").resource(configMaps);
-    await allowed(() => lenient.delete(target));
-    await allowed(() => lenient.update({ metadata: target }));
-    await refused(
-      () => lenient.delete(target, { preconditions: { uid: "" } }),
-      "preconditions.uid",
-    );
-    await refused(() => lenient.update({ metadata: { ...target, uid: "" } }), "metadata.uid");
-    const patch = { metadata: { finalizers: [] } };
-    await refused(() => lenient.patch(target, { type: "merge", patch }), "metadata.uid");
+  it("applies the status only of an object with a uid, which an apply does not create", async () => {
+    const apply = (metadata: object) => () =>
+      objects.applyStatus({ metadata: { ...target, ...metadata } }, { fieldManager: "test" });
+    await refused(apply({}), "metadata.uid");
+    await allowed(apply({ uid: "u" }));
+  });
+
+  it("sends every write of an observed object, with its preconditions", async () => {
+    const object = { metadata: { ...target, uid: "u", resourceVersion: "7" } };
+    const bodies: unknown[] = [];
+    const writes = (precision: "sameObject" | "sameVersion") => {
+      const one = objects[precision](object);
+      return [
+        () => one.mergePatch({ metadata: { labels: {} } }),
+        () => one.mergePatchStatus({ status: {} }),
+        () => one.jsonPatch([{ op: "add", path: "/spec", value: {} }]),
+        () => one.jsonPatchStatus([{ op: "add", path: "/status", value: {} }]),
+        () => one.applyStatusFields({ ready: true }, { fieldManager: "test" }),
+        () => one.remove(),
+      ];
+    };
+    for (const precision of ["sameObject", "sameVersion"] as const)
+      for (const write of writes(precision)) {
+        await allowed(write);
+        const { body } = sent[0] as TransportRequest;
+        const text = typeof body === "string" ? body : new TextDecoder().decode(body as Uint8Array);
+        bodies.push(text);
+        assert.match(text, /"u"/);
+        assert.equal(/"7"/.test(text), precision === "sameVersion", text);
+      }
+    assert.equal(bodies.length, 12);
+  });
+
+  it("writes no observed object whose uid or version is not known", () => {
+    const refuses = (write: () => unknown) => assert.throws(write, /refusing to write x/);
+    refuses(() => objects.sameObject({ metadata: target }));
+    refuses(() => objects.sameObject({ metadata: { ...target, uid: "" } }));
+    refuses(() => objects.sameVersion({ metadata: { ...target, uid: "u" } }));
+    refuses(() => objects.sameVersion({ metadata: { ...target, uid: "u", resourceVersion: "" } }));
   });
 });

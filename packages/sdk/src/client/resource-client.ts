@@ -17,6 +17,7 @@ import type {
   PartialObjectMetadata,
   Table,
 } from "./object.ts";
+import { type ObjectIdentity, ObservedObject } from "./observed-object.ts";
 import {
   type ApplyOptions,
   applyContentType,
@@ -299,6 +300,16 @@ export class ResourceClient<Object extends KubernetesObject> {
       },
       { ...options, clock, random },
     );
+  }
+
+  /** Writes of an object that was read, and of no later one of its name. */
+  sameObject(object: ObjectIdentity): ObservedObject<Object> {
+    return new ObservedObject(this, object, "uid");
+  }
+
+  /** Writes of an object as it was read: they fail when it has changed. */
+  sameVersion(object: ObjectIdentity): ObservedObject<Object> {
+    return new ObservedObject(this, object, "version");
   }
 
   /** Subresources such as `scale`, `token` and `eviction`, whose objects are of another type. */

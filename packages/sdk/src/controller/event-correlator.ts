@@ -17,16 +17,16 @@ export interface CorrelatedEvent {
   readonly reason: string;
   readonly message: string;
   readonly count: number;
-  /** The previous request for this Event, if it is still in flight. */
-  readonly previous: Promise<unknown> | undefined;
+  /** The previous request for this Event: the uid of the Event, undefined if the request failed. */
+  readonly previous: Promise<string | undefined> | undefined;
   /** Registers the request for this Event. */
-  trackSending(sending: Promise<unknown>): void;
+  trackSending(sending: Promise<string | undefined>): void;
 }
 
 interface RecordedEvent {
   readonly name: string;
   count: number;
-  sending: Promise<unknown> | undefined;
+  sending: Promise<string | undefined> | undefined;
 }
 
 interface Similar {
@@ -82,9 +82,8 @@ export class EventCorrelator {
       count: known.count,
       previous: known.sending,
       trackSending(sending) {
-        known.sending = sending.catch(() => {
-          // The sender reports the error; here the request only has to end.
-        });
+        // The sender reports the error; here the request only has to end.
+        known.sending = sending.catch(() => undefined);
       },
     };
   }

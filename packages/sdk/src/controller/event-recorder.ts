@@ -85,7 +85,10 @@ export class EventRecorder {
       this.#options.onError?.(new Error(`more than ${eventsInFlightMax} events wait to be sent`));
       return;
     }
-    const sending = this.#send(cluster, object, told)
+    const sent = this.#send(cluster, object, told);
+    told.trackSending(sent);
+    const sending = sent
+      .then(() => {})
       .catch((error: unknown) => this.#options.onError?.(error))
       .finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
@@ -101,28 +104,25 @@ export class EventRecorder {
     cluster: ClusterName,
     object: KubernetesObject,
     told: CorrelatedEvent,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     // The create of an Event must end before its count is patched.
-    await told.previous;
+    const uid = await told.previous;
     const resource = this.#options.client(cluster).resource(events);
     const namespace = object.metadata.namespace ?? "default";
     const now = timestamp(this.#clock.now());
-    const sent = (async () => {
-      if (told.count > 1) {
-        const { count, message } = told;
-        const patch = { count, message, lastTimestamp: now };
-        try {
-          await resource.patch({ namespace, name: told.name }, { type: "merge", patch });
-          return;
-        } catch (error) {
-          // The Event was deleted or has expired: it is created again.
-          if (!isStatusError(error, "NotFound")) throw error;
-        }
+    if (uid !== undefined) {
+      const { count, message, name } = told;
+      const patch = { count, message, lastTimestamp: now };
+      try {
+        await resource.sameObject({ metadata: { namespace, name, uid } }).mergePatch(patch);
+        return uid;
+      } catch (error) {
+        // The Event was deleted or has expired: it is created again.
+        if (!isStatusError(error, "NotFound")) throw error;
       }
-      await resource.create(this.#event(object, told, namespace, now));
-    })();
-    told.trackSending(sent);
-    await sent;
+    }
+    const created = await resource.create(this.#event(object, told, namespace, now));
+    return created.metadata.uid;
   }
 
   #event(

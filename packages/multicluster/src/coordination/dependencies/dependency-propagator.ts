@@ -308,7 +308,6 @@ async function write(
   { metadata: after }: KubernetesObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const { namespace, name, uid = "", resourceVersion = "" } = before;
   const changed = (from: object | undefined, to: object | undefined): JsonObject => {
     const [old, now] = [from ?? {}, to ?? {}] as Record<string, string>[];
     const keys = new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})]);
@@ -316,11 +315,11 @@ async function write(
     return Object.fromEntries(different.map((key) => [key, now?.[key] ?? null]));
   };
   const metadata = {
-    uid,
-    resourceVersion,
     labels: changed(before.labels, after.labels),
     annotations: changed(before.annotations, after.annotations),
   };
-  const patch = { type: "merge" as const, patch: { metadata } };
-  await client.resource(kind).patch({ namespace, name }, patch, { fieldManager, signal });
+  await client
+    .resource(kind)
+    .sameVersion({ metadata: before })
+    .mergePatch({ metadata }, { fieldManager, signal });
 }

@@ -42,6 +42,7 @@ const deployment = (
   metadata: {
     name: cluster === undefined ? "web" : `web--${cluster}`,
     namespace: "demo",
+    uid: cluster === undefined ? "u-web" : `u-${cluster}`,
     ...(cluster === undefined ? {} : { labels: { [clusterLabel]: cluster } }),
   },
   spec: { replicas },
@@ -116,8 +117,16 @@ describe("HorizontalPodAutoscaler over clusters", () => {
   it("the Deployment gets the sum of the replicas that the autoscalers' copies desire", () => {
     const related = [deployment(undefined, 4), deployment("east", 2), deployment("west", 2)];
     const copies = [copy("east", 5), copy("west", 2)];
-    assert.deepEqual(decided(scaler(2, 10), related, copies).scale, { name: "web", replicas: 7 });
-    assert.deepEqual(decided(scaler(2, 6), related, copies).scale, { name: "web", replicas: 6 });
+    assert.deepEqual(decided(scaler(2, 10), related, copies).scale, {
+      name: "web",
+      uid: "u-web",
+      replicas: 7,
+    });
+    assert.deepEqual(decided(scaler(2, 6), related, copies).scale, {
+      name: "web",
+      uid: "u-web",
+      replicas: 6,
+    });
     const off = [deployment(undefined, 0), ...related.slice(1)];
     assert.equal(decided(scaler(2, 10), off, copies).scale, undefined);
   });
@@ -146,6 +155,7 @@ describe("HorizontalPodAutoscaler over clusters", () => {
     const busy = [copy("east", 8), copy("west", 2)];
     assert.deepEqual(decided(scaler(1, 10), placed, busy, targets).scale, {
       name: "web",
+      uid: "u-web",
       replicas: 8,
     });
   });

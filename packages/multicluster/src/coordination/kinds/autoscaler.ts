@@ -256,7 +256,8 @@ function scaleOf({
   const bounded = Math.max(min, Math.min(specCount(parent, "maxReplicas", 1), wished));
   const replicas = mayShrink ? bounded : Math.max(present, bounded);
   if (replicas === present || wished === 0) return {};
-  return { scale: { name: target.metadata.name, replicas } };
+  const { name, uid } = target.metadata;
+  return { scale: { name, uid, replicas } };
 }
 
 function autoscalerCopyStatus(object: Workload, state: string): CopyStatus {
