@@ -18,18 +18,13 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import { namespaces } from "@kcp-ts/sdk/kinds";
 
-const kinds = new Set(
-  [...apiAccessResources, clusterDaemonSets].map(({ group, resource }) => `${resource}.${group}`),
-);
-
 /** `client` may read namespaces everywhere. */
 export function apiAccessAdmission(client: () => Client): AdmissionPlugin {
   return {
     name: "ApiAccessOfPods",
-    handles: ({ group, resource, subresource, operation }) =>
-      subresource === "" &&
-      (operation === "CREATE" || operation === "UPDATE") &&
-      kinds.has(`${resource}.${group}`),
+    resources: [...apiAccessResources, clusterDaemonSets],
+    handles: ({ subresource, operation }) =>
+      subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
     async mutate({ cluster, namespace }, draft, old) {
       const labels = labelsOf(draft);
       if (Object.hasOwn(labels, apiAccessLabel) || isMade(labels)) return;

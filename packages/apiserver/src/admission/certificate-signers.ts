@@ -7,7 +7,6 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { quote, statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 
 export interface SignerRules {
@@ -15,11 +14,7 @@ export interface SignerRules {
    * Whether the user of the request has the verb for a signer, or for all signers of its domain
    * (`domain/*`).
    */
-  may(
-    request: AdmissionRequest,
-    verb: "approve" | "sign",
-    signerName: string,
-  ): MaybePromise<boolean>;
+  may(request: AdmissionRequest, verb: "approve" | "sign", signerName: string): Promise<boolean>;
   /** The groups in a certificate request in PEM. */
   organizationsOf(requestPem: string): readonly string[];
 }
@@ -31,8 +26,8 @@ const resource = "certificatesigningrequests";
 export function certificateSigners(rules: SignerRules): AdmissionPlugin {
   return {
     name: "CertificateSigners",
+    resources: [{ group, resource }],
     validate(request, object, old) {
-      if (request.group !== group || request.resource !== resource) return undefined;
       if (request.operation === "CREATE") return checkSubject(rules, request, object);
       if (old === undefined) return undefined;
       if (request.subresource === "approval") return check(rules, request, old, "approve");

@@ -2,11 +2,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { UserInfo } from "../request/index.ts";
-import type { MaybePromise, TokenIdentity } from "./authenticator.ts";
+import type { TokenIdentity } from "./authenticator.ts";
 import { isAuthenticationError } from "./errors.ts";
 
 export interface TokenReviewer {
-  reviewToken(token: string, audiences: readonly string[]): MaybePromise<TokenIdentity>;
+  reviewToken(token: string, audiences: readonly string[]): Promise<TokenIdentity>;
 }
 
 /**

@@ -8,7 +8,10 @@ export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
 export {
   cloneJson,
   cloneResumable,
+  countValues,
   exceededLimit,
+  hasAtMost,
+  isEmptyObject,
   isJsonObject,
   isSmall,
   type JsonArray,

@@ -10,7 +10,6 @@ import {
   type SharedDefinition,
 } from "@kcp-ts/apiserver/custom-resources";
 import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import {
   clusterPrefix,
   type Entry,
@@ -81,7 +80,7 @@ export class SchemaStore {
   }
 
   /** The schema of a binding; undefined when neither the original nor a copy exists. */
-  get(uid: string, cluster: ClusterName, name: string): MaybePromise<StoredSchema | undefined> {
+  async get(uid: string, cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
     const held = this.#cached.get(uid);
     if (held === undefined) return this.#load(uid, cluster, name);
     this.#cached.delete(uid);

@@ -174,7 +174,7 @@ export class WorkspaceLifecycleController {
       this.#mounts.forget(key);
       const { cluster: parent } = parseObjectKey(key);
       // The parent's logical cluster may wait for the deletion of its last workspace.
-      if (this.terminating.has(parent)) this.#jobs.add(logicalClusterKey(parent));
+      if (this.terminating.clusters.has(parent)) this.#jobs.add(logicalClusterKey(parent));
       const { cluster } = member(decodeObject(previous as Entry), "spec") as { cluster?: string };
       if (cluster === undefined || this.terminating.isDeleted(cluster as ClusterName)) return;
       this.#jobs.add(logicalClusterKey(cluster as ClusterName));

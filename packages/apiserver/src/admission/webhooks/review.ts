@@ -1,5 +1,10 @@
 /** AdmissionReview: the request to a webhook, and its response. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  stringifyJson,
+} from "@kcp-ts/machinery/json";
 import {
   bool,
   bytes,
@@ -11,8 +16,9 @@ import {
   string,
 } from "@kcp-ts/machinery/shape";
 import { quote, StatusError, type StatusReason } from "@kcp-ts/machinery/status";
+import { EncodedBody } from "../../request/encoded-body.ts";
 import type { Match } from "../matching/criteria.ts";
-import type { ReviewedRequest, VersionedObjects } from "../reviewed-request.ts";
+import type { ReviewedRequest } from "../reviewed-request.ts";
 import type { Webhook } from "./webhook.ts";
 
 export interface AdmissionResponse {
@@ -35,18 +41,26 @@ export class WebhookFailure extends Error {
   }
 }
 
-export function admissionReviewOf(
+export async function admissionReviewOf(
   uid: string,
   { reviewVersion }: Webhook,
   reviewed: ReviewedRequest,
   match: Match,
-  { object, old }: VersionedObjects,
-): JsonObject {
-  return {
+): Promise<EncodedBody> {
+  const { object, old } = await reviewed.encodedObjects(match);
+  const head = stringifyJson({
     kind: "AdmissionReview",
     apiVersion: `admission.k8s.io/${reviewVersion}`,
-    request: { uid, ...reviewed.describe(match), object, oldObject: old },
-  };
+    request: { uid, ...reviewed.describe(match) },
+  });
+  // The members of the objects follow the others of the request, before its brace and the review's.
+  return new EncodedBody([
+    Buffer.from(`${head.slice(0, -2)},"object":`),
+    object,
+    Buffer.from(',"oldObject":'),
+    old,
+    Buffer.from("}}"),
+  ]);
 }
 
 const reviewAnswer = message("AdmissionReview", {

@@ -53,9 +53,10 @@ function codecOf(name: string, toOld: Turn, toNew: Turn): VersionCodec {
   };
   return {
     name,
+    storesAsServed: false,
     toServedSync,
     toServed: (entries) => entries.map(toServedSync),
-    toStored: (object) => toNew(object),
+    toStored: async (object) => toNew(object),
   };
 }
 

@@ -86,7 +86,7 @@ export function lifecycleVirtualWorkspace(service: LifecycleService, id: string)
       isLogicalClusters(group, resource) && version === logicalClusters.version
         ? definition
         : undefined,
-    all: () => definitions,
+    all: async () => definitions,
     discoveryEntriesOf: entriesOf,
   };
 }

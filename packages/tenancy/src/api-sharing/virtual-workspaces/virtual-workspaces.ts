@@ -4,7 +4,6 @@
  */
 import type { ServiceDecision, ServiceViews } from "@kcp-ts/apiserver";
 import type { Catalog } from "@kcp-ts/apiserver/registry";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { Attributes } from "@kcp-ts/apiserver/request/attributes";
 import type { ClusterScope, RequestScope } from "@kcp-ts/apiserver/request/request-scope";
 import {
@@ -53,19 +52,19 @@ export interface VirtualWorkspaceAccess {
     exportCluster: ClusterName,
     exportName: string,
     verb: string,
-  ) => MaybePromise<boolean>;
+  ) => Promise<boolean>;
   readonly canRunType: (
     user: UserInfo,
     cluster: ClusterName,
     type: string,
     verb: string,
-  ) => MaybePromise<boolean>;
-  readonly canReadBindings: (user: UserInfo, cluster: ClusterName) => MaybePromise<boolean>;
+  ) => Promise<boolean>;
+  readonly canReadBindings: (user: UserInfo, cluster: ClusterName) => Promise<boolean>;
   /** Whether the maximal permission policy of a claimed resource's provider allows the request. */
   readonly isAllowedByMaximalPermissionPolicy: (
     attributes: Attributes,
     providerCluster: ClusterName,
-  ) => MaybePromise<boolean>;
+  ) => Promise<boolean>;
   /** Whether RBAC policy rules allow the request. */
   readonly isAllowedByRules: (rules: JsonValue, attributes: Attributes) => boolean;
 }
@@ -75,7 +74,7 @@ export interface VirtualWorkspaceAccess {
  * supplies them.
  */
 export interface SyncerVirtualWorkspaces {
-  authorize(service: SyncerScope, attributes: Attributes): MaybePromise<ServiceDecision>;
+  authorize(service: SyncerScope, attributes: Attributes): Promise<ServiceDecision>;
   /** Undefined for resources that are served as in the logical cluster itself. */
   catalogOf(service: SyncerScope, cluster: ClusterScope): Catalog | undefined;
 }
@@ -297,7 +296,7 @@ export class VirtualWorkspaces implements ServiceViews {
         resource === definition.resource
           ? definition
           : undefined,
-      all: () => [definition],
+      all: async () => [definition],
     };
   }
 
