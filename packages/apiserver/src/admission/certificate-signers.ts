@@ -5,7 +5,7 @@
  *
  * Kubernetes' plugins CertificateApproval, CertificateSigning and CertificateSubjectRestriction.
  */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, jsonEqual, objectOf } from "@kcp-ts/machinery/json";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 
@@ -40,7 +40,7 @@ export function certificateSigners(rules: SignerRules): AdmissionPlugin {
 }
 
 function checkSubject(rules: SignerRules, request: AdmissionRequest, object: JsonObject): void {
-  const spec = memberOf(object, "spec");
+  const spec = objectOf(object["spec"]);
   if (spec["signerName"] !== clientSigner) return;
   const pem = Buffer.from(String(spec["request"] ?? ""), "base64").toString("latin1");
   const asked = rules.organizationsOf(pem).find(isReserved);
@@ -55,7 +55,7 @@ function isReserved(name: string): boolean {
 
 /** Whether the certificate or the conditions have changed, which only the signer may change. */
 function isSigned(object: JsonObject, old: JsonObject): boolean {
-  const [after, before] = [memberOf(object, "status"), memberOf(old, "status")];
+  const [after, before] = [objectOf(object["status"]), objectOf(old["status"])];
   return ["certificate", "conditions"].some(
     (name) => !jsonEqual((after[name] ?? null) as JsonValue, (before[name] ?? null) as JsonValue),
   );
@@ -67,7 +67,7 @@ async function check(
   old: JsonObject,
   verb: "approve" | "sign",
 ): Promise<void> {
-  const signerName = String(memberOf(old, "spec")["signerName"] ?? "");
+  const signerName = String(objectOf(old["spec"])["signerName"] ?? "");
   const domain = `${signerName.split("/", 1)[0]}/*`;
   if (await rules.may(request, verb, signerName)) return;
   if (await rules.may(request, verb, domain)) return;
@@ -79,9 +79,4 @@ async function check(
 
 function refusal({ name }: AdmissionRequest, message: string) {
   return statusError.forbidden({ group, resource }, name, message);
-}
-
-function memberOf(object: JsonObject, name: string): JsonObject {
-  const value = object[name];
-  return isJsonObject(value) ? value : {};
 }

@@ -9,3 +9,4 @@ export { compileExportedDefinition, exportedDefinitionErrors } from "./exported-
 export type { SharedDefinition } from "./shared-definition.ts";
 export type { SharedVersion } from "./shared-version.ts";
 export { systemDefinition } from "./system-definition.ts";
+export { workloadPrinter } from "./workload-printers.ts";

@@ -21,11 +21,11 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import { decodeObject, encodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { member, uncancelled } from "../workspaces/index.ts";
 import { apiResourceSchemas } from "./kinds/definitions.ts";
-import { textOf, toCustomResourceDefinition } from "./kinds/to-custom-resource-definition.ts";
+import { toCustomResourceDefinition } from "./kinds/to-custom-resource-definition.ts";
 
 export interface StoredSchema {
   readonly name: string;

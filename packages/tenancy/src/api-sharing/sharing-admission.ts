@@ -8,7 +8,7 @@ import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { runSyncFirst } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, jsonEqual, listOf, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { member, workspaceTypes } from "../workspaces/index.ts";
@@ -24,7 +24,6 @@ import {
 } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
-import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { bindingCodecV1alpha1 } from "./kinds/versions.ts";
 
 export function sharingAdmission(dependencies: ApiSharingDependencies): readonly AdmissionPlugin[] {

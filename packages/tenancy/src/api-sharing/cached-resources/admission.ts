@@ -6,12 +6,11 @@ import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/a
 import type { Catalog } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual, textOf } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
 import type { ApiSharingDependencies } from "../dependencies.ts";
 import { resolveExportPath } from "../desired-binding-status.ts";
-import { textOf } from "../kinds/to-custom-resource-definition.ts";
 import { forbiddenError, requireBindPermission } from "../sharing-admission.ts";
 import type { CachedResources } from "./cached-resources.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";

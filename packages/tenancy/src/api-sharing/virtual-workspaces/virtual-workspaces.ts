@@ -16,7 +16,7 @@ import {
 } from "@kcp-ts/apiserver/request/user";
 import { parseObjectKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, listOf, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { logicalClusters, member, uncancelled, workspaceTypes } from "../../workspaces/index.ts";
@@ -25,7 +25,6 @@ import type { CachedResources } from "../cached-resources/cached-resources.ts";
 import { acceptedClaimIn, bindingsTo } from "../claims.ts";
 import { type ApiSharingDependencies, keyOf } from "../dependencies.ts";
 import { apiBindings, apiExports, apiResourceSchemas } from "../kinds/definitions.ts";
-import { listOf, textOf } from "../kinds/to-custom-resource-definition.ts";
 import type { ExportRecord } from "../records.ts";
 import { isSystemExport } from "../system-exports.ts";
 import { ExportConsumerIndex, type ExportConsumers } from "./export-consumers.ts";
