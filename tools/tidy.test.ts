@@ -312,7 +312,7 @@ describeRule("calls that have a better way are not made", bannedCalls, {
     sources: {
       "apiserver/src/index.ts":
         'export const a = [Date.now(), Math.random(), setTimeout(f, 1), console.log("x"), new Date()];\n' +
-        'process.exit(1); eval("1"); new Function("return 1");',
+        'process.exit(1); eval("1"); new Function("return 1"); a instanceof Promise;',
     },
     finds: [
       /no Date\.now: take a Clock/,
@@ -323,6 +323,7 @@ describeRule("calls that have a better way are not made", bannedCalls, {
       /no new Function/,
       /no eval/,
       /no process\.exit/,
+      /no instanceof Promise: async/,
     ],
   },
   "leaves alone the clock itself, comments, strings and what tests do": {

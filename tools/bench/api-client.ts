@@ -12,21 +12,30 @@ export interface BenchResponse {
 }
 
 export class ApiClient {
-  readonly #session: ClientHttp2Session;
+  readonly #origin: string;
   readonly #basePath: string;
   readonly #token: string;
+  #current: ClientHttp2Session | undefined;
 
   constructor({ url, token }: ApiTarget) {
     const { origin, pathname } = new URL(url);
+    this.#origin = origin;
     this.#basePath = pathname.replace(/\/$/, "");
     this.#token = token;
-    this.#session = connect(origin, {
-      // Whoever is measured has a certificate of its own making.
+  }
+
+  /** A server closes a connection that is idle for minutes; then there is another one. */
+  get #session(): ClientHttp2Session {
+    if (this.#current !== undefined && !this.#current.closed) return this.#current;
+    const session = connect(this.#origin, {
+      // The measured server has a certificate of its own making.
       rejectUnauthorized: false,
       settings: { initialWindowSize: 16 << 20 },
     });
     // Each request reports it, too.
-    this.#session.on("error", () => undefined);
+    session.on("error", () => undefined);
+    this.#current = session;
+    return session;
   }
 
   request(
@@ -93,6 +102,6 @@ export class ApiClient {
   }
 
   close(): void {
-    this.#session.destroy();
+    this.#current?.destroy();
   }
 }

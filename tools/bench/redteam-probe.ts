@@ -1,15 +1,18 @@
 /**
- * Preloaded into a server (`node --import`): what one request costs, between two lines of stdin.
+ * Preloaded into a server (`node --import`): measures one request, between two lines of stdin.
  *
- *     begin            collects garbage, then starts to look at every turn of the event loop
- *     end              prints {"holdMs":…,"collections":…,"peakBytes":…,"keptBytes":…} to stderr, once the server has nothing left to do
+ *     begin    collects garbage, then measures every turn of the event loop
+ *     end      prints {"holdMs":…,"collections":…,"peakBytes":…,"keptBytes":…} to stderr when the
+ *              server is idle
  *
- * A hold is processor time of the main thread in one turn of the event loop; the collections of garbage in that turn are part of it. The peak is how much more memory was resident at any
- * moment than at the beginning, as the kernel saw it; kept is what a collection leaves of it.
+ * A hold is the processor time of the main thread in one turn of the event loop, collections of
+ * garbage included. The peak is the highest resident memory, less that of the beginning; the kernel
+ * records it. Kept is what a collection of garbage leaves of the used memory.
  */
 import { appendFileSync, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { PerformanceObserver, performance } from "node:perf_hooks";
 import { createInterface } from "node:readline";
+import { getHeapStatistics } from "node:v8";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { TurnProfile } from "./turn-profile.ts";
 
@@ -18,14 +21,15 @@ const schedule = openSync("/proc/thread-self/schedstat", "r");
 const scheduleText = Buffer.alloc(64);
 const collect = (globalThis as { gc?: () => void }).gc;
 
-/** A file to which turns that are longer than half of what is allowed are written, function by function. */
+/** A file that receives the profile of each turn longer than half of the limit. */
 const profilePath = process.env["KCP_REDTEAM_PROFILE"];
 const profile = profilePath === undefined ? undefined : await TurnProfile.open();
 const profiledMsMin = 25;
+const profiledBytesMin = 32 << 20;
 let longest = { from: 0, to: 0 };
 let lookedAt = 0;
 
-/** Of garbage, as V8 tells of them. */
+/** The collections of garbage that V8 reports. */
 let collections: ReturnType<typeof performance.getEntries> = [];
 new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) collections.push(entry);
@@ -36,6 +40,7 @@ let holdMs = 0;
 let last = 0;
 let residentBefore = 0;
 let usedBefore = 0;
+let memoryBefore = "";
 
 const commands = createInterface({ input: process.stdin });
 commands.on("close", () => process.stdin.unref());
@@ -48,9 +53,12 @@ async function begin(): Promise<void> {
   await profile?.begin();
   collect?.();
   usedBefore = used();
-  // From here on the kernel remembers the highest that it sees.
+  // Resets the peak of resident memory that the kernel records.
   writeFileSync("/proc/self/clear_refs", "5");
   residentBefore = residentBytes("VmHWM");
+  memory = { heap: 0, external: 0, malloced: 0 };
+  noteMemory();
+  memoryBefore = memoryText();
   holdMs = 0;
   last = threadMs();
   lookedAt = performance.now();
@@ -69,6 +77,7 @@ function look(): void {
 }
 
 function turn(): void {
+  noteMemory();
   const now = threadMs();
   const to = performance.now();
   if (now - last > holdMs) {
@@ -79,7 +88,25 @@ function turn(): void {
   lookedAt = to;
 }
 
-/** Others' work goes on after an answer; it belongs to the request until the loop is quiet. */
+/** The largest figures of V8 in the turns of a profiled request: garbage is part of them. */
+let memory = { heap: 0, external: 0, malloced: 0 };
+
+function noteMemory(): void {
+  if (profilePath === undefined) return;
+  const now = getHeapStatistics();
+  memory = {
+    heap: Math.max(memory.heap, now.total_physical_size),
+    external: Math.max(memory.external, now.external_memory),
+    malloced: Math.max(memory.malloced, now.malloced_memory),
+  };
+}
+
+function memoryText(): string {
+  const shown = Object.entries(memory).map(([name, bytes]) => `${name} ${bytes >> 20} MiB`);
+  return `at most: ${shown.join(", ")}`;
+}
+
+/** Controllers work on after a response; their work belongs to the request until it ends. */
 const quietMs = 40;
 const quietShare = 0.15;
 const endMsMax = 10_000;
@@ -96,19 +123,29 @@ async function finish(): Promise<void> {
   isRunning = false;
   turn();
   const peakBytes = residentBytes("VmHWM") - residentBefore;
-  // Observers are told in a turn of their own.
+  // Observers are called in another turn.
   await new Promise((resolve) => setImmediate(resolve));
-  const told = collectionsOf(longest);
+  const collected = collectionsOf(longest);
   collect?.();
   const keptBytes = used() - usedBefore;
   const tree = await profile?.end(longest.from, longest.to);
-  if (profilePath !== undefined && holdMs > profiledMsMin) {
-    appendFileSync(profilePath, `\n${holdMs.toFixed(1)} ms of processor time, ${tree}`);
+  const allocated = await profile?.allocations();
+  if (profilePath !== undefined && (holdMs > profiledMsMin || peakBytes > profiledBytesMin)) {
+    const taken = `${holdMs.toFixed(1)} ms of processor time, ${peakBytes >> 20} MiB`;
+    appendFileSync(
+      profilePath,
+      `\n${taken}; ${memoryText()} (${memoryBefore}); ${tree}${allocated}`,
+    );
   }
-  process.stderr.write(`${JSON.stringify({ holdMs, collections: told, peakBytes, keptBytes })}\n`);
+  process.stderr.write(
+    `${JSON.stringify({ holdMs, collections: collected, peakBytes, keptBytes })}\n`,
+  );
 }
 
-/** Those of a turn: how long, by the wall, of which kind (1 of the young, 4 of all), and why (4 asked for, 16 because memory is to be given back). */
+/**
+ * The collections in one turn: wall time, kind (1 young generation, 4 all) and V8's flags (4
+ * requested, 16 to reduce memory).
+ */
 function collectionsOf({ from, to }: { readonly from: number; readonly to: number }): string[] {
   return collections
     .filter(({ startTime, duration }) => startTime + duration >= from && startTime <= to)
@@ -124,7 +161,7 @@ function used(): number {
 }
 
 function threadMs(): number {
-  // Asking for the process's time brings the thread's up to date; else it would be that of the last tick.
+  // A call of getrusage updates the kernel's figure, which else is that of the last tick.
   process.cpuUsage();
   const length = readSync(schedule, scheduleText, 0, scheduleText.length, 0);
   return Number(scheduleText.toString("latin1", 0, length).split(" ")[0]) / 1e6;

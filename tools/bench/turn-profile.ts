@@ -1,13 +1,19 @@
 /**
- * What the longest turn of the event loop was spent on, as a tree of functions: for the probe of the red team, when it is asked to profile.
- * Samples slow the process down, so that what is printed is where the time goes, and never how much of it there is.
+ * The time of the longest turn of the event loop, and the memory that a request allocates, garbage
+ * included, each as a tree of functions. For the probe of the red team when it profiles. Samples
+ * slow the process down: the trees show shares, not amounts.
  */
+import type { HeapProfiler, Runtime } from "node:inspector";
 import { Session } from "node:inspector/promises";
 import { performance } from "node:perf_hooks";
 
 const intervalMicros = 100;
 /** Below this share of the turn a function is not shown. */
 const shareMin = 0.03;
+
+const allocationBytes = 16 << 10;
+
+type SamplingNode = HeapProfiler.SamplingHeapProfileNode;
 
 interface Frame {
   readonly children: Map<string, Frame>;
@@ -25,7 +31,25 @@ export class TurnProfile {
   }
 
   async begin(): Promise<void> {
+    await this.#session.post("HeapProfiler.startSampling", {
+      samplingInterval: allocationBytes,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true,
+    });
     await this.#session.post("Profiler.start");
+  }
+
+  /** The tree of all allocations since the beginning, in mebibytes. */
+  async allocations(): Promise<string> {
+    const { profile } = await this.#session.post("HeapProfiler.stopSampling");
+    const frameOf = (node: SamplingNode): [string, Frame] => {
+      const children = new Map(node.children.map(frameOf));
+      let micros = node.selfSize;
+      for (const child of children.values()) micros += child.micros;
+      return [nameOf(node.callFrame), { children, micros }];
+    };
+    const [, root] = frameOf(profile.head);
+    return `allocated ${root.micros >> 20} MiB\n${shown(root, root.micros, 0, 1 << 20)}`;
   }
 
   /** The tree of the turn between two moments. */
@@ -46,8 +70,8 @@ export class TurnProfile {
       if (ms < from || ms > to) return;
       const names: string[] = [];
       for (let node: number | undefined = id; node !== undefined; node = parents.get(node)) {
-        const { functionName, url, lineNumber } = nodes.get(node)?.callFrame ?? {};
-        names.push(`${functionName} ${url?.split("/").at(-1)}:${(lineNumber ?? 0) + 1}`);
+        const { callFrame } = nodes.get(node) ?? {};
+        names.push(callFrame === undefined ? "?" : nameOf(callFrame));
       }
       add(root, names.reverse(), micros);
     });
@@ -64,13 +88,17 @@ function add(frame: Frame, names: readonly string[], micros: number): void {
   add(child, rest, micros);
 }
 
-function shown(frame: Frame, all: number, depth: number): string {
+function nameOf({ functionName, url, lineNumber }: Runtime.CallFrame): string {
+  return `${functionName} ${url.split("/").at(-1)}:${lineNumber + 1}`;
+}
+
+function shown(frame: Frame, all: number, depth: number, unit = 1000): string {
   return [...frame.children]
     .filter(([, { micros }]) => micros > all * shareMin)
     .sort(([, a], [, b]) => b.micros - a.micros)
     .map(
       ([name, child]) =>
-        `${" ".repeat(depth)}${(child.micros / 1000).toFixed(1)} ${name}\n${shown(child, all, depth + 1)}`,
+        `${" ".repeat(depth)}${(child.micros / unit).toFixed(1)} ${name}\n${shown(child, all, depth + 1, unit)}`,
     )
     .join("");
 }

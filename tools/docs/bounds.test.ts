@@ -1,6 +1,9 @@
-/** docs/internals/bounds.md says of every bound in the table how much it is, and of none that is not there. */
+/**
+ * docs/internals/bounds.md has a row for each limit of the table and no other, and names files that
+ * exist.
+ */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { type Bound, bounds, bytesInFlight, workBounds } from "@kcp-ts/machinery/bounds";
 
@@ -43,5 +46,20 @@ describe("the page of bounds", () => {
       [],
     );
     assert.equal(new Set(named).size, named.length, "each stands there once");
+  });
+
+  it("names files that exist", async () => {
+    const root = new URL("../../../", import.meta.url);
+    const files: string[] = [];
+    for (const folder of ["packages", "tools"]) {
+      const entries = await readdir(new URL(folder, root), { recursive: true });
+      files.push(...entries.map((path) => `/${folder}/${path.replace("/src/", "/")}`));
+    }
+    const named = [...page.matchAll(/`([\w/-]+\.ts)`/g)].map(([, path]) => path as string);
+    assert.ok(named.length > 0);
+    assert.deepEqual(
+      named.filter((path) => !files.some((file) => file.endsWith(`/${path}`))),
+      [],
+    );
   });
 });

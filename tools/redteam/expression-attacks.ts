@@ -168,7 +168,7 @@ const mutations: Attack = {
   name: "policies that mutate",
   *steps({ random }) {
     const { spec } = anyData(random);
-    const path = "/apis/admissionregistration.k8s.io/v1beta1";
+    const path = "/apis/admissionregistration.k8s.io/v1";
     yield { ...define({ schema: object({ spec: object(anywhere) }) }), waitsForDefinition: true };
     const doubling = ".map(x, [x, x])".repeat(1 + random.integer(30));
     const value = random.pick([
@@ -178,7 +178,7 @@ const mutations: Attack = {
       "object.spec.text + object.spec.text",
     ]);
     yield post(`${path}/mutatingadmissionpolicies`, {
-      apiVersion: "admissionregistration.k8s.io/v1beta1",
+      apiVersion: "admissionregistration.k8s.io/v1",
       kind: "MutatingAdmissionPolicy",
       metadata: { name: "m" },
       spec: {
@@ -198,7 +198,7 @@ const mutations: Attack = {
       },
     });
     yield post(`${path}/mutatingadmissionpolicybindings`, {
-      apiVersion: "admissionregistration.k8s.io/v1beta1",
+      apiVersion: "admissionregistration.k8s.io/v1",
       kind: "MutatingAdmissionPolicyBinding",
       metadata: { name: "m" },
       spec: { policyName: "m" },

@@ -1,6 +1,17 @@
-/** Hosts that a tenant chose answer with more than anybody asked for. */
+/** Hosts that a tenant names to the server send hostile responses. */
+import { anyObject, definitionOfKind } from "@kcp-ts/machinery/schema";
 import type { SeededRandom } from "@kcp-ts/testkit";
-import { type Attack, anySize, get, post, times } from "./attack.ts";
+import {
+  type Attack,
+  anySize,
+  get,
+  patch,
+  post,
+  type Step,
+  type StepResponse,
+  times,
+} from "./attack.ts";
+import type { HostileHosts } from "./hostile-hosts.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 
@@ -22,11 +33,42 @@ function anyAnswer(random: SeededRandom): string {
   }
 }
 
+/** Configurations with up to `count` webhooks each, which receive every ConfigMap. */
+function* configurations(
+  random: SeededRandom,
+  hosts: HostileHosts,
+  count: number,
+): Generator<Step, void, StepResponse> {
+  for (const kind of ["Mutating", "Validating"]) {
+    yield post(`/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}webhookconfigurations`, {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: `${kind}WebhookConfiguration`,
+      metadata: { name: "w" },
+      webhooks: times(1 + random.integer(count), (i) => ({
+        name: `w${i}.example.com`,
+        clientConfig: { url: `${hosts.url}/${kind}`, caBundle: hosts.caBundle },
+        rules: [
+          {
+            apiGroups: [""],
+            apiVersions: ["v1"],
+            resources: ["configmaps"],
+            operations: ["*"],
+          },
+        ],
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+        failurePolicy: "Ignore",
+        timeoutSeconds: 5,
+      })),
+    });
+  }
+}
+
 const webhooks: Attack = {
   name: "webhooks with huge answers",
   *steps({ random, hosts }) {
     const huge = anyAnswer(random);
-    const patch = Buffer.from(
+    const patched = Buffer.from(
       random.pick([
         `[{"op":"add","path":"/data","value":${huge}}]`,
         JSON.stringify(times(20_000, (i) => ({ op: "add", path: `/data/k${i}`, value: "v" }))),
@@ -35,39 +77,14 @@ const webhooks: Attack = {
     hosts.answer = (_path, body) => {
       const uid = /"uid":"([^"]+)"/.exec(body)?.[1] ?? "";
       const response = random.pick([
-        `"patchType":"JSONPatch","patch":"${patch}"`,
+        `"patchType":"JSONPatch","patch":"${patched}"`,
         `"warnings":${huge}`,
         `"auditAnnotations":${huge}`,
         `"status":{"message":${huge}}`,
       ]);
       return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"${uid}","allowed":true,${response}}}`;
     };
-    for (const kind of ["Mutating", "Validating"]) {
-      yield post(
-        `/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}webhookconfigurations`,
-        {
-          apiVersion: "admissionregistration.k8s.io/v1",
-          kind: `${kind}WebhookConfiguration`,
-          metadata: { name: "w" },
-          webhooks: times(1 + random.integer(3), (i) => ({
-            name: `w${i}.example.com`,
-            clientConfig: { url: `${hosts.url}/${kind}`, caBundle: hosts.caBundle },
-            rules: [
-              {
-                apiGroups: [""],
-                apiVersions: ["v1"],
-                resources: ["configmaps"],
-                operations: ["*"],
-              },
-            ],
-            sideEffects: "None",
-            admissionReviewVersions: ["v1"],
-            failurePolicy: "Ignore",
-            timeoutSeconds: 5,
-          })),
-        },
-      );
-    }
+    yield* configurations(random, hosts, 3);
     for (const name of ["a", "b"]) {
       yield post(configMaps, {
         apiVersion: "v1",
@@ -76,6 +93,30 @@ const webhooks: Attack = {
         data: {},
       });
     }
+  },
+};
+
+const receivers: Attack = {
+  name: "many webhooks that receive large objects",
+  *steps({ random, hosts }) {
+    hosts.answer = (_path, body) => {
+      const uid = /"uid":"([^"]+)"/.exec(body)?.[1] ?? "";
+      const added = Buffer.from(`[{"op":"add","path":"/data/${uid}","value":"v"}]`);
+      const response = random.chance(0.5)
+        ? ""
+        : `,"patchType":"JSONPatch","patch":"${added.toString("base64")}"`;
+      return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"${uid}","allowed":true${response}}}`;
+    };
+    yield* configurations(random, hosts, 40);
+    const data = random.pick<(size: number) => object>([
+      (size) => ({ k: "x".repeat(size) }),
+      (size) => ({ k: "世".repeat(size / 3) }),
+      (size) => Object.fromEntries(times(Math.min(size >> 5, 15_000), (i) => [`k${i}`, "v"])),
+    ])(random.chance(0.5) ? 1_000_000 : anySize(random, 1_000_000));
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data };
+    yield post(configMaps, object);
+    yield patch(`${configMaps}/a`, "merge-patch+json", { data: { more: "y" } });
+    yield { method: "DELETE", path: configMaps };
   },
 };
 
@@ -121,26 +162,13 @@ const mounts: Attack = {
     const huge = anyAnswer(random);
     hosts.answer = () => huge;
     yield {
-      ...post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-        apiVersion: "apiextensions.k8s.io/v1",
-        kind: "CustomResourceDefinition",
-        metadata: { name: "hosts.hold.example.com" },
-        spec: {
-          group: "hold.example.com",
-          scope: "Cluster",
-          names: { plural: "hosts", singular: "host", kind: "Host" },
-          versions: [
-            {
-              name: "v1",
-              served: true,
-              storage: true,
-              schema: {
-                openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-              },
-            },
-          ],
-        },
-      }),
+      ...post(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        definitionOfKind({
+          ...{ group: "hold.example.com", version: "v1", kind: "Host", resource: "hosts" },
+          schema: anyObject(),
+        }),
+      ),
       waitsForDefinition: true,
     };
     yield post("/apis/hold.example.com/v1/hosts", {
@@ -161,4 +189,4 @@ const mounts: Attack = {
   },
 };
 
-export const hostAttacks: readonly Attack[] = [webhooks, clusters, mounts];
+export const hostAttacks: readonly Attack[] = [webhooks, receivers, clusters, mounts];

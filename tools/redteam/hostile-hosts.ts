@@ -1,4 +1,7 @@
-/** Hosts that a tenant names to the server: webhooks, physical clusters, mounts. They answer with whatever an attack asks of them. */
+/**
+ * The hosts that a tenant names to the server: webhooks, physical clusters, mounts. An attack sets
+ * their responses.
+ */
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createTestAuthority } from "@kcp-ts/testkit";
@@ -7,7 +10,7 @@ export class HostileHosts {
   readonly #server: Server;
   readonly caBundle: string;
   readonly caPem: string;
-  /** The answer to whatever is asked; the request's body may be quoted in it. */
+  /** The body of every response, by path and body of the request. */
   answer: (path: string, body: string) => string = () => "{}";
 
   private constructor(server: Server, ca: string) {

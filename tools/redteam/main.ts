@@ -1,10 +1,13 @@
 /**
- * Attacks a server for as long as it is told, and says which request held its event loop longest and which took most memory.
+ * Attacks a server for a number of seconds, and reports the request that held its event loop
+ * longest and the request that took most memory.
  *
  *     npm run redteam -- --seconds 3600 [--seed 1] [--only roles]
  *
- * `KCP_REDTEAM_SECONDS` and `KCP_REDTEAM_SEED` say the same. Exit code 1 when a request went beyond a bound, or when a bystander's objects are
- * no longer what they were. A seed that a request is printed with draws its attack as the first: `--seed <it> --seconds 0`.
+ * `KCP_REDTEAM_SECONDS` and `KCP_REDTEAM_SEED` set the same options. The exit code is 1 when a
+ * request exceeds a limit, or when the objects of the bystander changed. A request that holds the
+ * event loop too long counts when it does so again in one of three repetitions of its attack.
+ * `--seconds 0` with the seed of a reported request repeats its attack, and nothing else.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,12 +33,12 @@ try {
     seconds: Number(values.seconds),
     only: values.only,
     onStep: (step) => {
-      if (values.verbose || step.holdMs > holdMaxMs || step.peakBytes > peakBytesMax) say(step);
+      if (values.verbose || step.holdMs > holdMaxMs || step.peakBytes > peakBytesMax) report(step);
     },
   });
-  const { attacks, steps, longest, largest, beyond, isBystanderUnchanged } = result;
+  const { attacks, steps, longest, largest, beyond, unrepeated, isBystanderUnchanged } = result;
   process.stdout.write(
-    `seed ${seed}: ${steps} requests of ${attacks} attacks, ${beyond.length} beyond a bound\n`,
+    `seed ${seed}: ${steps} requests of ${attacks} attacks, ${beyond.length} beyond a bound, ${unrepeated.length} once and in no repetition\n`,
   );
   for (const [what, step] of [
     ["longest", longest],
@@ -43,7 +46,7 @@ try {
   ] as const) {
     if (step === undefined) continue;
     process.stdout.write(`${what}: `);
-    say(step);
+    report(step);
   }
   process.stdout.write(`bystander: ${isBystanderUnchanged ? "unchanged" : "CHANGED"}\n`);
   if (beyond.length > 0 || !isBystanderUnchanged) process.exitCode = 1;
@@ -51,7 +54,7 @@ try {
   rmSync(directory, { recursive: true, force: true });
 }
 
-function say(step: MeasuredStep): void {
+function report(step: MeasuredStep): void {
   const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
   const { collections } = step;
   const collected = step.holdMs > holdMaxMs / 2 && collections.length > 0;

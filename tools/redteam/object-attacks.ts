@@ -170,6 +170,31 @@ const definitions: Attack = {
   },
 };
 
+const openApi: Attack = {
+  name: "OpenAPI of many large definitions",
+  *steps({ random }) {
+    const bytes = random.chance(0.5) ? 900_000 : anySize(random, 900_000);
+    const leaf = random.pick<(i: number) => object>([
+      () => ({ ...text, description: "d".repeat(Math.min(bytes, 500)) }),
+      (i) => ({ ...text, maxLength: i }),
+      () => ({ "x-kubernetes-int-or-string": true }),
+      () => ({ type: "object", "x-kubernetes-embedded-resource": true, ...preserved }),
+      () => ({ type: "array", items: text, "x-kubernetes-list-type": "set" }),
+    ]);
+    const leafBytes = JSON.stringify(leaf(1)).length + 12;
+    const schema = fields(Math.min(7_900, 1 + Math.floor(bytes / leafBytes)), leaf);
+    const ownGroup = random.chance(0.5);
+    const count = 1 + random.integer(40);
+    for (let i = 0; i < count; i++) {
+      const group = ownGroup ? `g${i}.example.com` : "hold.example.com";
+      yield { ...define({ schema, plural: `p${i}`, group }), waitsForDefinition: true };
+    }
+    for (const path of ["/openapi/v2", "/openapi/v3", "/openapi/v3/apis/hold.example.com/v1"])
+      yield get(path);
+    yield get("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
+  },
+};
+
 /** One of the requests that the benchmark of holds knows. */
 const knownCases: Attack = {
   name: "a known request",
@@ -188,5 +213,6 @@ export const objectAttacks: readonly Attack[] = [
   numbers,
   patches,
   definitions,
+  openApi,
   knownCases,
 ];

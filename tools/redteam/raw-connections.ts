@@ -1,4 +1,4 @@
-/** TLS connections that say nothing, or half of something, and stay. */
+/** TLS connections that send nothing, or half of a request, and stay open. */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 

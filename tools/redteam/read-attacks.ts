@@ -1,4 +1,4 @@
-/** Lists in every form, watches that nobody reads, connections that say nothing. */
+/** Lists in every representation, unread watches, idle connections. */
 import type { SeededRandom } from "@kcp-ts/testkit";
 import {
   type Attack,
@@ -29,7 +29,7 @@ function anyData(random: SeededRandom): object {
 }
 
 const lists: Attack = {
-  name: "lists in every form",
+  name: "lists in every representation",
   *steps({ random }) {
     const count = 2 + random.integer(12);
     for (let i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ const lists: Attack = {
 };
 
 const watches: Attack = {
-  name: "watches that nobody reads",
+  name: "unread watches",
   *steps({ random }) {
     const count = 20 + random.integer(150);
     for (let i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ const heads: Attack = {
 };
 
 const connections: Attack = {
-  name: "connections that say nothing",
+  name: "idle connections",
   *steps({ random, connections: open }) {
     open.open(20 + random.integer(300));
     open.open(random.integer(100), { isPlain: true });

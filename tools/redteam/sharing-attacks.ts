@@ -1,4 +1,4 @@
-/** APIs that workspaces share: schemas, exports, bindings, permission claims, virtual workspaces. */
+/** Shared APIs: schemas, exports, bindings, permission claims, virtual workspaces. */
 import type { SeededRandom } from "@kcp-ts/testkit";
 import { fields, object, text } from "../bench/hold-case.ts";
 import { type Attack, accepts, anyJson, anySize, get, patch, post, times } from "./attack.ts";

@@ -45,6 +45,8 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/pki/src/der-writer.ts": own,
   "packages/multicluster-server/src/sync-target-admission.ts": annotations,
   "packages/controlplane/src/log.ts": own,
+  "packages/apiserver/src/admission-sources/declared-kind.ts":
+    "the schema of a definition, which was bounded, as this process published it",
   "packages/apiserver/src/manifests/read-manifests.ts": operator,
   "packages/multicluster/src/api/json-object.ts": annotations,
   "packages/multicluster/src/api-importer/import-object.ts": own,

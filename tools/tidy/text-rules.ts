@@ -20,6 +20,38 @@ interface Ban {
 
 const time = ["packages/machinery/src/base/", "packages/testkit/"];
 
+/**
+ * The files that the get of an object in memory passes through without a promise: its route, its
+ * user, its permission, its definition, its handler.
+ */
+const synchronousLane = [
+  "packages/apiserver/src/access-sources/cluster-authenticator.ts",
+  "packages/apiserver/src/authentication/",
+  "packages/apiserver/src/authorization/",
+  "packages/apiserver/src/cluster-directory.ts",
+  "packages/apiserver/src/custom-resources/catalog.ts",
+  "packages/apiserver/src/custom-resources/custom-version-codec.ts",
+  "packages/apiserver/src/handlers/get.ts",
+  "packages/apiserver/src/handlers/index.ts",
+  "packages/apiserver/src/http/http1-api-request.ts",
+  "packages/apiserver/src/http/http2-api-request.ts",
+  "packages/apiserver/src/http/listener.ts",
+  "packages/apiserver/src/pipeline.ts",
+  "packages/apiserver/src/registry/catalog.ts",
+  "packages/apiserver/src/registry/version-codec.ts",
+  "packages/apiserver/src/request/api-request.ts",
+  "packages/apiserver/src/server.ts",
+  "packages/apiserver/src/stages/finish-response.ts",
+  "packages/apiserver/src/stages/route-request.ts",
+  "packages/tenancy/src/access/",
+  "packages/tenancy/src/api-sharing/bound-resource-catalog.ts",
+  "packages/tenancy/src/api-sharing/cached-resources/cached-definition.ts",
+  "packages/tenancy/src/workspace-directory.ts",
+  "packages/tenancy/src/workspaces/object-index.ts",
+  "packages/tenancy/src/workspaces/tenancy.ts",
+  "packages/tenancy/src/workspaces/workspace-tree.ts",
+];
+
 export const bans: readonly Ban[] = [
   { pattern: /\bDate\.now\b/g, instead: "take a Clock, call clock.now()", except: time },
   {
@@ -50,6 +82,11 @@ export const bans: readonly Ban[] = [
     pattern: /\bprocess\.exit\(/g,
     instead: "throw, or set process.exitCode in the command line",
     except: ["packages/cli/"],
+  },
+  {
+    pattern: /\bMaybePromise\b|\binstanceof Promise\b/g,
+    instead: "async, outside the lane of a get",
+    except: synchronousLane,
   },
 ];
 

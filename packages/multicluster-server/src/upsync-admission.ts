@@ -41,11 +41,13 @@ export interface UpsyncAdmissionOptions {
 export function upsyncAdmission(options: UpsyncAdmissionOptions): AdmissionPlugin {
   return {
     name: "CopiesOfClusters",
-    // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
-    handles: ({ subresource, operation }) =>
-      subresource !== "ephemeralcontainers" && (operation === "CREATE" || operation === "UPDATE"),
     validate(request, object, old) {
-      const [now, before] = [copiedFrom(object), old === undefined ? [] : copiedFrom(old)];
+      const { subresource, operation } = request;
+      if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
+      // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
+      if (subresource === "ephemeralcontainers") return undefined;
+      const now = copiedFrom(object);
+      const before = old === undefined ? none : copiedFrom(old);
       if (now.length === 0 && before.length === 0) return undefined;
       if (old !== undefined) checkSameCopy(request, now, before);
       checkUnassigned(request, object);

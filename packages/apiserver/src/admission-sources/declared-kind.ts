@@ -18,6 +18,7 @@ import {
   declaredString,
   type PropertyDeclaration,
 } from "@kcp-ts/machinery/cel";
+import { parseResumable } from "@kcp-ts/machinery/json";
 import { readSchema } from "@kcp-ts/machinery/schema";
 import type { MessageShape, ScalarType, Shape } from "@kcp-ts/machinery/shape";
 import { declareSchema } from "../custom-resources/index.ts";
@@ -25,9 +26,9 @@ import type { ResourceDefinition } from "../registry/index.ts";
 
 export function* declaredKind({ openApi, strategy }: ResourceDefinition): Resumable<DeclaredType> {
   if (openApi === undefined) return declareMessage(strategy.shape, "object", rootFields);
-  const published = yield* openApi("v3");
+  const published = yield* parseResumable(yield* openApi("v3"));
   yield;
-  const { schema } = readSchema(published);
+  const { schema } = readSchema(published.value);
   yield;
   return (schema === undefined ? undefined : declareSchema(schema, true)) ?? declaredDynamic;
 }

@@ -2,19 +2,18 @@
  * ReviewedRequest: a request during the calls of webhooks and policies, with its objects and the
  * lookups that they need, each made once.
  */
+import { WorkBudget, workBounds } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionRequest } from "./admission.ts";
+import { ByteGate } from "./byte-gate.ts";
 import { AuthorizerDecisions } from "./expressions/decisions.ts";
 import type { Match } from "./matching/criteria.ts";
 import type { MatchedOperation } from "./matching/rules.ts";
+import { type EncodedObjects, ObjectEncoder, type VersionedObjects } from "./object-encoder.ts";
 import type { AdmissionSources, EquivalentKind, TargetKind } from "./sources.ts";
 
-/** The objects in the version of one kind. */
-export interface VersionedObjects {
-  readonly object: JsonObject | null;
-  readonly old: JsonObject | null;
-}
+/** A connection holds the bytes that are sent twice, plain and encrypted. */
+const sentBytesMax = 8 << 20;
 
 export class ReviewedRequest {
   readonly request: AdmissionRequest;
@@ -25,11 +24,17 @@ export class ReviewedRequest {
   /** The namespace of the object; a Namespace has its own name. */
   readonly namespace: string;
   readonly decisions: AuthorizerDecisions;
+  /** Counts the bytes of the responses of webhooks. */
+  readonly answers = new WorkBudget(workBounds.admissionAnswers);
+  /** Limits the bytes that are sent to webhooks at a time. */
+  readonly sending = new ByteGate(sentBytesMax);
   #object: JsonObject | null;
   #namespace: JsonObject | null | undefined;
-  #equivalents: readonly EquivalentKind[] | undefined;
+  #equivalents: Promise<readonly EquivalentKind[]> | undefined;
   readonly #described = new Map<TargetKind, JsonObject>();
   readonly #versioned = new Map<EquivalentKind, VersionedObjects>();
+  readonly #reviews = new WorkBudget(workBounds.admissionReviews);
+  readonly #encoders = new Map<TargetKind, ObjectEncoder>();
 
   constructor(
     request: AdmissionRequest,
@@ -76,14 +81,9 @@ export class ReviewedRequest {
     return this.#namespace;
   }
 
-  equivalents(): MaybePromise<readonly EquivalentKind[]> {
-    if (this.#equivalents !== undefined) return this.#equivalents;
-    const keep = (equivalents: readonly EquivalentKind[]) => {
-      this.#equivalents = equivalents;
-      return equivalents;
-    };
-    const found = this.sources.equivalents(this.request);
-    return found instanceof Promise ? found.then(keep) : keep(found);
+  equivalents(): Promise<readonly EquivalentKind[]> {
+    this.#equivalents ??= this.sources.equivalents(this.request);
+    return this.#equivalents;
   }
 
   async versionedAs({ equivalent }: Match): Promise<VersionedObjects> {
@@ -98,6 +98,16 @@ export class ReviewedRequest {
       this.#versioned.set(equivalent, shown);
     }
     return shown;
+  }
+
+  /** The objects of an AdmissionReview as JSON; webhooks that receive the same kind share them. */
+  encodedObjects(match: Match): Promise<EncodedObjects> {
+    let encoder = this.#encoders.get(match.kind);
+    if (encoder === undefined) {
+      encoder = new ObjectEncoder(this.#reviews);
+      this.#encoders.set(match.kind, encoder);
+    }
+    return encoder.encode(this.#object, () => this.versionedAs(match));
   }
 
   /** The fields of an AdmissionReview's request, without the objects. */

@@ -1,70 +1,112 @@
 /**
- * The OpenAPI v2 document of all APIs of a cluster, concatenated from parts.
+ * The OpenAPI v2 document of all APIs of a cluster in one encoding, concatenated from parts.
  *
- * Each kind's definitions and paths are encoded once, as JSON and as protobuf, and shared by all
- * documents with the kind: creating a document is then a cheap concatenation.
+ * Small kinds are encoded once, and shared by all documents with the kind: creating a document is
+ * then a cheap concatenation.
  */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { deleteOptions, listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
-import { toBytes } from "../content/index.ts";
 import type { ResourceDefinition } from "../registry/index.ts";
+import type { DocumentedKind } from "./documented-kinds.ts";
 import { encodeDefinition, encodeDocument, encodePath } from "./gnostic.ts";
 import { addKindSchemas, responseSchemaName, schemaName } from "./kind-schemas.ts";
 import { type Operation, pathItemsOf } from "./operations.ts";
-import { addSchemas, reference, type Schemas } from "./schemas.ts";
+import {
+  addSchemas,
+  type EncodedSchema,
+  memberBytes,
+  reference,
+  type Schemas,
+  schemaText,
+  schemaValue,
+} from "./schemas.ts";
 
-export interface DocumentV2 {
-  readonly json: Buffer;
-  readonly protobuf: Buffer;
-}
+export type EncodingV2 = "json" | "protobuf";
 
-/** One entry of `definitions` or `paths`, in both encodings. */
-interface Part {
-  readonly json: Buffer;
-  readonly protobuf: Buffer;
-}
-
+/** The entries of `definitions` and `paths` of one kind. */
 interface KindParts {
-  readonly definitions: ReadonlyMap<string, Part>;
-  readonly paths: ReadonlyMap<string, Part>;
+  readonly definitions: ReadonlyMap<string, Buffer>;
+  readonly paths: ReadonlyMap<string, Buffer>;
 }
 
-const known = new WeakMap<ResourceDefinition, KindParts>();
+const known = {
+  json: new WeakMap<ResourceDefinition, KindParts>(),
+  protobuf: new WeakMap<ResourceDefinition, KindParts>(),
+};
+/** The largest parts of a kind that stay in memory beside the documents. */
+const keptBytesMax = 64 << 10;
 
-/** The document of all definitions, of which some may be large. */
-export function* documentOf(definitions: readonly ResourceDefinition[]): Resumable<DocumentV2> {
-  const kinds: KindParts[] = [];
-  for (const definition of definitions) {
-    kinds.push(known.get(definition) ?? (yield* partsOf(definition)));
+/** The document of all kinds, of which some may be large. */
+export function* documentOf(
+  kinds: readonly DocumentedKind[],
+  encoding: EncodingV2,
+): Resumable<Buffer> {
+  const definitions = new Map(shared[encoding]);
+  const paths = new Map<string, Buffer>();
+  for (const kind of kinds) {
+    const parts = yield* partsOf(kind, encoding);
+    for (const [name, part] of parts.definitions)
+      if (!definitions.has(name)) definitions.set(name, part);
+    for (const [path, part] of parts.paths) paths.set(path, part);
     yield;
   }
-  return yield* assemble(kinds);
+  const assemble = encoding === "json" ? assembleJson : encodeDocument;
+  return assemble(info, [...paths.values()], [...definitions.values()]);
 }
 
-function* partsOf(definition: ResourceDefinition): Resumable<KindParts> {
+const info = { title: "Kubernetes", version: "unversioned" };
+
+function assembleJson(
+  about: JsonObject,
+  paths: readonly Buffer[],
+  definitions: readonly Buffer[],
+): Buffer {
+  return Buffer.concat([
+    Buffer.from(`{"swagger":"2.0","info":${JSON.stringify(about)},"paths":{`),
+    ...joined(paths),
+    Buffer.from('},"definitions":{'),
+    ...joined(definitions),
+    Buffer.from("}}"),
+  ]);
+}
+
+function* partsOf(kind: DocumentedKind, encoding: EncodingV2): Resumable<KindParts> {
+  const { definition, isOpaque } = kind;
+  const present = isOpaque ? undefined : known[encoding].get(definition);
+  if (present !== undefined) return present;
   const schemas: Schemas = {};
-  yield* addKindSchemas(definition, schemas, "v2");
-  const own = new Map<string, Part>();
+  yield* addKindSchemas(kind, schemas, "v2");
+  const definitions = new Map<string, Buffer>();
+  let bytes = 0;
   for (const [name, schema] of Object.entries(schemas)) {
-    if (shared.has(name)) continue;
+    if (shared[encoding].has(name)) continue;
     yield;
-    own.set(name, yield* partOf(name, schema));
+    const part = yield* definitionPart(name, schema, encoding);
+    definitions.set(name, part);
+    bytes += part.length;
   }
   yield;
-  const paths = pathsV2(definition).map(([path, item]): [string, Part] => [
-    path,
-    { json: member(path, item), protobuf: encodePath(path, item) },
-  ]);
-  const parts = { definitions: own, paths: new Map(paths) };
-  known.set(definition, parts);
+  const paths = new Map<string, Buffer>();
+  for (const [path, item] of pathsV2(definition))
+    paths.set(
+      path,
+      encoding === "json" ? memberBytes(path, stringifyJson(item)) : encodePath(path, item),
+    );
+  const parts = { definitions, paths };
+  if (!isOpaque && bytes <= keptBytesMax) known[encoding].set(definition, parts);
   return parts;
 }
 
 /** The schemas that every kind refers to. */
-const shared: ReadonlyMap<string, Part> = new Map(
-  Object.entries(sharedSchemas()).map(([name, schema]) => [name, runSync(partOf(name, schema))]),
-);
+const shared = { json: sharedParts("json"), protobuf: sharedParts("protobuf") };
+
+function sharedParts(encoding: EncodingV2): ReadonlyMap<string, Buffer> {
+  const parts = new Map<string, Buffer>();
+  for (const [name, schema] of Object.entries(sharedSchemas()))
+    parts.set(name, runSync(definitionPart(name, schema, encoding)));
+  return parts;
+}
 
 function sharedSchemas(): Schemas {
   const schemas: Schemas = {};
@@ -73,50 +115,22 @@ function sharedSchemas(): Schemas {
   return schemas;
 }
 
-function* assemble(kinds: readonly KindParts[]): Resumable<DocumentV2> {
-  const definitions = new Map(shared);
-  const paths = new Map<string, Part>();
-  for (const kind of kinds) {
-    for (const [name, part] of kind.definitions)
-      if (!definitions.has(name)) definitions.set(name, part);
-    for (const [path, part] of kind.paths) paths.set(path, part);
-  }
-  const info = { title: "Kubernetes", version: "unversioned" };
-  const head = `{"swagger":"2.0","info":${JSON.stringify(info)},"paths":{`;
-  const json = Buffer.concat([
-    Buffer.from(head),
-    ...joined(paths.values()),
-    Buffer.from('},"definitions":{'),
-    ...joined(definitions.values()),
-    Buffer.from("}}"),
-  ]);
-  yield;
-  const protobuf = encodeDocument(
-    info,
-    [...paths.values()].map((part) => part.protobuf),
-    [...definitions.values()].map((part) => part.protobuf),
-  );
-  return { json, protobuf };
-}
-
-function* partOf(name: string, schema: JsonValue): Resumable<Part> {
-  const protobuf = encodeDefinition(name, schema as JsonObject);
-  yield;
-  return { json: member(name, schema), protobuf };
-}
-
-function member(name: string, value: JsonValue): Buffer {
-  return Buffer.concat([Buffer.from(`${JSON.stringify(name)}:`), toBytes(value)]);
+function* definitionPart(
+  name: string,
+  schema: JsonObject | EncodedSchema,
+  encoding: EncodingV2,
+): Resumable<Buffer> {
+  return encoding === "json"
+    ? memberBytes(name, yield* schemaText(schema))
+    : encodeDefinition(name, yield* schemaValue(schema));
 }
 
 const comma = Buffer.from(",");
 
-function* joined(parts: Iterable<Part>): Generator<Buffer> {
-  let isFirst = true;
-  for (const { json } of parts) {
-    if (!isFirst) yield comma;
-    isFirst = false;
-    yield json;
+function* joined(parts: readonly Buffer[]): Generator<Buffer> {
+  for (const [i, part] of parts.entries()) {
+    if (i > 0) yield comma;
+    yield part;
   }
 }
 

@@ -3,26 +3,27 @@ import type { Resumable } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { deleteOptions, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
+import type { DocumentedKind } from "./documented-kinds.ts";
 import { addKindSchemas, responseSchemaName, schemaName } from "./kind-schemas.ts";
 import { type Operation, pathItemsOf } from "./operations.ts";
-import { addSchemas, reference, type Schemas } from "./schemas.ts";
+import { addSchemas, memberBytes, reference, type Schemas, schemaText } from "./schemas.ts";
 
 /**
  * The document as text. The schemas of each definition are encoded before those of the next are
  * created: each definition may be large, and schemas in memory take many times their text.
  */
-export function* documentV3(definitions: readonly ResourceDefinition[]): Resumable<Buffer> {
+export function* documentV3(kinds: readonly DocumentedKind[]): Resumable<Buffer> {
   const encoded = new Map<string, Buffer>();
   const paths: { [path: string]: JsonValue } = {};
   const common: Schemas = {};
   addSchemas(deleteOptions, common, "v3");
   addSchemas(status, common, "v3");
   yield* encodeSchemas(common, encoded);
-  for (const definition of definitions) {
+  for (const kind of kinds) {
     const schemas: Schemas = {};
-    yield* addKindSchemas(definition, schemas, "v3");
+    yield* addKindSchemas(kind, schemas, "v3");
     yield* encodeSchemas(schemas, encoded);
-    Object.assign(paths, pathsV3(definition));
+    Object.assign(paths, pathsV3(kind.definition));
     yield;
   }
   const info = { title: "Kubernetes", version: "unversioned" };
@@ -40,11 +41,10 @@ const comma = Buffer.from(",");
 
 /** Definitions share schemas: a schema that is encoded already is the same. */
 function* encodeSchemas(schemas: Schemas, encoded: Map<string, Buffer>): Resumable<void> {
-  for (const name of Object.keys(schemas)) {
+  for (const [name, schema] of Object.entries(schemas)) {
     if (encoded.has(name)) continue;
     yield;
-    const schema = stringifyJson(schemas[name] as JsonValue);
-    encoded.set(name, Buffer.from(`${JSON.stringify(name)}:${schema}`));
+    encoded.set(name, memberBytes(name, yield* schemaText(schema)));
   }
 }
 

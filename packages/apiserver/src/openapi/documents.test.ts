@@ -2,10 +2,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Resumable } from "@kcp-ts/machinery/base";
+import { workBounds } from "@kcp-ts/machinery/bounds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { publishText } from "@kcp-ts/machinery/schema";
 import { builtIns, type ResourceDefinition } from "../registry/index.ts";
 import { documentOf } from "./document-v2.ts";
 import { documentV3 } from "./document-v3.ts";
+import type { DocumentedKind } from "./documented-kinds.ts";
 import { type Document, documentsV3, documentV2 } from "./documents.ts";
 
 function custom(kind: string, properties: JsonObject): ResourceDefinition {
@@ -19,8 +22,16 @@ function custom(kind: string, properties: JsonObject): ResourceDefinition {
     itemsCarryKind: true,
     *openApi(dialect) {
       yield;
+      const published = {
+        group: "stable.example.com",
+        version: "v1",
+        kind,
+        listKind: `${kind}List`,
+        plural: `${kind.toLowerCase()}s`,
+        selectableFields: [],
+      };
       const schema = { description: "Ours.", type: "object", properties };
-      return dialect === "v2" ? schema : { ...schema, nullable: true };
+      return yield* publishText(schema, published, dialect);
     },
   };
 }
@@ -34,8 +45,9 @@ describe("OpenAPI documents", () => {
     const list = [...builtIns];
     const [a, b] = await Promise.all([documentsV3(list), documentsV3(list)]);
     assert.equal(a, b);
-    assert.equal(documentsV3(list), a, "later it is there at once");
-    assert.equal(await documentV2(list), documentV2(list));
+    assert.equal(await documentsV3(list), a);
+    for (const encoding of ["json", "protobuf"] as const)
+      assert.equal(await documentV2(list, encoding), await documentV2(list, encoding));
   });
 
   it("of a group and version are shared by lists with the same kinds in it", async () => {
@@ -49,18 +61,19 @@ describe("OpenAPI documents", () => {
   });
 
   it("describe a custom kind by its own schema, under the reversed group", async () => {
-    const definitions = [custom("Widget", { spec: { type: "object" } })];
+    const tag = { type: "string", nullable: true };
+    const definitions = [custom("Widget", { spec: { type: "object" }, tag })];
     const document = (await v3(definitions)).get("apis/stable.example.com/v1");
     const { components, paths } = JSON.parse(document?.bytes.toString() ?? "") as {
       components: { schemas: Record<string, Record<string, unknown>> };
       paths: Record<string, unknown>;
     };
     const widget = components.schemas["com.example.stable.v1.Widget"];
-    assert.equal(widget?.["nullable"], true);
     assert.deepEqual(Object.keys(widget?.["properties"] as object), [
+      "spec",
+      "tag",
       "apiVersion",
       "kind",
-      "spec",
       "metadata",
     ]);
     assert.deepEqual(widget?.["x-kubernetes-group-version-kind"], [
@@ -68,11 +81,14 @@ describe("OpenAPI documents", () => {
     ]);
     assert.ok(Object.hasOwn(components.schemas, "com.example.stable.v1.WidgetList"));
     assert.ok(Object.hasOwn(paths, "/apis/stable.example.com/v1/namespaces/{namespace}/widgets"));
-    const { json } = await documentV2(definitions);
-    const { definitions: v2 } = JSON.parse(json.toString()) as {
+    const { bytes } = await documentV2(definitions, "json");
+    const { definitions: v2 } = JSON.parse(bytes.toString()) as {
       definitions: Record<string, Record<string, unknown>>;
     };
-    assert.equal(v2["com.example.stable.v1.Widget"]?.["nullable"], undefined);
+    const tags = [widget, v2["com.example.stable.v1.Widget"]].map(
+      (schema) => (schema?.["properties"] as Record<string, unknown> | undefined)?.["tag"],
+    );
+    assert.deepEqual(tags, [tag, {}]);
   });
 
   it("survive properties with the names of Object's own", async () => {
@@ -82,8 +98,8 @@ describe("OpenAPI documents", () => {
     const definitions = [custom("Odd", properties as JsonObject)];
     const bytes = (await v3(definitions)).get("apis/stable.example.com/v1")?.bytes.toString() ?? "";
     assert.match(bytes, /"__proto__":\{"type":"string"\}/);
-    const { protobuf } = await documentV2(definitions);
-    assert.ok(protobuf.includes("__proto__"));
+    const protobuf = await documentV2(definitions, "protobuf");
+    assert.ok(protobuf.bytes.includes("__proto__"));
   });
 
   it("whose creation failed are created again on the next request", async () => {
@@ -103,12 +119,48 @@ describe("OpenAPI documents", () => {
 
   it("yield to the event loop between the kinds, and where a kind's schema does", () => {
     const kinds = (count: number) =>
-      Array.from({ length: count }, (_, i) => custom(`Kind${i}`, { spec: { type: "object" } }));
-    const rests = (
-      count: number,
-      make: (of: readonly ResourceDefinition[]) => Resumable<unknown>,
-    ) => [...make(kinds(count))].length;
-    for (const make of [documentOf, documentV3])
-      assert.ok(rests(11, make) - rests(1, make) >= 10 * 3, make.name);
+      Array.from({ length: count }, (_, i) => ({
+        definition: custom(`Kind${i}`, { spec: { type: "object" } }),
+        isOpaque: false,
+      }));
+    const rests = (count: number, make: (of: readonly DocumentedKind[]) => Resumable<unknown>) =>
+      [...make(kinds(count))].length;
+    for (const make of [
+      (of: readonly DocumentedKind[]) => documentOf(of, "json"),
+      (of: readonly DocumentedKind[]) => documentOf(of, "protobuf"),
+      documentV3,
+    ])
+      assert.ok(rests(11, make) - rests(1, make) >= 10 * 3, String(make));
+  });
+
+  it("omit the schemas of custom kinds beyond the limit of a cluster", async () => {
+    const third = Math.ceil(workBounds.openApi.unitsMax / 3);
+    const large = (kind: string) =>
+      custom(kind, { text: { type: "string", description: "d".repeat(third) } });
+    const small = custom("Small", { own: { type: "string" } });
+    const definitions = [...builtIns, ...["One", "Two", "Three", "Four"].map(large), small];
+    const described = (schemas: Record<string, { properties?: Record<string, unknown> }>) =>
+      ["One", "Two", "Three", "Four", "Small"].filter(
+        (kind) => schemas[`com.example.stable.v1.${kind}`]?.properties !== undefined,
+      );
+    const document = (await v3(definitions)).get("apis/stable.example.com/v1");
+    const { schemas } = JSON.parse(document?.bytes.toString() ?? "").components;
+    assert.deepEqual(described(schemas), ["One", "Two", "Small"], "a small kind fits in later");
+    assert.deepEqual(schemas["com.example.stable.v1.Four"], {
+      type: "object",
+      "x-kubernetes-preserve-unknown-fields": true,
+      "x-kubernetes-group-version-kind": [
+        { group: "stable.example.com", kind: "Four", version: "v1" },
+      ],
+    });
+    const v2 = await documentV2(definitions, "json");
+    assert.deepEqual(described(JSON.parse(v2.bytes.toString()).definitions), [
+      "One",
+      "Two",
+      "Small",
+    ]);
+    assert.ok(v2.bytes.length < 1.5 * workBounds.openApi.unitsMax);
+    const { bytes } = await documentV2(definitions, "protobuf");
+    assert.ok(bytes.includes("com.example.stable.v1.Four") && bytes.length < v2.bytes.length);
   });
 });

@@ -9,9 +9,9 @@
 import { createHash } from "node:crypto";
 import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
 import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
-import { type DocumentV2, documentOf } from "./document-v2.ts";
+import { documentOf, type EncodingV2 } from "./document-v2.ts";
 import { documentV3 } from "./document-v3.ts";
+import { type DocumentedKind, documentedKinds } from "./documented-kinds.ts";
 import { discoveryPaths, groupPath, pathDocument } from "./path-documents.ts";
 
 export interface Document {
@@ -21,20 +21,22 @@ export interface Document {
 
 /** By key, in their order: `api`, `api/v1`, `apis/rbac.authorization.k8s.io/v1`, `version`. */
 export type DocumentsV3 = ReadonlyMap<string, Document>;
-export type HashedV2 = DocumentV2 & { readonly hash: string };
 
 type Definitions = readonly ResourceDefinition[];
 
-const v3Documents = new WeakMap<Definitions, MaybePromise<DocumentsV3>>();
-const v2Documents = new WeakMap<Definitions, MaybePromise<HashedV2>>();
+const v3Documents = new WeakMap<Definitions, Promise<DocumentsV3>>();
+const v2Documents = {
+  json: new WeakMap<Definitions, Promise<Document>>(),
+  protobuf: new WeakMap<Definitions, Promise<Document>>(),
+};
 
-export function documentsV3(definitions: Definitions): MaybePromise<DocumentsV3> {
+export function documentsV3(definitions: Definitions): Promise<DocumentsV3> {
   return cachedByDefinitions(v3Documents, definitions, makeV3);
 }
 
 function* makeV3(definitions: Definitions): Resumable<DocumentsV3> {
   const documents = new Map<string, Document>(pathDocuments(discoveryPaths));
-  for (const [key, served] of byVersion(definitions)) {
+  for (const [key, served] of byVersion(yield* documentedKinds(definitions, "v3"))) {
     documents.set(key, yield* shared(served));
     yield;
   }
@@ -72,45 +74,41 @@ function small(bytes: Buffer): Document {
   return { bytes, hash: createHash("sha512").update(bytes).digest("hex").toUpperCase() };
 }
 
-export function documentV2(definitions: Definitions): MaybePromise<HashedV2> {
-  return cachedByDefinitions(v2Documents, definitions, makeV2);
-}
-
-function* makeV2(definitions: Definitions): Resumable<HashedV2> {
-  const document = yield* documentOf(definitions);
-  return { ...document, hash: yield* hashOf(document.json) };
+/** Each encoding is created when a client first asks for it: few clients ask for both. */
+export function documentV2(definitions: Definitions, encoding: EncodingV2): Promise<Document> {
+  return cachedByDefinitions(v2Documents[encoding], definitions, function* () {
+    return yield* hashed(yield* documentOf(yield* documentedKinds(definitions, "v2"), encoding));
+  });
 }
 
 /** Concurrent callers share one creation; a failed one is not cached. */
 function cachedByDefinitions<Made>(
-  known: WeakMap<Definitions, MaybePromise<Made>>,
+  known: WeakMap<Definitions, Promise<Made>>,
   definitions: Definitions,
   make: (definitions: Definitions) => Resumable<Made>,
-): MaybePromise<Made> {
+): Promise<Made> {
   const present = known.get(definitions);
   if (present !== undefined) return present;
   const making = runYielding(make(definitions));
   known.set(definitions, making);
-  making.then(
-    (made) => known.set(definitions, made),
-    () => known.delete(definitions),
-  );
+  making.catch(() => known.delete(definitions));
   return making;
 }
 
-function byVersion(definitions: Definitions): Map<string, ResourceDefinition[]> {
-  const groups = new Map<string, ResourceDefinition[]>();
-  for (const definition of definitions) {
+function byVersion(kinds: readonly DocumentedKind[]): Map<string, DocumentedKind[]> {
+  const groups = new Map<string, DocumentedKind[]>();
+  for (const kind of kinds) {
+    const { definition } = kind;
     const key = `${definition.group === "" ? "api" : "apis"}/${apiVersionOf(definition)}`;
     const served = groups.get(key);
-    if (served === undefined) groups.set(key, [definition]);
-    else served.push(definition);
+    if (served === undefined) groups.set(key, [kind]);
+    else served.push(kind);
   }
   return groups;
 }
 
 interface Shared {
-  readonly definitions: Definitions;
+  readonly kinds: readonly DocumentedKind[];
   readonly document: Document;
 }
 
@@ -118,31 +116,35 @@ interface Shared {
 const sharedDocuments = new WeakMap<ResourceDefinition, Shared[]>();
 const alternativesMax = 16;
 
-function* shared(definitions: Definitions): Resumable<Document> {
-  const first = definitions[0] as ResourceDefinition;
-  const found = sharedDocuments
-    .get(first)
-    ?.find(
-      (each) =>
-        each.definitions.length === definitions.length &&
-        each.definitions.every((definition, i) => definition === definitions[i]),
-    );
+function* shared(kinds: readonly DocumentedKind[]): Resumable<Document> {
+  const first = (kinds[0] as DocumentedKind).definition;
+  const found = sharedDocuments.get(first)?.find((each) => isSame(each.kinds, kinds));
   if (found !== undefined) return found.document;
-  const bytes = yield* documentV3(definitions);
-  const document = { bytes, hash: yield* hashOf(bytes) };
+  const document = yield* hashed(yield* documentV3(kinds));
   // Read after yielding: other callers may have created documents meanwhile.
   const kept = (sharedDocuments.get(first) ?? []).slice(-(alternativesMax - 1));
-  sharedDocuments.set(first, [...kept, { definitions, document }]);
+  const key = kinds.map(({ definition, isOpaque }) => ({ definition, isOpaque }));
+  sharedDocuments.set(first, [...kept, { kinds: key, document }]);
   return document;
+}
+
+function isSame(one: readonly DocumentedKind[], other: readonly DocumentedKind[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(
+      ({ definition, isOpaque }, i) =>
+        definition === other[i]?.definition && isOpaque === other[i].isOpaque,
+    )
+  );
 }
 
 const hashedBytes = 1 << 20;
 
-function* hashOf(bytes: Uint8Array): Resumable<string> {
+function* hashed(bytes: Buffer): Resumable<Document> {
   const hash = createHash("sha512");
   for (let at = 0; at < bytes.length; at += hashedBytes) {
     yield;
     hash.update(bytes.subarray(at, at + hashedBytes));
   }
-  return hash.digest("hex").toUpperCase();
+  return { bytes, hash: hash.digest("hex").toUpperCase() };
 }

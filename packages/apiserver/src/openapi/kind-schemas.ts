@@ -1,10 +1,17 @@
 /** The schemas of a served kind: the object, its list, and the schemas that both refer to. */
 import type { Resumable } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { listMeta, objectMeta, status } from "@kcp-ts/machinery/shape";
 import type { ResourceDefinition } from "../registry/index.ts";
+import type { DocumentedKind } from "./documented-kinds.ts";
 import type { Operation } from "./operations.ts";
-import { addSchemas, type Dialect, referringProperty, type Schemas } from "./schemas.ts";
+import {
+  addSchemas,
+  type Dialect,
+  EncodedSchema,
+  referringProperty,
+  type Schemas,
+} from "./schemas.ts";
 
 /**
  * `com.example.stable.v1.CronTab`: the reversed group, the version, the kind. Built-in kinds have
@@ -32,18 +39,26 @@ export function responseSchemaName(
 }
 
 export function* addKindSchemas(
-  definition: ResourceDefinition,
+  documented: DocumentedKind,
   schemas: Schemas,
   dialect: Dialect,
 ): Resumable<void> {
+  const { definition } = documented;
   const { group, version, kind, listKind } = definition;
   const name = schemaName(definition);
-  const object = yield* objectSchema(definition, schemas, dialect);
-  schemas[name] = {
-    ...object,
-    properties: { ...typeProperties, ...(object["properties"] as JsonObject | undefined) },
-    "x-kubernetes-group-version-kind": [{ group, kind, version }],
-  };
+  const types = { "x-kubernetes-group-version-kind": [{ group, kind, version }] };
+  if (documented.isOpaque) schemas[name] = { ...opaqueSchemas[dialect], ...types };
+  else if (definition.openApi !== undefined) {
+    schemas[name] = new EncodedSchema(documented.text ?? (yield* definition.openApi(dialect)));
+    addSchemas(objectMeta, schemas, dialect);
+  } else {
+    const { shape } = definition.strategy;
+    addSchemas(shape, schemas, dialect);
+    const object = schemas[shape.name] as JsonObject;
+    const properties = object["properties"] as JsonObject | undefined;
+    schemas[name] = { ...object, properties: { ...typeProperties, ...properties }, ...types };
+  }
+  yield;
   if (!definition.verbs.includes("list")) return;
   addSchemas(listMeta, schemas, dialect);
   schemas[listSchemaName(definition)] = {
@@ -63,31 +78,13 @@ export function* addKindSchemas(
   };
 }
 
-/**
- * From the shape, or from the definition's own schema; then metadata is added, which custom kinds
- * omit.
- */
-function* objectSchema(
-  definition: ResourceDefinition,
-  schemas: Schemas,
-  dialect: Dialect,
-): Resumable<JsonObject> {
-  const { openApi, strategy } = definition;
-  if (openApi === undefined) {
-    addSchemas(strategy.shape, schemas, dialect);
-    return schemas[strategy.shape.name] as JsonObject;
-  }
-  const schema = yield* openApi(dialect);
-  yield;
-  addSchemas(objectMeta, schemas, dialect);
-  const properties: { [name: string]: JsonValue } = {
-    ...(isJsonObject(schema["properties"]) ? schema["properties"] : {}),
-    metadata: referringProperty(objectMeta.name, "Standard object's metadata.", dialect),
-  };
-  return { type: "object", ...schema, properties };
-}
-
 const typeProperties: JsonObject = {
   apiVersion: { description: "The group and version of this representation.", type: "string" },
   kind: { description: "The kind of this object.", type: "string" },
+};
+
+/** An object of any fields. In v2 a kind without properties is one. */
+const opaqueSchemas: Readonly<Record<Dialect, JsonObject>> = {
+  v2: { type: "object" },
+  v3: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
 };

@@ -1,5 +1,6 @@
 /** Negotiates the encoding of an OpenAPI document. */
 import { statusError } from "@kcp-ts/machinery/status";
+import type { EncodingV2 } from "./document-v2.ts";
 
 /** The media type of responses; in requests an `@` may replace the third dot from the end. */
 export const protobufTypeV2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
@@ -9,7 +10,7 @@ const jsonTypes: ReadonlySet<string> = new Set(["application/json", "application
 /** More clauses than any client sends. */
 const clausesMax = 100;
 
-export function encodingV2(accept: string | undefined): "json" | "protobuf" {
+export function encodingV2(accept: string | undefined): EncodingV2 {
   for (const type of acceptedTypes(accept)) {
     if (jsonTypes.has(type)) return "json";
     if (type === protobufTypeV2 || type === askedProtobufV2) return "protobuf";

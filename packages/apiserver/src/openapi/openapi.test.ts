@@ -13,8 +13,8 @@ before(async () => {
 after(() => server.close());
 
 const jsonOf = ({ object }: TestResponse) => object as unknown as Json;
-const sum = ({ text }: TestResponse) =>
-  createHash("sha512").update(text).digest("hex").toUpperCase();
+const sum = ({ bytes }: TestResponse) =>
+  createHash("sha512").update(bytes).digest("hex").toUpperCase();
 
 async function indexOf(prefix = ""): Promise<Map<string, string>> {
   const { paths } = jsonOf(await server.get(`${prefix}/openapi/v3`));
@@ -231,10 +231,10 @@ describe("/openapi/v2", () => {
   }
 
   it("is not sent again to clients that have it cached, in either encoding", async () => {
-    const plain = await server.get("/openapi/v2");
-    const etag = String(plain.headers["etag"]);
-    assert.equal(etag, `"${sum(plain)}"`);
     for (const accept of ["application/json", asked]) {
+      const plain = await server.get("/openapi/v2", { headers: { accept } });
+      const etag = String(plain.headers["etag"]);
+      assert.equal(etag, `"${sum(plain)}"`);
       const headers = { accept, "if-none-match": etag };
       const again = await server.get("/openapi/v2", { headers });
       assert.deepEqual([again.status, again.bytes.length, again.headers["etag"]], [304, 0, etag]);

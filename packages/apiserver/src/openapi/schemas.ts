@@ -3,13 +3,45 @@
  *
  * A message becomes a schema of its own, with upstream's name; other schemas refer to it by name.
  */
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { Resumable } from "@kcp-ts/machinery/base";
+import {
+  type JsonObject,
+  type JsonValue,
+  parseResumable,
+  stringifyResumable,
+} from "@kcp-ts/machinery/json";
 import type { MessageShape, ScalarType, Shape } from "@kcp-ts/machinery/shape";
 
 export type Dialect = "v2" | "v3";
 
 /** Schemas by name. */
-export type Schemas = { [name: string]: JsonValue };
+export type Schemas = { [name: string]: JsonObject | EncodedSchema };
+
+/** A schema as JSON text: that of a custom kind may be large. */
+export class EncodedSchema {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export function* schemaText(schema: JsonObject | EncodedSchema): Resumable<string> {
+  return schema instanceof EncodedSchema ? schema.text : yield* stringifyResumable(schema);
+}
+
+export function* schemaValue(schema: JsonObject | EncodedSchema): Resumable<JsonObject> {
+  if (!(schema instanceof EncodedSchema)) return schema;
+  return (yield* parseResumable(schema.text)).value as JsonObject;
+}
+
+/** A member of a JSON object. */
+export function memberBytes(name: string, text: string): Buffer {
+  const head = `${JSON.stringify(name)}:`;
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(head) + Buffer.byteLength(text));
+  bytes.write(text, bytes.write(head));
+  return bytes;
+}
 
 /** Adds the schema of a message, and of every message it refers to. */
 export function addSchemas(shape: MessageShape, schemas: Schemas, dialect: Dialect): void {

@@ -60,6 +60,8 @@ export interface ResourceDefinition {
    * Called once per definition and dialect.
    */
   readonly openApi?: OpenApiSource;
+  /** The approximate length of that schema, known without creating it. */
+  readonly openApiLength?: number;
   /**
    * Set when only some of the objects are visible: the others do not exist for requests through
    * this definition.
@@ -107,10 +109,10 @@ export interface CreatedPrerequisites {
 }
 
 /**
- * A kind's schema in one dialect, without `$ref`, as a Resumable because it may be large.
- * apiVersion, kind, metadata and the list kind are added to it.
+ * A kind's schema in one dialect, as JSON and as a Resumable because it may be large. It refers to
+ * ObjectMeta, and to no other schema.
  */
-export type OpenApiSource = (dialect: "v2" | "v3") => Resumable<JsonObject>;
+export type OpenApiSource = (dialect: "v2" | "v3") => Resumable<string>;
 
 /** The parts of a storage key that identify a collection. */
 export interface CollectionKey {

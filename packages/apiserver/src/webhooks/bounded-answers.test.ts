@@ -62,8 +62,8 @@ describe("the response of an admission webhook", () => {
     });
 
   it("that is nested too deeply is rejected", () => {
-    const deep = Buffer.from(`{"a":${"[".repeat(100)}${"]".repeat(100)}}`);
-    const answer = { code: 200, contentType: "", bytes: deep };
+    const text = `{"a":${"[".repeat(100)}${"]".repeat(100)}}`;
+    const answer = { code: 200, contentType: "", text };
     assert.throws(
       () => runSync(parseResponseObject(answer, bounds.admissionAnswer)),
       /limit is 64 levels/,
@@ -101,6 +101,67 @@ describe("the response of an admission webhook", () => {
       patch: [{ op: "add", path: "/data", value: data }],
     }));
     assert.equal((await created()).status, 201);
+  });
+});
+
+describe("the admission webhooks of one request", () => {
+  let server: TestServer;
+  let webhooks: WebhookServer;
+  before(async () => {
+    server = await TestServer.start();
+    webhooks = await WebhookServer.start();
+    const clientConfig = webhooks.client("/hook");
+    for (let i = 0; i < 22; i++) {
+      const name = `hook${i}.example.com`;
+      await register(server, "mutating", { name, clientConfig, rules: rulesFor("configmaps") });
+    }
+  });
+  after(async () => {
+    await server.close();
+    await webhooks.close();
+  });
+  afterEach(() => webhooks.reset());
+
+  const created = async (data: object) => {
+    const body = { metadata: { generateName: "m-" }, data };
+    const { status, object } = await server.request("POST", configmaps, { body });
+    return { status, message: object.message ?? "" };
+  };
+
+  it("share the limit of their responses", async () => {
+    webhooks.respondWith("/hook", () => ({ status: { message: "x".repeat(5 << 20) } }));
+    const { status, message } = await created({});
+    assert.equal(status, 500);
+    assert.match(message, /admission webhook answers of a request: limit is 8388608 units/);
+    assert.equal(webhooks.receivedReviews.length, 2);
+  });
+
+  it("receive an object that none of them changes, however large", async () => {
+    webhooks.respondWith("/hook", () => ({}));
+    const data = Object.fromEntries(Array.from({ length: 15_000 }, (_, i) => [`k${i}`, "v"]));
+    assert.equal((await created(data)).status, 201);
+    assert.equal(webhooks.receivedReviews.length, 22);
+    for (const { request } of webhooks.receivedReviews)
+      assert.equal(Object.keys(request.object?.["data"] as object).length, 15_000);
+  });
+
+  it("receive a limited number of values when each of them changes the object", async () => {
+    webhooks.respondWith("/hook", ({ uid }) => ({
+      patch: [{ op: "add", path: `/data/${uid}`, value: "v" }],
+    }));
+    const data = Object.fromEntries(Array.from({ length: 15_000 }, (_, i) => [`k${i}`, "v"]));
+    const { status, message } = await created(data);
+    assert.equal(status, 500);
+    assert.match(message, /objects in admission reviews of a request: limit is 300000 units/);
+    const sizes = webhooks.receivedReviews.map(
+      ({ request }) => Object.keys(request.object?.["data"] as object).length,
+    );
+    assert.deepEqual(
+      sizes,
+      sizes.map((_, i) => 15_000 + i),
+      "each receives what the previous ones made",
+    );
+    assert.ok(sizes.length > 15 && sizes.length < 20, `${sizes.length} received it`);
   });
 });
 

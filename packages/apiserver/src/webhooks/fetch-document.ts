@@ -49,8 +49,9 @@ export function tenantDocuments(options: DocumentOptions): Fetch {
         receiveResponse(response, bounds.issuerDocument).then((answer) => {
           timer.cancel();
           if (answer.code !== 200) return fail(new Error(`status ${answer.code}`));
+          if (answer.text === undefined) return fail(new Error("invalid UTF-8"));
           try {
-            resolve(parseBounded(bounds.issuerDocument, answer.bytes));
+            resolve(parseBounded(bounds.issuerDocument, answer.text));
           } catch (error) {
             fail(error as Error);
           }

@@ -5,17 +5,19 @@
 import type { ClientRequest } from "node:http";
 import { Agent, type RequestOptions, request } from "node:https";
 import type { LookupFunction } from "node:net";
-import { type Clock, runSyncFirst } from "@kcp-ts/machinery/base";
+import { type Clock, type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import {
   type Bound,
   BytesInFlight,
   type BytesInFlightLimits,
   bytesInFlight,
+  type WorkBudget,
 } from "@kcp-ts/machinery/bounds";
 import { type JsonObject, type JsonValue, stringifyResumable } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import { quote } from "@kcp-ts/machinery/status";
+import { EncodedBody } from "../request/encoded-body.ts";
 import { fileDescriptorShare } from "../request/file-descriptors.ts";
 import { type AddressRule, deniedHostError, restrictedLookup } from "./private-addresses.ts";
 import type { ServiceAddress } from "./service-endpoint.ts";
@@ -70,6 +72,8 @@ export interface WebhookCall {
   readonly timeoutMs?: number;
   /** Aborts the call. */
   readonly signal?: AbortSignal;
+  /** Counts the bytes of all responses to one request. */
+  readonly budget?: WorkBudget;
 }
 
 /** As in Kubernetes, where it is fixed. */
@@ -111,7 +115,11 @@ export class WebhookClient {
   }
 
   /** Throws an Error with a message for the administrator of the webhook. */
-  async post(config: WebhookClientConfig, body: JsonValue, call: WebhookCall): Promise<JsonObject> {
+  async post(
+    config: WebhookClientConfig,
+    body: JsonValue | EncodedBody,
+    call: WebhookCall,
+  ): Promise<JsonObject> {
     const { timeoutMs = this.#options.timeoutMs ?? timeoutDefaultMs } = call;
     const url = urlOf(config);
     url.searchParams.set("timeout", `${timeoutMs / 1000}s`);
@@ -121,11 +129,12 @@ export class WebhookClient {
     if (pool !== "" && underWay >= callsPerClusterMax)
       throw failed(`${callsPerClusterMax} calls of webhooks are under way in this logical cluster`);
     this.#calls.set(pool, underWay + 1);
-    const held = new BufferedResponse(this.#bufferedBytes, pool);
+    const held = new BufferedResponse(this.#bufferedBytes, pool, call.budget);
     try {
-      const written = runSyncFirst(stringifyResumable(body));
-      const text = typeof written === "string" ? written : await written;
-      const answer = await this.#call(config, url, text, { ...call, timeoutMs }, held).catch(
+      const written = body instanceof EncodedBody ? body : runSyncFirst(encodedBody(body));
+      // A small body is sent at once: the timeout begins with the call.
+      const encoded = written instanceof Promise ? await written : written;
+      const answer = await this.#call(config, url, encoded, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);
         },
@@ -150,7 +159,7 @@ export class WebhookClient {
   async #call(
     { service, caBundle }: WebhookClientConfig,
     url: URL,
-    body: string,
+    body: EncodedBody,
     call: WebhookCall & { readonly timeoutMs: number },
     held: BufferedResponse,
   ): Promise<WebhookResponse> {
@@ -193,7 +202,7 @@ export class WebhookClient {
   #send(
     url: URL,
     target: RequestOptions,
-    body: string,
+    body: EncodedBody,
     { timeoutMs, signal, answer: bound }: WebhookCall & { readonly timeoutMs: number },
     held: BufferedResponse,
   ): Promise<WebhookResponse> {
@@ -217,7 +226,7 @@ export class WebhookClient {
           ...target.headers,
           "content-type": "application/json",
           accept: "application/json",
-          "content-length": Buffer.byteLength(body),
+          "content-length": body.length,
         },
       });
       const timer = clock.schedule(timeoutMs, () => fail("context deadline exceeded"));
@@ -232,24 +241,32 @@ export class WebhookClient {
           (error: Error) => fail(connectionErrorMessage(error)),
         );
       });
-      call.end(body);
+      for (const part of body.parts) call.write(part);
+      call.end();
       if (signal?.aborted) onAbort();
     });
   }
+}
+
+function* encodedBody(value: JsonValue): Resumable<EncodedBody> {
+  return new EncodedBody([Buffer.from(yield* stringifyResumable(value))]);
 }
 
 /** The received bytes of one response, until it is parsed. */
 class BufferedResponse {
   readonly #all: BytesInFlight;
   readonly #pool: string;
+  readonly #budget: WorkBudget | undefined;
   #bytes = 0;
 
-  constructor(all: BytesInFlight, pool: string) {
+  constructor(all: BytesInFlight, pool: string, budget: WorkBudget | undefined) {
     this.#all = all;
     this.#pool = pool;
+    this.#budget = budget;
   }
 
   take(bytes: number): void {
+    this.#budget?.charge(bytes);
     if (!this.#all.tryTake(this.#pool, bytes))
       throw new Error("the answers of webhooks that are being read take too much memory");
     this.#bytes += bytes;

@@ -5,11 +5,12 @@ import { runSync } from "@kcp-ts/machinery/base";
 import { bounds } from "@kcp-ts/machinery/bounds";
 import {
   connectionErrorMessage,
-  parseResponseObject as objectInPieces,
+  parseResponseObject,
+  type WebhookResponse,
 } from "./webhook-response.ts";
 
-function objectIn({ text, ...answer }: { code: number; contentType: string; text: string }) {
-  return runSync(objectInPieces({ ...answer, bytes: Buffer.from(text) }, bounds.admissionAnswer));
+function objectIn(answer: WebhookResponse) {
+  return runSync(parseResponseObject(answer, bounds.admissionAnswer));
 }
 
 describe("the response of a webhook", () => {

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Resumable } from "@kcp-ts/machinery/base";
-import { type Bound, parseBoundedResumable, readBounded } from "@kcp-ts/machinery/bounds";
+import { type Bound, parseBoundedResumable, readBoundedText } from "@kcp-ts/machinery/bounds";
 import {
   isJsonObject,
   type JsonObject,
@@ -16,7 +16,8 @@ import { quote } from "@kcp-ts/machinery/status";
 export interface WebhookResponse {
   readonly code: number;
   readonly contentType: string;
-  readonly bytes: Uint8Array;
+  /** Undefined when the body is not UTF-8. */
+  readonly text: string | undefined;
 }
 
 /**
@@ -31,8 +32,12 @@ export async function receiveResponse(
   return {
     code: response.statusCode ?? 0,
     contentType: response.headers["content-type"] ?? "",
-    bytes: await readBounded(bound, receivedChunks(response, onPart)),
+    text: await readBoundedText(bound, receivedChunks(response, onPart)).catch(ifUtf8),
   };
+}
+
+function ifUtf8(error: unknown): undefined {
+  if (!(error instanceof JsonSyntaxError)) throw error;
 }
 
 async function* receivedChunks(
@@ -50,18 +55,19 @@ async function* receivedChunks(
  * reason why there is none.
  */
 export function* parseResponseObject(answer: WebhookResponse, bound: Bound): Resumable<JsonObject> {
-  const { code, contentType, bytes } = answer;
+  const { code, contentType, text } = answer;
   if (code < 200 || code > 206) throw new Error(refusalOf(answer));
-  if (bytes.length === 0)
+  if (text === undefined) throw unreadable("invalid UTF-8");
+  if (text.length === 0)
     throw new Error(`0-length response with status code: ${code} and content type: ${contentType}`);
-  const value = yield* parsed(bytes, bound);
+  const value = yield* parsed(text, bound);
   if (isJsonObject(value)) return value;
   throw unreadable("the answer is no object");
 }
 
-function* parsed(bytes: Uint8Array, bound: Bound): Resumable<JsonValue> {
+function* parsed(text: string, bound: Bound): Resumable<JsonValue> {
   try {
-    return (yield* parseBoundedResumable(bound, bytes)).value;
+    return (yield* parseBoundedResumable(bound, text)).value;
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw unreadable(error.message);
@@ -75,10 +81,14 @@ function unreadable(why: string): Error {
 /** The maximal number of characters of a webhook's text in an error message. */
 const toldMax = 200;
 
-function refusalOf({ code, contentType, bytes }: WebhookResponse): string {
+function refusalOf({ code, contentType, text }: WebhookResponse): string {
   const isText = contentType === "" || contentType.startsWith("text/");
-  const text = Buffer.from(bytes.subarray(0, 4 * toldMax)).toString("utf8");
-  const said = isText ? text.trim().slice(0, toldMax) : "unknown";
+  const said = isText
+    ? (text ?? "")
+        .slice(0, 4 * toldMax)
+        .trim()
+        .slice(0, toldMax)
+    : "unknown";
   switch (code) {
     case 403:
     case 415:

@@ -9,6 +9,7 @@ import {
   parseBounded,
   parseBoundedResumable,
   readBounded,
+  readBoundedText,
   WorkBudget,
 } from "./index.ts";
 
@@ -69,6 +70,16 @@ describe("bounded gathering", () => {
       yield Uint8Array.of(3);
     })();
     assert.deepEqual([...(await readBounded(tiny, source))], [1, 2, 3]);
+  });
+  it("joins text whose characters are cut between two parts", async () => {
+    const bytes = new TextEncoder().encode("aü世😀");
+    const source = async function* (parts: Uint8Array) {
+      for (const byte of parts) yield Uint8Array.of(byte);
+    };
+    assert.equal(await readBoundedText(tiny, source(bytes)), "aü世😀");
+    for (const broken of [bytes.subarray(0, -1), Uint8Array.of(0xff)])
+      await assert.rejects(readBoundedText(tiny, source(broken)), { name: "JsonSyntaxError" });
+    await assert.rejects(readBoundedText(tiny, source(new Uint8Array(101))), refusal("bytes", 100));
   });
   it("ends a source that goes on behind its bound", async () => {
     let parts = 0;

@@ -133,6 +133,20 @@ export const workBounds = {
   tableAnswer: { name: "printer columns of a Table", sender: "tenant", unitsMax: 5_000_000 },
   /** A path that is evaluated alone: selectable fields, scale. */
   path: { name: "JSONPath", sender: "tenant", unitsMax: 50_000 },
+  /** Values of all states of an object that admission webhooks receive, for one request. */
+  admissionReviews: {
+    name: "objects in admission reviews of a request",
+    sender: "tenant",
+    unitsMax: 300_000,
+  },
+  /** Bytes of the responses of all admission webhooks to one request. */
+  admissionAnswers: {
+    name: "admission webhook answers of a request",
+    sender: "webhook",
+    unitsMax: 8 * MiB,
+  },
+  /** Characters of all schemas of custom kinds in the OpenAPI documents of a logical cluster. */
+  openApi: { name: "schemas in OpenAPI", sender: "tenant", unitsMax: 4 * MiB },
 } as const satisfies Readonly<Record<string, WorkBound>>;
 
 /** Objects of a kind in one logical cluster, where the control plane keeps all of them in memory. */

@@ -49,6 +49,15 @@ describe("the resumable JSON writer", () => {
     assert.equal(runSync(stringifyResumable(value)), JSON.stringify(value));
   });
 
+  it("writes sets of any names", () => {
+    const odd = ['","', '"', "\\", '\\","', ",", "{}", '":{},"', "__proto__", "7", ""];
+    const names = [...odd, ...Array.from({ length: 300 }, (_, i) => `f:k${i}`), "a,b"];
+    const set: JsonObject = {};
+    for (const name of names) setMember(set, name, {});
+    const value = { set, mixed: { ...set, a: 1, b: {}, c: {}, d: [], e: "x", f: {} } };
+    assert.equal(runSync(stringifyResumable(value)), JSON.stringify(value));
+  });
+
   it("rests between pieces that are short", () => {
     const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, "v"]));
     const work = stringifyResumable({ data });

@@ -3,19 +3,22 @@
  * five milliseconds for a megabyte.
  *
  * Containers are iterated over once each: listing the members of a large object takes long by
- * itself. Neighbouring scalars and small objects are written together.
+ * itself. Neighbouring scalars are written together, and small containers at once: a generator for
+ * each of them would take more memory than its text.
  */
 import { type Resumable, YieldCounter } from "../base/index.ts";
 import { stringifyJson } from "./stringify.ts";
-import { isJsonObject, isPlain, isSmall, type JsonObject, type JsonValue } from "./value.ts";
+import { hasAtMost, isJsonObject, type JsonObject, type JsonValue } from "./value.ts";
 
-/** Values that are written per step. */
-const valuesPerPiece = 250;
+/** Members and items that are written per step. */
+const partsPerStep = 100;
+/** Values of a part that is written at once. */
+const valuesPerPart = 24;
 
 export function* stringifyResumable(value: JsonValue): Resumable<string> {
-  if (isPlain(value)) return stringifyJson(value);
+  if (hasAtMost(valuesPerPart, value)) return stringifyJson(value);
   const texts: string[] = [];
-  yield* write(value, texts, new YieldCounter(valuesPerPiece));
+  yield* write(value, texts, new YieldCounter(partsPerStep));
   yield;
   return texts.join("");
 }
@@ -25,22 +28,66 @@ function* write(value: JsonValue, texts: string[], pace: YieldCounter): Resumabl
   else yield* writeArray(value as readonly JsonValue[], texts, pace);
 }
 
+/** Without a temporary object for each step: V8 would keep a shape for each of its states. */
 function* writeObject(object: JsonObject, texts: string[], pace: YieldCounter): Resumable<void> {
-  const open = new Open<[string, JsonValue]>(texts, "{", Object.fromEntries);
+  let separator = "{";
+  let scalars: string[] = [];
+  let empties: string[] = [];
+  const flush = () => {
+    if (scalars.length > 0) texts.push(separator, stringifyMembers(object, scalars));
+    else if (empties.length > 0) texts.push(separator, stringifyEmpties(empties));
+    else return;
+    separator = ",";
+    scalars = [];
+    empties = [];
+  };
   for (const name of Object.keys(object)) {
     const value = object[name];
     if (value === undefined) continue;
-    if (isSmall(value)) open.add([name, value]);
-    else {
-      open.separate();
-      texts.push(JSON.stringify(name), ":");
-      yield* write(value, texts, pace);
+    if (typeof value !== "object" || value === null) {
+      if (empties.length > 0) flush();
+      scalars.push(name);
+    } else if (isEmptyObject(value)) {
+      if (scalars.length > 0) flush();
+      empties.push(name);
+    } else {
+      flush();
+      texts.push(`${separator}${JSON.stringify(name)}:`);
+      separator = ",";
+      if (hasAtMost(valuesPerPart, value)) texts.push(stringifyJson(value));
+      else yield* write(value, texts, pace);
     }
     if (!pace.isTime()) continue;
-    open.flush();
+    flush();
     yield;
   }
-  open.close("}");
+  flush();
+  texts.push(separator === "{" ? "{}" : "}");
+}
+
+/** The members with scalars, without braces. */
+function stringifyMembers(object: JsonObject, names: readonly string[]): string {
+  try {
+    return JSON.stringify(object, names as string[]).slice(1, -1);
+  } catch (error) {
+    // As in stringifyJson: a bigint.
+    if (!(error instanceof TypeError)) throw error;
+    return names
+      .map((name) => `${JSON.stringify(name)}:${stringifyJson(object[name] as JsonValue)}`)
+      .join();
+  }
+}
+
+/** Sets, such as those of managedFields, are objects with empty members. */
+function stringifyEmpties(names: readonly string[]): string {
+  // Within a string a quote follows a backslash: only the separators have a comma before a quote.
+  return `${JSON.stringify(names).slice(1, -1).replaceAll('","', '":{},"')}:{}`;
+}
+
+function isEmptyObject(value: object): boolean {
+  if (Array.isArray(value)) return false;
+  for (const _ in value) return false;
+  return true;
 }
 
 function* writeArray(
@@ -48,58 +95,26 @@ function* writeArray(
   texts: string[],
   pace: YieldCounter,
 ): Resumable<void> {
-  const open = new Open<JsonValue>(texts, "[", (items) => items);
+  let separator = "[";
+  let small: JsonValue[] = [];
+  const flush = () => {
+    if (small.length === 0) return;
+    texts.push(separator, stringifyJson(small).slice(1, -1));
+    separator = ",";
+    small = [];
+  };
   for (const item of array) {
-    if (isSmall(item)) open.add(item);
+    if (hasAtMost(valuesPerPart, item)) small.push(item);
     else {
-      open.separate();
+      flush();
+      texts.push(separator);
+      separator = ",";
       yield* write(item, texts, pace);
     }
     if (!pace.isTime()) continue;
-    open.flush();
+    flush();
     yield;
   }
-  open.close("]");
-}
-
-/**
- * A container that is being written: the separators of its parts, and scalars until they are
- * written together.
- */
-class Open<Part> {
-  readonly #texts: string[];
-  readonly #joined: (parts: readonly Part[]) => JsonValue;
-  #before: string;
-  #plain: Part[] = [];
-
-  constructor(texts: string[], opening: "{" | "[", joined: (parts: readonly Part[]) => JsonValue) {
-    this.#texts = texts;
-    this.#joined = joined;
-    this.#before = opening;
-  }
-
-  add(part: Part): void {
-    this.#plain.push(part);
-  }
-
-  flush(): void {
-    if (this.#plain.length === 0) return;
-    const text = stringifyJson(this.#joined(this.#plain)).slice(1, -1);
-    this.#plain = [];
-    this.separate();
-    this.#texts.push(text);
-  }
-
-  /** Moves to the next part. */
-  separate(): void {
-    this.flush();
-    this.#texts.push(this.#before);
-    this.#before = ",";
-  }
-
-  close(closing: "}" | "]"): void {
-    this.flush();
-    if (this.#before !== ",") this.#texts.push(this.#before);
-    this.#texts.push(closing);
-  }
+  flush();
+  texts.push("]");
 }

@@ -39,6 +39,12 @@ export function setMember(
   }
 }
 
+/** Whether an object has no members, without listing them. */
+export function isEmptyObject(object: object): boolean {
+  for (const _ in object) return false;
+  return true;
+}
+
 /**
  * A shallow copy. Not by `{ ...object }`, after which V8 creates a hidden class for every member
  * that is added to the copy: see `withMember`.
@@ -128,6 +134,40 @@ export function exceededLimit(
     for (const each of members) if (typeof each === "object") pending.push(each);
   }
   return undefined;
+}
+
+/** The number of values: objects, arrays and their members. */
+export function countValues(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  if (Array.isArray(value)) for (const item of value) count += countValues(item as JsonValue);
+  else for (const name in value) count += countValues((value as JsonObject)[name] ?? null);
+  return count;
+}
+
+/** Reads no more of the value than needed. */
+export function hasAtMost(values: number, value: JsonValue): boolean {
+  return countDown(value, values) >= 0;
+}
+
+/** The number of values less those of `value`; negative, and no longer exact, when they are more. */
+function countDown(value: JsonValue, values: number): number {
+  let left = values - 1;
+  if (typeof value !== "object" || value === null) return left;
+  if (Array.isArray(value)) {
+    if (value.length > left) return -1;
+    for (const item of value as readonly JsonValue[]) {
+      left = countDown(item, left);
+      if (left < 0) return left;
+    }
+    return left;
+  }
+  for (const name in value) {
+    if (left < 0) return left;
+    const member = (value as JsonObject)[name];
+    if (member !== undefined) left = countDown(member, left);
+  }
+  return left;
 }
 
 /** The most members of a small object. */

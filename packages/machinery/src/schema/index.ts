@@ -57,6 +57,7 @@ export {
   publishV2,
   publishV3,
 } from "./openapi.ts";
+export { publishText } from "./openapi-text.ts";
 export {
   compilePrinterColumns,
   type PrinterColumns,

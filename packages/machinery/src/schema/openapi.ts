@@ -50,6 +50,15 @@ export function* publishResumable(
   return yield* publish(said, kind, dialect);
 }
 
+/** A schema below the root, as JSON. */
+export function publishSchema(schema: SchemaProps, dialect: OpenApiDialect): Json {
+  const json = {
+    ...schemaToJson(dialect === "v3" ? unfold(schema) : degradeForV2(schema)),
+  };
+  addToEmbedded(json, dialect);
+  return json;
+}
+
 function inDialect(schema: SchemaProps, dialect: OpenApiDialect): SchemaProps | undefined {
   if (dialect === "v3") return unfold(schema);
   // A kind that preserves unknown fields is published without properties: kubectl would reject all
@@ -85,7 +94,7 @@ function* publish(
     addToEmbedded(root, dialect);
     root["properties"] = {
       ...(root["properties"] as JsonObject | undefined),
-      ...resourceProperties("ObjectMeta", metadataText, dialect),
+      ...rootProperties[dialect],
     };
   }
   addExtensions(root, kind, kind.kind);
@@ -129,7 +138,7 @@ function resourceProperties(
   };
 }
 
-function addExtensions(
+export function addExtensions(
   json: Json,
   { group, version, selectableFields }: PublishedKind,
   kind: string,
@@ -140,6 +149,32 @@ function addExtensions(
       fieldPath: path.replace(/^\./, ""),
     }));
   }
+}
+
+/** The properties that every kind has. */
+export const rootProperties = {
+  v2: resourceProperties("ObjectMeta", metadataText, "v2"),
+  v3: resourceProperties("ObjectMeta", metadataText, "v3"),
+};
+
+/** Shared by all embedded resources: a definition has thousands. */
+export const embeddedProperties = {
+  v2: propertiesOfEmbedded("v2"),
+  v3: propertiesOfEmbedded("v3"),
+};
+
+function propertiesOfEmbedded(dialect: OpenApiDialect): JsonObject {
+  return {
+    ...resourceProperties("ObjectMeta", metadataText, dialect),
+    apiVersion: {
+      description: `apiVersion defines the versioned schema of this representation of an object. More info: ${conventions}#resources`,
+      type: "string",
+    },
+    kind: {
+      description: `kind is a string value representing the type of this object. In CamelCase. More info: ${conventions}#types-kinds`,
+      type: "string",
+    },
+  };
 }
 
 /** Embedded resources get their three fields, too, at any depth. */
@@ -153,15 +188,7 @@ function addToEmbedded(json: Json, dialect: OpenApiDialect): void {
   if (typeof additional === "object") addToEmbedded(additional as Json, dialect);
   if (dialect === "v2" && json["x-kubernetes-preserve-unknown-fields"] === true) return;
   if (json["x-kubernetes-embedded-resource"] !== true) return;
-  const added = resourceProperties("ObjectMeta", metadataText, dialect);
-  added["apiVersion"] = {
-    description: `apiVersion defines the versioned schema of this representation of an object. More info: ${conventions}#resources`,
-    type: "string",
-  };
-  added["kind"] = {
-    description: `kind is a string value representing the type of this object. In CamelCase. More info: ${conventions}#types-kinds`,
-    type: "string",
-  };
+  const added = embeddedProperties[dialect];
   const merged: Json = { ...properties };
   for (const key of Object.keys(added)) setMember(merged, key, added[key] as JsonValue);
   json["properties"] = merged;
@@ -179,14 +206,19 @@ function unfold(schema: SchemaProps): SchemaProps {
   const [first] = schema.allOf;
   if (isAlternatives(schema.anyOf) || (first !== undefined && isAlternatives(first.anyOf)))
     return unfolded;
-  const anyOf = [
+  return schema.anyOf.length === 0
+    ? { ...unfolded, anyOf: intOrString.anyOf }
+    : { ...unfolded, allOf: [intOrString, ...schema.allOf] };
+}
+
+/** Shared by all such schemas: a definition has thousands. */
+const intOrString: SchemaProps = {
+  ...emptySchema(),
+  anyOf: [
     { ...emptySchema(), type: "integer" },
     { ...emptySchema(), type: "string" },
-  ];
-  return schema.anyOf.length === 0
-    ? { ...unfolded, anyOf }
-    : { ...unfolded, allOf: [{ ...emptySchema(), anyOf }, ...schema.allOf] };
-}
+  ],
+};
 
 /** The schema with replaced sub-schemas; itself when all of them stay: a definition has many. */
 function withSubSchemas(

@@ -49,7 +49,7 @@ class SchemaReader {
   readonly problems: string[] = [];
   readonly #withoutDocumentation: boolean;
   readonly #isAccepted: boolean;
-  readonly #patterns = new Set<string>();
+  #patterns: Set<string> | undefined;
   #patternWeight = 0;
   #nodes = 0;
 
@@ -317,7 +317,8 @@ class SchemaReader {
       this.#problem(path, `must not be longer than ${patternLengthMax} characters`);
       return;
     }
-    if (this.#patterns.has(pattern)) return;
+    if (this.#patterns?.has(pattern)) return;
+    this.#patterns ??= new Set();
     this.#patterns.add(pattern);
     const before = this.#patternWeight;
     this.#patternWeight += patternWeight(pattern);

@@ -76,7 +76,10 @@ const anything: JsonObject = { "x-kubernetes-preserve-unknown-fields": true };
 export const anyValue: Schema<JsonValue> = anything;
 
 /** An object with any members. */
-export function anyObject(description = "", more: JsonObject = {}): Schema<JsonObject> {
+export function anyObject<Type = JsonObject>(
+  description = "",
+  more: JsonObject = {},
+): Schema<Type> {
   return { type: "object", ...anything, ...described(description), ...more };
 }
 

@@ -5,7 +5,7 @@
  * Secret follows from the workload and the SyncTarget.
  */
 import {
-  defineResource,
+  builtInResource,
   type KubernetesObject,
   type Resource,
   type StringMap,
@@ -27,17 +27,17 @@ export const apiAccessKeys = {
  * The kinds of Kubernetes that create Pods. `spec.template` of other kinds need not be a Pod
  * template.
  */
-export const apiAccessResources: readonly Resource<KubernetesObject>[] = [
-  ["apps", "deployments", "Deployment"],
-  ["apps", "replicasets", "ReplicaSet"],
-  ["apps", "statefulsets", "StatefulSet"],
-  ["apps", "daemonsets", "DaemonSet"],
-  ["batch", "jobs", "Job"],
-  ["batch", "cronjobs", "CronJob"],
-  ["", "pods", "Pod"],
-].map(([group = "", resource = "", kind = ""]) =>
-  defineResource<KubernetesObject>({ group, version: "v1", resource, kind, namespaced: true }),
-);
+export const apiAccessResources: readonly Resource<KubernetesObject>[] = (
+  [
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "jobs.batch",
+    "cronjobs.batch",
+    "pods",
+  ] as const
+).map((name) => builtInResource<KubernetesObject>(name));
 
 export interface ApiAccessOf {
   readonly kind: string;

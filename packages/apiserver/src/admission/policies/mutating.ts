@@ -4,6 +4,7 @@ import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { quote, StatusError, statusError } from "@kcp-ts/machinery/status";
 import type { BoundPolicy, NamedBinding } from "../configuration.ts";
 import { Evaluator } from "../expressions/evaluator.ts";
+import { inServerWords } from "../in-server-words.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
@@ -134,7 +135,7 @@ async function change(
       : mergeApplyConfiguration(object, value, form.applyType),
   );
   if (merged === object) return;
-  const changed = inServerWords(() => form.decode(merged, "strictly"));
+  const changed = await inServerWords(() => form.decode(merged, "strictly"));
   const restored = equivalent === undefined ? changed : await equivalent.restore(changed);
   if (!jsonEqual(restored, reviewed.object)) reviewed.object = restored;
 }
@@ -144,14 +145,5 @@ function toMutationError<Result>(body: () => Result): Result {
     return body();
   } catch (error) {
     throw new MutationError((error as Error).message);
-  }
-}
-
-/** An invalid object is a 500, whatever the failure policy. */
-function inServerWords<Result>(body: () => Result): Result {
-  try {
-    return body();
-  } catch (error) {
-    throw statusError.internal((error as Error).message);
   }
 }

@@ -58,17 +58,23 @@ export async function callWebhook(
       `admission webhook ${quote(webhook.name)} does not support dry run`,
     );
   const uid = sources.newUid();
-  const review = admissionReviewOf(
-    uid,
-    webhook,
-    reviewed,
-    match,
-    await reviewed.versionedAs(match),
-  );
   const { cluster, signal } = request;
   const { timeoutMs } = webhook;
-  const answer = await sources.webhooks
-    .post(webhook.client, review, { answer: bounds.admissionAnswer, cluster, timeoutMs, signal })
+  const call = {
+    answer: bounds.admissionAnswer,
+    budget: reviewed.answers,
+    cluster,
+    timeoutMs,
+    signal,
+  };
+  // A failed conversion is no failure of the webhook.
+  await reviewed.versionedAs(match);
+  const answer = await admissionReviewOf(uid, webhook, reviewed, match)
+    .then((review) =>
+      reviewed.sending.run(review.length, () =>
+        sources.webhooks.post(webhook.client, review, call),
+      ),
+    )
     .then(readReview)
     .catch((error: Error) => {
       throw new WebhookFailure(webhook.name, `failed to call webhook: ${error.message}`);

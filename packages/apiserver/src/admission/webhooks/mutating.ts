@@ -7,9 +7,9 @@ import { bounds, parseBoundedResumable } from "@kcp-ts/machinery/bounds";
 import { type JsonObject, type JsonValue, jsonEqual, stringifyJson } from "@kcp-ts/machinery/json";
 import { applyJsonPatchResumable, readJsonPatch } from "@kcp-ts/machinery/patch";
 import { quote, statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../../request/api-request.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { ConfiguredWebhook } from "../configuration.ts";
+import { inServerWords } from "../in-server-words.ts";
 import type { Match } from "../matching/criteria.ts";
 import type { Reinvocation } from "../reinvocation.ts";
 import type { ReviewedRequest } from "../reviewed-request.ts";
@@ -130,13 +130,4 @@ function* applied(object: JsonObject, operations: readonly JsonValue[]): Resumab
   for (const member of ["apiVersion", "kind"])
     if (patched[member] !== object[member]) throw new Error(`${member} can not be changed`);
   return patched;
-}
-
-/** An invalid object that a webhook produces is a 500: the client did not cause it. */
-async function inServerWords<Result>(body: () => MaybePromise<Result>): Promise<Result> {
-  try {
-    return await body();
-  } catch (error) {
-    throw statusError.internal((error as Error).message);
-  }
 }

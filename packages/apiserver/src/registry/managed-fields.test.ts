@@ -3,13 +3,13 @@ import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { haveSameHiddenClass } from "@kcp-ts/testkit";
+import { withManagedFields } from "./managed-fields.ts";
 import { configMaps } from "./resources/core/configmaps.ts";
-import { withManagedFields } from "./with-managed-fields.ts";
 
 const fieldManager = { manager: "m", subresource: "", isApply: false };
 
 /** A created object, as it is stored. */
-function stored(object: JsonObject): JsonObject {
+function stored(object: JsonObject): Promise<JsonObject> {
   return withManagedFields({
     definition: configMaps,
     cluster: "a" as ClusterName,
@@ -17,6 +17,7 @@ function stored(object: JsonObject): JsonObject {
     prepared: { object, sent: object },
     live: undefined,
     now: "2026-01-01T00:00:00Z",
+    isLarge: false,
   });
 }
 
@@ -26,9 +27,9 @@ function sent(name: string): JsonObject {
 }
 
 describe("withManagedFields", () => {
-  it("adds the manager and the cluster, and does not modify its input", () => {
+  it("adds the manager and the cluster, and does not modify its input", async () => {
     const object = sent("x");
-    const { metadata } = stored(object) as { metadata: JsonObject };
+    const { metadata } = (await stored(object)) as { metadata: JsonObject };
     assert.deepEqual(metadata["annotations"], { "kcp.io/cluster": "a" });
     assert.deepEqual(
       (metadata["managedFields"] as readonly JsonObject[]).map(({ manager, fieldsV1 }) => [
@@ -40,8 +41,8 @@ describe("withManagedFields", () => {
     assert.deepEqual(object, sent("x"));
   });
 
-  it("gives objects of one outline few hidden classes, and their metadata as well", () => {
-    const made = Array.from({ length: 1000 }, (_, i) => stored(sent(`x-${i}`)));
+  it("gives objects of one outline few hidden classes, and their metadata as well", async () => {
+    const made = await Promise.all(Array.from({ length: 1000 }, (_, i) => stored(sent(`x-${i}`))));
     assert.ok(changesOfClass(made) < 50);
     assert.ok(changesOfClass(made.map(({ metadata }) => metadata as JsonObject)) < 50);
   });
