@@ -131,8 +131,7 @@ export class WebhookClient {
     this.#calls.set(pool, underWay + 1);
     const held = new BufferedResponse(this.#bufferedBytes, pool, call.budget);
     try {
-      const encoded =
-        body instanceof EncodedBody ? body : await runSyncFirst(encodedBody(body));
+      const encoded = body instanceof EncodedBody ? body : await runSyncFirst(encodedBody(body));
       const answer = await this.#call(config, url, encoded, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);

@@ -98,7 +98,7 @@ async function change(
   if (patchType !== "JSONPatch" && patchType !== "")
     throw new WebhookFailure(name, `unsupported patch type ${quote(patchType)}`);
   const form = equivalent?.decoder ?? reviewed.request.decoder;
-  const changed = await inServerWords(() => runSyncFirst(applied(object, operations)));
+  const changed = await inServerWords(async () => runSyncFirst(applied(object, operations)));
   const patched = await inServerWords(() => form.decode(changed));
   const restored = equivalent === undefined ? patched : await equivalent.restore(patched);
   if (jsonEqual(restored, before)) return false;
