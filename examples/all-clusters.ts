@@ -4,9 +4,9 @@
  * It needs the right to read all logical clusters. A service for tenants who bind its API watches an APIExport's virtual workspace instead:
  * see export-controller.ts.
  */
+import { configMaps } from "kcp-ts/kinds";
 import { Controller, logicalClusters, Manager } from "kcp-ts/sdk";
 import { eventually, startTestControlPlane } from "kcp-ts/testing";
-import { configMaps } from "./config-maps.ts";
 
 const k = await startTestControlPlane();
 const clusters = logicalClusters({ client: k.client });

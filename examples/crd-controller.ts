@@ -1,5 +1,6 @@
 /** A custom resource and its controller: every Website gets a ConfigMap with its page. Here against a server in this process. */
 import { inLogicalCluster } from "kcp-ts";
+import { configMaps } from "kcp-ts/kinds";
 import {
   defineResource,
   type KubernetesObject,
@@ -8,7 +9,6 @@ import {
   rootCluster,
 } from "kcp-ts/sdk";
 import { eventually, startTestControlPlane } from "kcp-ts/testing";
-import { configMaps } from "./config-maps.ts";
 
 interface Website extends KubernetesObject {
   readonly spec: { readonly title: string; readonly pages?: number };

@@ -1,7 +1,7 @@
 /** An admission plug-in in the server's process: it fills in a label, and refuses what breaks a rule. No webhook, no certificate, no hop. */
 import { type AdmissionPlugin, denied } from "kcp-ts/apiserver";
+import { configMaps } from "kcp-ts/kinds";
 import { startTestControlPlane } from "kcp-ts/testing";
-import { configMaps } from "./config-maps.ts";
 
 const costCenter: AdmissionPlugin = {
   name: "CostCenter",

@@ -107,18 +107,16 @@ const config = {
 
 const program = `
 import { controlPlaneDefaults } from "kcp-ts";
-import { defineResource, type KubernetesObject } from "kcp-ts/sdk";
+import { findCondition } from "kcp-ts/sdk";
+import { namespaces } from "kcp-ts/kinds";
 import { simpleResource } from "kcp-ts/apiserver";
 import { startTestControlPlane } from "kcp-ts/testing";
 
-const namespaces = defineResource<KubernetesObject & { status?: { phase?: string } }>({
-  group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false,
-});
 const k = await startTestControlPlane();
 await k.client.resource(namespaces).create({ metadata: { name: "a" } });
 const found = await k.client.resource(namespaces).get({ name: "a" });
 const phase: string | undefined = found.status?.phase;
-console.log(phase === "Active" && controlPlaneDefaults.securePort === 6443 ? "found" : "lost", typeof simpleResource);
+console.log(phase === "Active" && findCondition(found.status?.conditions, "Bad") === undefined && controlPlaneDefaults.securePort === 6443 ? "found" : "lost", typeof simpleResource);
 const { status } = await k.client.transport.send({
   method: "POST",
   path: "/clusters/a/api/v1/namespaces/default/configmaps",

@@ -12,7 +12,7 @@ export interface PackageOptions {
   readonly folder: string;
 }
 
-const doors = ["index", "sdk", "apiserver", "tenancy", "testing"] as const;
+const doors = ["index", "sdk", "kinds", "apiserver", "tenancy", "testing"] as const;
 const workspaces = [
   "machinery",
   "pki",
@@ -127,8 +127,9 @@ async function copyDeclarations(workspace: string, folder: string): Promise<void
 }
 
 /** Doors that are files and not folders. */
-function isFile(door: string): boolean {
-  return door === "internal" || door === "kinds" || door.startsWith("request/");
+function isFile(workspace: string, door: string): boolean {
+  const isKinds = workspace === "apiserver" && door === "kinds";
+  return door === "internal" || isKinds || door.startsWith("request/");
 }
 
 const specifier = /(from |import\()"([^"]+)"/g;
@@ -141,7 +142,7 @@ export function withPaths(text: string, path: string): string {
       if (name.startsWith(".")) return `${lead}"${name.replace(/\.ts$/, ".js")}"`;
       const [, workspace, door = ""] = /^@kcp-ts\/([\w-]+)\/?(.*)$/.exec(name) ?? [];
       if (workspace === undefined) return whole;
-      const file = door === "" ? "index" : isFile(door) ? door : `${door}/index`;
+      const file = door === "" ? "index" : isFile(workspace, door) ? door : `${door}/index`;
       const to = relative(posix.dirname(path), `types/${workspace}/${file}.js`);
       return `${lead}"${to.startsWith(".") ? to : `./${to}`}"`;
     });

@@ -312,7 +312,7 @@ describeRule("calls that have a better way are not made", bannedCalls, {
     sources: {
       "apiserver/src/index.ts":
         'export const a = [Date.now(), Math.random(), setTimeout(f, 1), console.log("x"), new Date()];\n' +
-        'process.exit(1); eval("1"); new Function("return 1");',
+        'process.exit(1); eval("1"); new Function("return 1"); a instanceof Promise;',
     },
     finds: [
       /no Date\.now: take a Clock/,
@@ -323,6 +323,7 @@ describeRule("calls that have a better way are not made", bannedCalls, {
       /no new Function/,
       /no eval/,
       /no process\.exit/,
+      /no instanceof Promise: async/,
     ],
   },
   "leaves alone the clock itself, comments, strings and what tests do": {
@@ -367,6 +368,13 @@ describeRule("exports are named, one by one", exportForms, {
         'export * from "./client/index.ts";\nexport * from "@kcp-ts/pki";\nexport * from "./a.ts";',
     },
     finds: [/index\.ts:3: export \*/],
+  },
+  "passes on what is generated for a room": {
+    sources: {
+      "machinery/src/shape/index.ts":
+        'export * from "./generated/index.ts";\nexport * from "./other/index.ts";',
+    },
+    finds: [/index\.ts:2: export \*/],
   },
 });
 

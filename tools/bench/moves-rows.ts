@@ -2,7 +2,9 @@
  * Deployments that are split over clusters, as `kcp start` does it: how long a decision takes to the clusters at a steady pace, and how soon what a lost cluster had is asked for
  * elsewhere. Changes are timed from when each was due; failover from the end of the time that the cluster is tolerated, which is written in whole seconds.
  */
+
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { anyObject, definitionOfKind, object } from "@kcp-ts/machinery/schema";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
 import {
@@ -20,33 +22,12 @@ import { benchToken } from "./server-process.ts";
 const deploymentsPath = "/apis/apps/v1/namespaces/default/deployments";
 const allDeploymentsPath = "/apis/apps/v1/deployments";
 const mergePatch = "application/merge-patch+json";
-const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "deployments.apps" },
-  spec: {
-    group: "apps",
-    scope: "Namespaced",
-    names: {
-      plural: "deployments",
-      singular: "deployment",
-      kind: "Deployment",
-      listKind: "DeploymentList",
-    },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } },
-        },
-        subresources: { status: {} },
-      },
-    ],
-  },
-};
+const definition = definitionOfKind({
+  ...{ group: "apps", version: "v1", kind: "Deployment", resource: "deployments" },
+  isNamespaced: true,
+  hasStatus: true,
+  schema: object({ spec: anyObject(), status: anyObject() }),
+});
 const deployments: ClusterKind = { definition, path: deploymentsPath };
 const tolerationSeconds = 1;
 const failedReplicas = 1000;

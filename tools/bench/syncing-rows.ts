@@ -5,7 +5,9 @@
  * The physical clusters are logical clusters of a second server, in a process that is not counted: for a syncer they are clusters like others. Changes are timed from
  * when each was due, so that a control plane that is held up shows.
  */
+
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
+import { definitionOfKind, object, string } from "@kcp-ts/machinery/schema";
 import { ApiClient } from "./api-client.ts";
 import type { Bench } from "./contest.ts";
 import {
@@ -59,33 +61,15 @@ export async function syncingMemoryRows(bench: Bench): Promise<void> {
   );
 }
 
-const string = { type: "string" };
-const schema = {
-  type: "object",
-  properties: {
-    spec: { type: "object", properties: { color: string, text: string } },
-    status: { type: "object", properties: { phase: string } },
-  },
-};
-const definition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "widgets.example.com" },
-  spec: {
-    group: "example.com",
-    scope: "Namespaced",
-    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: schema },
-        subresources: { status: {} },
-      },
-    ],
-  },
-};
+const definition = definitionOfKind({
+  ...{ group: "example.com", version: "v1", kind: "Widget", resource: "widgets" },
+  isNamespaced: true,
+  hasStatus: true,
+  schema: object({
+    spec: object({ color: string(), text: string() }),
+    status: object({ phase: string() }),
+  }),
+});
 
 const widgets: ClusterKind = { definition, path: widgetsPath };
 

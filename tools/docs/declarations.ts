@@ -93,8 +93,21 @@ export function declaredIn(text: string, name: string): readonly Declaration[] {
     name,
     kind: kinds[match[1] as keyof typeof kinds],
     comment: commentBefore(text, match.index),
-    text: declarationAt(text, match.index),
+    text: expanded(declarationAt(text, match.index), text),
   }));
+}
+
+/** A type that is inferred from a schema is shown as the type of the schema's values. */
+function expanded(declaration: string, text: string): string {
+  return declaration.replace(/\bTypeOf<typeof (\w+)>/, (inferred, schema) => {
+    const at = text.search(new RegExp(`^(?:export )?declare const ${schema}: \\S*Schema<`, "m"));
+    if (at < 0) return inferred;
+    const declared = declarationAt(text, at);
+    return declared.slice(
+      declared.indexOf("Schema<") + "Schema<".length,
+      declared.lastIndexOf(">"),
+    );
+  });
 }
 
 function commentBefore(text: string, at: number): string {

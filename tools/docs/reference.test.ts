@@ -36,6 +36,10 @@ export declare class Box<T> {
 }
 export declare const limit = 3;
 export type Addition = typeof add;
+declare const thing: import("door").Schema<{
+    readonly a?: string;
+}>;
+export type Inferred = TypeOf<typeof thing>;
 `;
   const only = (name: string) => declaredIn(text, name);
 
@@ -54,6 +58,10 @@ export type Addition = typeof add;
       ["Adds.", ""],
     );
     assert.equal(only("Add").length, 0);
+  });
+
+  it("show a type that is inferred from a schema by its members", () => {
+    assert.equal(only("Inferred")[0]?.text, "type Inferred = {\n    readonly a?: string;\n};");
   });
 
   it("leave out what is private", () => {

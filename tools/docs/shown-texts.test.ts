@@ -8,19 +8,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
-import { builtInResource, defineResource, type KubernetesObject, RestMapper } from "@kcp-ts/sdk";
+import { RestMapper } from "@kcp-ts/sdk";
+import { apisV1alpha1ApiExports, workspaces } from "@kcp-ts/sdk/kinds";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane } from "@kcp-ts/testing";
 import { codeBlocks } from "./code-blocks.ts";
 
 const run = promisify(execFile);
-
-const clusterWide = { namespaced: false, version: "v1alpha1" } as const;
-const workspaces = builtInResource<KubernetesObject>("workspaces.tenancy.kcp.io");
-const exports = defineResource<KubernetesObject>({
-  ...clusterWide,
-  ...{ group: "apis.kcp.io", resource: "apiexports", kind: "APIExport" },
-});
 
 const documents = ["README.md", ...(await readdir("docs/guides")).map((it) => `docs/guides/${it}`)];
 const texts = await Promise.all(
@@ -37,7 +31,7 @@ describe("manifests in documents", () => {
     // Slices are of exports that are there.
     await k.client.resource(workspaces).create({ metadata: { name: "provider" } });
     const provider = k.clientFor("root:provider");
-    await provider.resource(exports).create({ metadata: { name: "cowboys" } });
+    await provider.resource(apisV1alpha1ApiExports).create({ metadata: { name: "cowboys" } });
     // What a logical cluster serves only when clusters are registered is asked of one of those.
     const physical = await startSimulatedCluster({ name: "physical", nodes: 0 });
     t.after(() => physical.close());

@@ -1,4 +1,5 @@
 /** Hosts that a tenant names to the server send hostile responses. */
+import { anyObject, definitionOfKind } from "@kcp-ts/machinery/schema";
 import type { SeededRandom } from "@kcp-ts/testkit";
 import {
   type Attack,
@@ -161,26 +162,13 @@ const mounts: Attack = {
     const huge = anyAnswer(random);
     hosts.answer = () => huge;
     yield {
-      ...post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-        apiVersion: "apiextensions.k8s.io/v1",
-        kind: "CustomResourceDefinition",
-        metadata: { name: "hosts.hold.example.com" },
-        spec: {
-          group: "hold.example.com",
-          scope: "Cluster",
-          names: { plural: "hosts", singular: "host", kind: "Host" },
-          versions: [
-            {
-              name: "v1",
-              served: true,
-              storage: true,
-              schema: {
-                openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-              },
-            },
-          ],
-        },
-      }),
+      ...post(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        definitionOfKind({
+          ...{ group: "hold.example.com", version: "v1", kind: "Host", resource: "hosts" },
+          schema: anyObject(),
+        }),
+      ),
       waitsForDefinition: true,
     };
     yield post("/apis/hold.example.com/v1/hosts", {

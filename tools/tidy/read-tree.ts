@@ -41,9 +41,8 @@ async function readManifest(folder: string): Promise<PackageManifest> {
   return { folder, exports: exports ?? {}, dependencies: Object.keys(declared) };
 }
 
-/** Generated code has its own rules. */
 function isBuilt(path: string): boolean {
-  return /^(?:tests|tools)\/dist\/|\/generated\//.test(path);
+  return /^(?:tests|tools)\/dist\//.test(path);
 }
 
 async function filesIn(folder: string, ending: string): Promise<string[]> {

@@ -108,7 +108,6 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     meta: ["base", "json", "names", "status"],
     patch: ["base", "json", "status"],
     shape: ["base", "bounds", "json", "patch", "apply"],
-    "workload-shapes": ["shape"],
     schema: ["base", "bounds", "json", "status", "cel"],
     cel: ["base", "json"],
     compat: ["json", "schema"],
@@ -233,6 +232,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   },
   sdk: {
     client: [],
+    // Generated types and resources of kinds: docs/adr/0075.
+    kinds: ["client"],
     metrics: ["client"],
     transport: ["client"],
     // For tunnels and for pretended containers: docs/adr/0030.
@@ -240,11 +241,11 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     discovery: ["client"],
     informer: ["client", "metrics"],
     "work-queue": ["metrics"],
-    "leader-election": ["client", "metrics"],
+    "leader-election": ["client", "kinds", "metrics"],
     kubeconfig: ["client", "transport"],
     // For tests of controllers.
     "fake-server": ["client"],
-    controller: ["client", "informer", "leader-election", "metrics", "work-queue"],
+    controller: ["client", "informer", "kinds", "leader-election", "metrics", "work-queue"],
   },
   simulator: {
     shapes: [],

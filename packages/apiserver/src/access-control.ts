@@ -9,6 +9,7 @@ import type { AdmissionPlugin } from "./admission/index.ts";
 import {
   type Authorizer,
   bootstrapAuthorizer,
+  checkedRoleResources,
   EscalationCheck,
   RbacAuthorizer,
   unionAuthorizer,
@@ -77,6 +78,7 @@ export function accessControl(options: AccessControlOptions): AccessControl {
     roles: rbac,
     escalation: {
       name: "RoleEscalation",
+      resources: checkedRoleResources,
       validate: (request, object, old) => check.check(request, object, old),
     },
     reviewers: composeReviewers({

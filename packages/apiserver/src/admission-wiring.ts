@@ -12,7 +12,7 @@ import {
   QuotaAdmission,
 } from "./admission/index.ts";
 import {
-  ConfigurationIndex,
+  configurationIndex,
   equivalentKinds,
   parameterSource,
   quotaSource,
@@ -32,7 +32,7 @@ export interface AdmissionWiringOptions {
   readonly catalog: Catalog;
   readonly authorizer: Authorizer;
   readonly webhooks: WebhookClient;
-  readonly ownerOf: NonNullable<AdmissionSources["ownerOf"]>;
+  readonly providers: AdmissionSources["providers"];
   /**
    * False when a logical cluster has no object in a collection, as of the hub's current revision.
    */
@@ -45,26 +45,24 @@ export function configuredAdmission(options: AdmissionWiringOptions): readonly A
 }
 
 function dynamicAdmission(options: AdmissionWiringOptions): DynamicAdmission {
-  const { storage, watchCache, catalog, authorizer, webhooks, ownerOf } = options;
+  const { storage, watchCache, catalog, authorizer, webhooks, providers } = options;
   const { mayContain } = options;
   const sources: AdmissionSources = {
-    configurations: new ConfigurationIndex({ storage, hub: watchCache.hub, mayContain }),
+    configurations: configurationIndex({ storage, hub: watchCache.hub, mayContain }),
     parameters: parameterSource({ catalog, watchCache, storage }),
     webhooks,
     equivalents: equivalentKinds({
       catalog,
       decoderOf: (definition) => new DefinitionDecoder(definition),
     }),
-    authorize: (attributes) => authorizer.authorize(attributes),
+    authorize: async (attributes) => authorizer.authorize(attributes),
     newUid: randomUUID,
-    ownerOf,
-    namespace(cluster, name) {
+    providers,
+    async namespace(cluster, name) {
       const key = storageKeyOf(namespaces, { cluster, namespace: "", name });
-      const entry = watchCache.peek(key);
-      if (entry !== undefined) return decodeObject(entry);
-      return watchCache
-        .get(key, { kind: "latest" }, neverAborted)
-        .then((found) => (found === undefined ? undefined : decodeObject(found)));
+      const cached = watchCache.peek(key);
+      const entry = cached ?? (await watchCache.get(key, { kind: "latest" }, neverAborted));
+      return entry && decodeObject(entry);
     },
   };
   return new DynamicAdmission(sources);

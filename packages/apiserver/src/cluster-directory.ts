@@ -35,9 +35,9 @@ export interface ClusterDirectory {
   /**
    * The maximum number of objects of a cluster; undefined when the cluster has no limit of its own.
    */
-  objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined>;
+  objectLimitOf(cluster: ClusterName): Promise<number | undefined>;
   /** Object limits do not apply to a cluster that is still bootstrapping. */
-  isBootstrapping(cluster: ClusterName): MaybePromise<boolean>;
+  isBootstrapping(cluster: ClusterName): Promise<boolean>;
   /**
    * Whether an object is exempt from the object limit; without a name, whether all objects of the
    * kind are.
@@ -55,7 +55,7 @@ export interface UnresolvedTarget {
   readonly kind: "unresolved";
   /** Throws a StatusError for users without access. */
   authorize(request: UnresolvedTargetRequest): Promise<void>;
-  serve(request: UnresolvedTargetRequest): MaybePromise<ApiResponse>;
+  serve(request: UnresolvedTargetRequest): Promise<ApiResponse>;
 }
 
 export interface UnresolvedTargetRequest {
@@ -74,7 +74,7 @@ const nowhere: UnresolvedTarget = {
   async authorize() {
     throw statusError.pathNotFound();
   },
-  serve() {
+  async serve() {
     throw statusError.pathNotFound();
   },
 };
@@ -87,8 +87,8 @@ export function openDirectory(catalog: Catalog & CollectionSource): ClusterDirec
     unresolvedTargetOf: () => undefined,
     mayHave: () => true,
     ownerOf: (cluster) => cluster,
-    objectLimitOf: () => undefined,
-    isBootstrapping: () => false,
+    objectLimitOf: async () => undefined,
+    isBootstrapping: async () => false,
     isUncounted: () => false,
   };
 }

@@ -2,15 +2,13 @@
  * The entry point `@kcp-ts/apiserver/kinds`: what built-in kinds are defined with, for packages
  * that define kinds of their own.
  */
+export { workloadPrinter } from "./custom-resources/index.ts";
 export {
-  ageCell,
-  ageColumn,
   baseStrategy,
   builtIn,
   type ComputedListRequest,
   type ComputedResource,
   type ConnectRequest,
-  column,
   conversionCodec,
   type Draft,
   itemErrors,
@@ -35,5 +33,4 @@ export {
   setPodSpecDefaults,
   startGeneration,
   textIn,
-  wideColumn,
 } from "./registry/index.ts";

@@ -187,6 +187,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       ...this.#access,
       customResources: this.#customResources,
     });
+    this.#storageQuota.connect(this.#directory);
     const catalog = this.#allServed();
     this.#policyChecker = this.#checkPolicies(registry);
     this.#compactor = compactorOf(options, watchCache, supervisor);
@@ -246,10 +247,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
 
   #composeStorageQuota({ hub }: WatchCache): ClusterStorageQuota {
     const { storage, clock, tenantLimits } = this.#options;
-    return new ClusterStorageQuota(tenantLimits, {
-      ...{ storage, clock, hub },
-      directory: () => this.#directory,
-    });
+    return new ClusterStorageQuota(tenantLimits, { storage, clock, hub });
   }
 
   get #directory(): ClusterDirectory {
@@ -422,7 +420,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
       ...admissionPlugins,
       ...configuredAdmission({
         ...{ storage, watchCache, registry, catalog, authorizer, webhooks },
-        ownerOf: (cluster, group, resource) => directory.ownerOf(cluster, group, resource),
+        providers: directory,
         mayContain: (cluster, collection) => directory.mayHave(cluster, collection),
       }),
     ]);

@@ -4,7 +4,6 @@
  */
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Catalog } from "./registry/index.ts";
-import type { MaybePromise } from "./request/api-request.ts";
 import type { Attributes } from "./request/attributes.ts";
 import type { RequestScope, ServiceScope } from "./request/request-scope.ts";
 import type { UserInfo } from "./request/user.ts";
@@ -13,7 +12,7 @@ import type { SplitService } from "./routing/index.ts";
 export interface ServiceViews {
   /** Splits a path into the view and the path inside the view. */
   readonly split: SplitService;
-  authorize(service: ServiceScope, attributes: Attributes): MaybePromise<ServiceDecision>;
+  authorize(service: ServiceScope, attributes: Attributes): Promise<ServiceDecision>;
   /** The scope in which a request to a view is served. */
   scopeOf(scope: RequestScope): RequestScope;
   /**

@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 const behind: Readonly<Record<string, string>> = {
   index: "controlplane",
   sdk: "sdk",
+  kinds: "sdk/kinds",
   apiserver: "apiserver",
   tenancy: "tenancy",
   testing: "testing",
@@ -30,7 +31,13 @@ describe("the published package", () => {
     const { startTestControlPlane } = await import("kcp-ts/testing");
     const k = await startTestControlPlane();
     await k.close();
-    for (const door of ["kcp-ts", "kcp-ts/sdk", "kcp-ts/apiserver", "kcp-ts/tenancy"]) {
+    for (const door of [
+      "kcp-ts",
+      "kcp-ts/sdk",
+      "kcp-ts/kinds",
+      "kcp-ts/apiserver",
+      "kcp-ts/tenancy",
+    ]) {
       assert.ok(Object.keys(await import(door)).length > 0);
     }
   });

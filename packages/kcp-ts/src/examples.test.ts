@@ -14,7 +14,6 @@ const programs = new Map<string, string | undefined>([
   ["all-clusters", "team-a team-b team-c"],
   // Runs until it is stopped: tests/integration/cli/apiserver.test.ts.
   ["apiserver", undefined],
-  ["config-maps", undefined],
   ["crd-controller", "<h1>Hello</h1>"],
   ["embedding", undefined],
   ["export-controller", "blue: ride is done\nred: rest is done"],

@@ -15,22 +15,16 @@ import {
   stateUpsync,
   wantsApiAccess,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
-
-const kinds = new Set(
-  [...apiAccessResources, clusterDaemonSets].map(({ group, resource }) => `${resource}.${group}`),
-);
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
+import type { Client } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 
 /** `client` may read namespaces everywhere. */
 export function apiAccessAdmission(client: () => Client): AdmissionPlugin {
   return {
     name: "ApiAccessOfPods",
-    handles: ({ group, resource, subresource, operation }) =>
-      subresource === "" &&
-      (operation === "CREATE" || operation === "UPDATE") &&
-      kinds.has(`${resource}.${group}`),
+    resources: [...apiAccessResources, clusterDaemonSets],
+    handles: ({ subresource, operation }) =>
+      subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
     async mutate({ cluster, namespace }, draft, old) {
       const labels = labelsOf(draft);
       if (Object.hasOwn(labels, apiAccessLabel) || isMade(labels)) return;

@@ -15,7 +15,7 @@ import type {
   UserInfo,
 } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
+import { podSessionKinds } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
 import {
   isPodSubresource,
@@ -74,19 +74,13 @@ export function podEndpoints(options: PodEndpointsOptions): AdditionalSubresourc
  * Sessions pass the admission of the logical cluster with their options; logs are read, and reads
  * are not admitted.
  */
-const sessionOptions = {
-  exec: podExecOptions,
-  attach: podAttachOptions,
-  portforward: podPortForwardOptions,
-} as const;
-
 function podEndpoint(
   subresource: PodSubresource,
   options: PodEndpointsOptions,
 ): SubresourceStrategy {
   const connect = (call: ConnectRequest) => connectPod(call, subresource, options);
   if (subresource === "log") return { ...unchanged, verbs: ["get"], connect };
-  const admissionTarget = { operation: "CONNECT", kind: sessionOptions[subresource] } as const;
+  const admissionTarget = { operation: "CONNECT", kind: podSessionKinds[subresource] } as const;
   return { ...unchanged, verbs: ["create", "get"], admissionTarget, connect };
 }
 

@@ -53,11 +53,9 @@ export function syncTargetAdmission({
 }: SyncTargetAdmissionOptions): AdmissionPlugin {
   return {
     name: "SyncTargets",
-    handles: ({ group, resource, subresource, operation }) =>
-      resource === syncTargets.resource &&
-      group === syncTargets.group &&
-      subresource === "" &&
-      (operation === "CREATE" || operation === "UPDATE"),
+    resources: [syncTargets],
+    handles: ({ subresource, operation }) =>
+      subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
     async mutate(request, draft, old) {
       const spec = draft["spec"];
       const text = isJsonObject(spec) ? spec["kubeconfig"] : undefined;

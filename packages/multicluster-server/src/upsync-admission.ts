@@ -22,7 +22,8 @@ import {
   stateUpsync,
   syncerFieldManager,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import type { Client, StringMap } from "@kcp-ts/sdk";
+import { services } from "@kcp-ts/sdk/kinds";
 import { maySync } from "./sync-target-verbs.ts";
 import { namespaceNotSynced, type SyncedNamespaces } from "./synced-namespaces.ts";
 
@@ -41,11 +42,13 @@ export interface UpsyncAdmissionOptions {
 export function upsyncAdmission(options: UpsyncAdmissionOptions): AdmissionPlugin {
   return {
     name: "CopiesOfClusters",
-    // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
-    handles: ({ subresource, operation }) =>
-      subresource !== "ephemeralcontainers" && (operation === "CREATE" || operation === "UPDATE"),
     validate(request, object, old) {
-      const [now, before] = [copiedFrom(object), old === undefined ? [] : copiedFrom(old)];
+      const { subresource, operation } = request;
+      if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
+      // Ephemeral containers are added to the Pod in the cluster, and the copy follows.
+      if (subresource === "ephemeralcontainers") return undefined;
+      const now = copiedFrom(object);
+      const before = old === undefined ? none : copiedFrom(old);
       if (now.length === 0 && before.length === 0) return undefined;
       if (old !== undefined) checkSameCopy(request, now, before);
       checkUnassigned(request, object);
@@ -110,8 +113,6 @@ async function checkService(
     `Service ${service} is not assigned to ${stranger}, which therefore has no endpoints of it`,
   );
 }
-
-const services = builtInResource<KubernetesObject>("services");
 
 interface UpsyncedWrite {
   readonly now: readonly string[];

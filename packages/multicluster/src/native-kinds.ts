@@ -5,8 +5,8 @@
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
-import { allResources, serviceImports } from "./api/index.ts";
+import type { Client } from "@kcp-ts/sdk";
+import { allResources, serviceImports, syncedNativeResources } from "./api/index.ts";
 import type { SyncedResource } from "./syncer/index.ts";
 
 export interface NativeKindsOptions {
@@ -24,33 +24,12 @@ interface ResourceList {
 const companionResources: readonly { readonly native: SyncedResource; readonly of: string }[] = [
   { native: { resource: serviceImports, hasStatus: true }, of: "endpointslices.discovery.k8s.io" },
 ];
-/** The dependencies of workloads, which every cluster serves, by `resource.group`. */
-const carried: ReadonlyMap<string, SyncedResource> = new Map(
-  (
-    [
-      ["configmaps", "ConfigMap"],
-      ["secrets", "Secret"],
-      ["serviceaccounts", "ServiceAccount"],
-    ] as const
-  ).map(([resource, kind]) => [
-    resource,
-    {
-      resource: defineResource<KubernetesObject>({
-        group: "",
-        version: "v1",
-        resource,
-        kind,
-        namespaced: true,
-      }),
-      hasStatus: false,
-    },
-  ]),
-);
-
 /** The requested resources of a SyncTarget that are not negotiated. */
 export function syncedNativeKinds(asked: readonly string[]): readonly SyncedResource[] {
   const isAll = asked.includes(allResources);
-  return [...carried].flatMap(([name, kind]) => (isAll || asked.includes(name) ? [kind] : []));
+  return [...syncedNativeResources]
+    .filter(([name]) => isAll || asked.includes(name))
+    .map(([, resource]) => ({ resource, hasStatus: false }));
 }
 
 /** A definition may be installed later. */

@@ -5,7 +5,8 @@
 import { runControlLoops } from "@kcp-ts/controllers";
 import { LoopSupervisor, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { gitVersionOf } from "./frontend/index.ts";
 import { nodeLifecycleController } from "./nodes/index.ts";
 import type { Generation } from "./shapes/index.ts";
@@ -25,8 +26,6 @@ export interface ClusterControllersOptions
   readonly caPem: string;
   readonly hasSnapshots: boolean;
 }
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 

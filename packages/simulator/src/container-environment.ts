@@ -3,12 +3,13 @@
  * as a kubelet would create them.
  */
 import {
-  builtInResource,
   type Client,
+  defineResource,
   type KubernetesObject,
   type Resource,
   type StringMap,
 } from "@kcp-ts/sdk";
+import { configMaps, secrets } from "@kcp-ts/sdk/kinds";
 import type { Pod } from "./api/index.ts";
 import type { ContainerEnvironment } from "./containers/index.ts";
 
@@ -50,8 +51,8 @@ interface Mounted {
 }
 
 const holders: Readonly<Record<"secret" | "configMap", Resource<ConfigSource>>> = {
-  secret: builtInResource<ConfigSource>("secrets"),
-  configMap: builtInResource<ConfigSource>("configmaps"),
+  secret: defineResource<ConfigSource>(secrets),
+  configMap: defineResource<ConfigSource>(configMaps),
 };
 
 export async function containerEnvironment(

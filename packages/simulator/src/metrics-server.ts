@@ -5,7 +5,8 @@
 import { ApiServer, type ServerLog } from "@kcp-ts/apiserver";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
 import type { Clock, Random } from "@kcp-ts/machinery/base";
-import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { apiServices, services } from "@kcp-ts/sdk/kinds";
 import { administrator } from "./administrator.ts";
 import { type Handle, withHeaders } from "./frontend/index.ts";
 import { metricsKinds } from "./metrics-kinds.ts";
@@ -14,9 +15,6 @@ const group = "metrics.k8s.io";
 const version = "v1beta1";
 const name = "metrics-server";
 const namespace = "kube-system";
-
-const services = builtInResource<DynamicObject>("services");
-const apiServices = builtInResource<DynamicObject>("apiservices.apiregistration.k8s.io");
 
 export interface MetricsServerOptions {
   readonly client: Client;

@@ -191,7 +191,7 @@ export class TenancyExtension implements ServerExtension {
       builtIns: [customResourceDefinitions, ...builtIns, ...this.resources, ...resources],
       inner: customResources.catalog,
       conversion: customResources.conversion,
-      resolve: (path) => workspaces.resolve(path),
+      resolve: async (path) => workspaces.resolve(path),
       partitionIn: (cluster, name) => this.#topology.selectorOf(cluster, name),
       shardLabels: () => workspaces.shardLabels(),
       maintainedBindingsIn: (cluster) => workspaces.maintainedBindingsIn(cluster),

@@ -117,14 +117,17 @@ export class WorkspaceDirectory implements ClusterDirectory {
   }
 
   ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName {
-    return this.#options.sharing.providerOf(cluster, group, resource);
+    const { bindings } = this.#options.sharing.dependencies;
+    if (bindings.isEmpty) return cluster;
+    const served = bindings.inCluster(cluster)?.find(group, resource);
+    return served?.binding.exportCluster ?? cluster;
   }
 
-  objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined> {
+  objectLimitOf(cluster: ClusterName): Promise<number | undefined> {
     return this.#options.tenancy.objectLimitOf(cluster);
   }
 
-  isBootstrapping(cluster: ClusterName): MaybePromise<boolean> {
+  isBootstrapping(cluster: ClusterName): Promise<boolean> {
     return this.#options.tenancy.isBootstrapping(cluster);
   }
 

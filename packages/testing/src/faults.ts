@@ -119,9 +119,9 @@ export class Faults {
     return response;
   }
 
-  #tracked(request: ApiRequest, next: Handle): ApiResponse | Promise<ApiResponse> {
+  async #tracked(request: ApiRequest, next: Handle): Promise<ApiResponse> {
     const closers: (() => void)[] = [];
-    const response = next({
+    const response = await next({
       method: request.method,
       target: request.target,
       headers: request.headers,
@@ -133,8 +133,7 @@ export class Faults {
       },
       readBody: (bytesMax) => request.readBody(bytesMax),
     });
-    const track = (answer: ApiResponse) => this.#track(request, answer, closers);
-    return response instanceof Promise ? response.then(track) : track(response);
+    return this.#track(request, response, closers);
   }
 
   #track(request: ApiRequest, response: ApiResponse, closers: (() => void)[]): ApiResponse {

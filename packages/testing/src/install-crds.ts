@@ -7,20 +7,21 @@ import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   type Condition,
+  defineResource,
   isConditionTrue,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface CustomResourceDefinition extends KubernetesObject {
   readonly spec: JsonObject;
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-export const customResourceDefinitions = builtInResource<CustomResourceDefinition>(
-  "customresourcedefinitions.apiextensions.k8s.io",
+export const customResourceDefinitions = defineResource<CustomResourceDefinition>(
+  kinds.customResourceDefinitions,
 );
 
 const establishedTimeoutMs = 10_000;

@@ -7,13 +7,14 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  builtInResource,
   type Client,
   type Connection,
   connect,
+  defineResource,
   inClusterKubeconfig,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface Pod extends KubernetesObject {
   readonly spec: PodSpec;
@@ -57,8 +58,8 @@ interface Secret extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export const pods = builtInResource<Pod>("pods");
-export const secrets = builtInResource<Secret>("secrets");
+export const pods = defineResource<Pod>(kinds.pods);
+export const secrets = defineResource<Secret>(kinds.secrets);
 
 /** A test, or another owner of clean-up functions. */
 export interface CleanupScope {

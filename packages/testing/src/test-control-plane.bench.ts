@@ -6,10 +6,9 @@
  * Prints one line of JSON; asserts nothing.
  */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "./internal.ts";
 
-const namespaces = builtInResource<KubernetesObject>("namespaces");
 const rounds = Number(process.env["BENCH_STARTS"] ?? 20);
 const atOnce = Number(process.env["BENCH_AT_ONCE"] ?? 30);
 const settleMs = Number(process.env["BENCH_SETTLE_MS"] ?? 2000);

@@ -3,7 +3,6 @@ import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   Controller,
   connect,
   defineResource,
@@ -14,14 +13,9 @@ import {
   Manager,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
+import { configMaps, namespaces } from "@kcp-ts/sdk/kinds";
 import { eventually, flushEventLoop } from "@kcp-ts/testkit";
 import { startTestControlPlane, type TestControlPlaneOptions } from "./internal.ts";
-
-interface ConfigMap extends KubernetesObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-const configMaps = builtInResource<ConfigMap>("configmaps");
 
 interface Website extends KubernetesObject {
   readonly spec?: { readonly title?: string; readonly pages?: number };
@@ -34,8 +28,6 @@ const websites = defineResource<Website>({
   kind: "Website",
   namespaced: true,
 });
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 async function started(t: TestContext, options: TestControlPlaneOptions = {}) {
   const k = await startTestControlPlane({ controlLoops: false, ...options });

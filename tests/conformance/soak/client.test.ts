@@ -6,23 +6,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import {
-  builtInResource,
-  type Client,
-  type DynamicObject,
-  type NodeTransport,
-  type ResourceClient,
-} from "@kcp-ts/sdk";
+import type { Client, NodeTransport, ResourceClient } from "@kcp-ts/sdk";
+import { type ConfigMap, configMaps, serviceAccounts } from "@kcp-ts/sdk/kinds";
 import { FaultProxy } from "@kcp-ts/testkit";
 import { clientOver, servers, throughProxy } from "./faulty-network.ts";
 import type { SoakServer } from "./soak-server.ts";
 
-interface ConfigMap extends DynamicObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-const configMaps = builtInResource<ConfigMap>("configmaps");
-const serviceAccounts = builtInResource<DynamicObject>("serviceaccounts");
 const namespace = "default";
 
 interface Way {

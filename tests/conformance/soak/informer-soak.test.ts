@@ -10,20 +10,18 @@ import { after, before, describe, it } from "node:test";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
-  builtInResource,
-  type DynamicObject,
   formatKey,
   keyInCluster,
   metadataOnly,
   type NodeTransport,
   type NodeTransportOptions,
 } from "@kcp-ts/sdk";
+import { configMaps } from "@kcp-ts/sdk/kinds";
 import { AcceleratedClock, FaultProxy, SeededRandom } from "@kcp-ts/testkit";
 import { clientOver, servers, throughProxy } from "./faulty-network.ts";
 import { InformerChecker } from "./informer-checker.ts";
 import type { SoakServer } from "./soak-server.ts";
 
-const configMaps = builtInResource<DynamicObject>("configmaps");
 const selector = { labelSelector: "soak=yes" };
 
 /** Half a minute of patience is a second: enough for a busy machine, and an hour takes two minutes. */

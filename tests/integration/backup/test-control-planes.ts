@@ -13,13 +13,14 @@ import {
   startControlPlane,
 } from "@kcp-ts/controlplane";
 import {
-  builtInResource,
   type Client,
   type Connection,
   connect,
+  defineResource,
   type KubernetesObject,
   loadKubeconfig,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export const silentLog: ServerLog = {
   isLevelEnabled: () => false,
@@ -87,4 +88,4 @@ export interface ConfigMap extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-export const configMaps = builtInResource<ConfigMap>("configmaps");
+export const configMaps = defineResource<ConfigMap>(kinds.configMaps);

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
-  builtInResource,
   type Client,
   type Condition,
   connectDefault,
@@ -14,6 +13,7 @@ import {
   type KubernetesObject,
 } from "@kcp-ts/sdk";
 import { rawRelay } from "@kcp-ts/sdk/fake-server";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import {
   type ListeningClusterOptions,
   type SimulatedCluster,
@@ -39,15 +39,9 @@ export interface Target extends KubernetesObject {
   };
 }
 
-export const syncTargets = defineResource<Target>({
-  group: "workload.kcp.io",
-  version: "v1alpha1",
-  resource: "synctargets",
-  kind: "SyncTarget",
-  namespaced: false,
-});
-export const deployments = builtInResource<DynamicObject>("deployments.apps");
-export const services = builtInResource<DynamicObject>("services");
+export const syncTargets = defineResource<Target>(kinds.syncTargets);
+export const deployments = defineResource<DynamicObject>(kinds.deployments);
+export const services = defineResource<DynamicObject>(kinds.services);
 
 /** A machine may be slow: how long something takes decides no test, but where that is what it is about. */
 export function eventually<Value>(

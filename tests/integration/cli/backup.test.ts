@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { builtInResource, connect, loadKubeconfig } from "@kcp-ts/sdk";
+import { connect, loadKubeconfig } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { runKcp, startKcp, temporaryFolder } from "./kcp-process.ts";
-
-const namespaces = builtInResource("namespaces");
 
 async function createNamespace(kubeconfig: string): Promise<void> {
   const connection = connect(await loadKubeconfig({ path: kubeconfig }));

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { apiBindings, pods, workspaces } from "@kcp-ts/sdk/kinds";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import {
   AgentFixture,
@@ -15,9 +16,6 @@ import {
   syncTargets,
 } from "./agent-fixture.ts";
 
-const pods = builtInResource<DynamicObject>("pods");
-const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
-const apiBindings = builtInResource<DynamicObject>("apibindings.apis.kcp.io");
 const resources = ["deployments.apps", "pods", "replicasets.apps"];
 const names = ["east", "west"] as const;
 

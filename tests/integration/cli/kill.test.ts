@@ -8,21 +8,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import {
-  builtInResource,
-  type Client,
-  type Connection,
-  connect,
-  type KubernetesObject,
-  loadKubeconfig,
-} from "@kcp-ts/sdk";
+import { type Client, type Connection, connect, loadKubeconfig } from "@kcp-ts/sdk";
+import { configMaps } from "@kcp-ts/sdk/kinds";
 import { startKcp, temporaryFolder } from "./kcp-process.ts";
-
-interface ConfigMap extends KubernetesObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-const configMaps = builtInResource<ConfigMap>("configmaps");
 
 const preloaded = 3000;
 const writers = 16;

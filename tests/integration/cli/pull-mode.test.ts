@@ -6,15 +6,15 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
-  builtInResource,
   type Condition,
   type Connection,
   connectDefault,
-  type DynamicObject,
   defineResource,
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
+import { deployments } from "@kcp-ts/sdk/kinds";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import { eventually } from "@kcp-ts/testkit";
 import { type AgentManifest, readAgentManifest, startAgent } from "./agent-process.ts";
@@ -41,14 +41,7 @@ interface Target extends KubernetesObject {
   };
 }
 
-const syncTargets = defineResource<Target>({
-  group: "workload.kcp.io",
-  version: "v1alpha1",
-  resource: "synctargets",
-  kind: "SyncTarget",
-  namespaced: false,
-});
-const deployments = builtInResource<DynamicObject>("deployments.apps");
+const syncTargets = defineResource<Target>(kinds.syncTargets);
 
 describe("kubectl kcp workload", () => {
   let folder: string;

@@ -6,14 +6,9 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { endpointSlices } from "@kcp-ts/sdk/kinds";
 import { AgentFixture, deployments, eventually, services, syncTargets } from "./agent-fixture.ts";
 
-const endpointSlices = builtInResource<
-  DynamicObject & {
-    readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
-  }
->("endpointslices.discovery.k8s.io");
 const resources = ["deployments.apps", "services", "endpointslices.discovery.k8s.io"];
 
 const labels = { app: "web" };

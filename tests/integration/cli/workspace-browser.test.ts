@@ -7,10 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { builtInResource, connect, type DynamicObject, parseKubeconfig } from "@kcp-ts/sdk";
+import { connect, parseKubeconfig } from "@kcp-ts/sdk";
+import { workspaces } from "@kcp-ts/sdk/kinds";
 import { type KcpProcess, startKcp } from "./kcp-process.ts";
-
-const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
 
 const program = fileURLToPath(
   new URL("../../../../packages/cli/bin/kubectl-ws.mjs", import.meta.url),

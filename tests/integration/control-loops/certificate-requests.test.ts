@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Authorizer, UserInfo } from "@kcp-ts/apiserver";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { certificateSigningRequests } from "@kcp-ts/sdk/kinds";
 import {
   opensslRequest,
   startTestControlPlane,
@@ -20,7 +21,7 @@ interface Request extends KubernetesObject {
   };
 }
 
-const requests = builtInResource<Request>("certificatesigningrequests.certificates.k8s.io");
+const requests = defineResource<Request>(certificateSigningRequests);
 
 let lastUser: UserInfo | undefined;
 /** Tenants may do everything in the cluster of their name, but with signers only what they are named for. */

@@ -16,14 +16,9 @@ import {
 } from "@kcp-ts/controlplane/internal";
 import { sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import {
-  builtInResource,
-  Client,
-  type DynamicObject,
-  defineResource,
-  type OwnerReference,
-} from "@kcp-ts/sdk";
+import { Client, type DynamicObject, defineResource, type OwnerReference } from "@kcp-ts/sdk";
 import { serverTransport } from "@kcp-ts/sdk/client";
+import { customResourceDefinitions } from "@kcp-ts/sdk/kinds";
 import { tenancy } from "@kcp-ts/tenancy";
 
 const core = (resource: string, kind: string, namespaced: boolean) =>
@@ -35,7 +30,7 @@ export const kinds = {
   secrets: core("secrets", "Secret", true),
   serviceAccounts: core("serviceaccounts", "ServiceAccount", true),
   events: core("events", "Event", true),
-  definitions: builtInResource<DynamicObject>("customresourcedefinitions.apiextensions.k8s.io"),
+  definitions: defineResource<DynamicObject>(customResourceDefinitions),
   widgets: defineResource<DynamicObject>({
     group: "example.com",
     version: "v1",

@@ -10,11 +10,10 @@ import { after, before, describe, it } from "node:test";
 import { type ControlPlane, controlPlaneDefaults, startControlPlane } from "@kcp-ts/controlplane";
 import { controlLoopsLease } from "@kcp-ts/controlplane/internal";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { leases } from "@kcp-ts/sdk/kinds";
 import { type EtcdCluster, etcdMissing, FaultProxy, startEtcd } from "@kcp-ts/testkit";
 import { eventually, kinds } from "./controllers-fixture.ts";
 
-const leases = builtInResource<DynamicObject>("leases.coordination.k8s.io");
 const log = {
   debug: () => {},
   info: () => {},

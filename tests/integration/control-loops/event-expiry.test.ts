@@ -1,11 +1,9 @@
 /** Goal: events go when their time has come, wherever they are, and not before; one that is written again lives on. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { events as coreEvents, eventsV1Events as newEvents } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 
-const coreEvents = builtInResource<DynamicObject>("events");
-const newEvents = builtInResource<DynamicObject>("events.events.k8s.io");
 const namespace = "default";
 const hourMs = 3_600_000;
 

@@ -1,10 +1,8 @@
 /** Goal: quotas hold under load, and their status tells what there is. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { resourceQuotas as quotas } from "@kcp-ts/sdk/kinds";
 import { ControllersFixture, eventually, kinds, type Tenant } from "./controllers-fixture.ts";
-
-const quotas = builtInResource<DynamicObject>("resourcequotas");
 
 describe("resource quotas", () => {
   let fixture: ControllersFixture;

@@ -1,14 +1,10 @@
 /** Goal: a secret of the right type becomes a token that lets its account in, in its own logical cluster, until either goes. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { secrets, serviceAccounts } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
 
-const secrets = builtInResource<
-  KubernetesObject & { readonly type?: string; readonly data?: Readonly<Record<string, string>> }
->("secrets");
-const serviceAccounts = builtInResource("serviceaccounts");
 const namespace = "default";
 
 describe("secrets for tokens of service accounts", () => {

@@ -4,15 +4,13 @@ import { describe, it, type TestContext } from "node:test";
 import type { AdmissionPlugin, ServerLog } from "@kcp-ts/apiserver";
 import { untilAborted } from "@kcp-ts/machinery/base";
 import { statusError } from "@kcp-ts/machinery/status";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { configMaps } from "@kcp-ts/sdk/kinds";
 import {
   startTestControlPlane,
   type TestControlPlane,
   type TestControlPlaneOptions,
 } from "@kcp-ts/testing/internal";
 import type { FakeClock } from "@kcp-ts/testkit";
-
-const configMaps = builtInResource<KubernetesObject>("configmaps");
 
 const silent: ServerLog = {
   debug: () => {},

@@ -13,7 +13,6 @@ import {
   type SyncTargetSpec,
 } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   connect,
   type DynamicObject,
@@ -21,11 +20,9 @@ import {
   type KubernetesObject,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
+import { serviceAccounts as accounts, secrets } from "@kcp-ts/sdk/kinds";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually, register } from "./fixture.ts";
-
-const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
-const accounts = builtInResource<KubernetesObject>("serviceaccounts");
 
 export interface Agent {
   readonly target: { readonly cluster: ClusterName; readonly name: string; readonly uid: string };

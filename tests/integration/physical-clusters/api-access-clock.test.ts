@@ -16,14 +16,12 @@ import {
   stateLabel,
   syncerFinalizer,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type DynamicObject, type KubernetesObject } from "@kcp-ts/sdk";
+import type { KubernetesObject } from "@kcp-ts/sdk";
+import { customResourceDefinitions as definitions } from "@kcp-ts/sdk/kinds";
 import { secrets, startTestControlPlane } from "@kcp-ts/testing/internal";
 import { accounts, tokenOf } from "./api-access-fixture.ts";
 import { deployment, deployments, eventually } from "./fixture.ts";
 
-const definitions = builtInResource<DynamicObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
 const namespace = "default";
 const at = { namespace, name: "web" };
 const secretOf = (target: string) =>

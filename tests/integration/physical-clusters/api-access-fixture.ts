@@ -5,15 +5,17 @@ import type { TestContext } from "node:test";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";
 import { apiAccessLabel } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   type Connection,
   type DynamicObject,
   defineResource,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import { namespaces, serviceAccounts } from "@kcp-ts/sdk/kinds";
 import { type Pod, PodClient, pods, secrets } from "@kcp-ts/testing/internal";
 import { eventually } from "./fixture.ts";
+
+export { namespaces } from "@kcp-ts/sdk/kinds";
 
 export interface Queue extends KubernetesObject {
   readonly spec: { readonly partitions: number };
@@ -28,8 +30,7 @@ export const queues = defineResource<Queue>({
   namespaced: true,
 });
 
-export const namespaces = builtInResource<KubernetesObject>("namespaces");
-export const accounts = builtInResource<KubernetesObject>("serviceaccounts");
+export const accounts = serviceAccounts;
 
 export const namespace = "messaging";
 const file = new URL("../../../../examples/applications/queue-operator.yaml", import.meta.url);

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { clusterLabel, computeExportName, syncTargets } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Client, findCondition } from "@kcp-ts/sdk";
+import { workspaces } from "@kcp-ts/sdk/kinds";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import {
@@ -17,9 +18,6 @@ import {
   untilReplicas,
 } from "./tenants.ts";
 
-const workspaces = builtInResource<
-  KubernetesObject & { readonly spec?: { readonly cluster?: string } }
->("workspaces.tenancy.kcp.io");
 const at = { namespace: "default", name: "web" };
 
 /** A workspace that offers two clusters, and two that use them. */

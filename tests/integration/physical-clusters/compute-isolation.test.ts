@@ -12,7 +12,12 @@ import {
   stateLabel,
   syncerFinalizer,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import {
+  clusterRoleBindings,
+  customResourceDefinitions as definitions,
+  syncTargets,
+} from "@kcp-ts/sdk/kinds";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, startAgentWith, statusOf } from "./agents.ts";
 import {
@@ -39,12 +44,6 @@ import {
 
 const resources = ["deployments.apps", "configmaps"];
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
-const clusterRoleBindings = builtInResource<DynamicObject>(
-  "clusterrolebindings.rbac.authorization.k8s.io",
-);
-const definitions = builtInResource<DynamicObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
 
 type Who = "one" | "two" | "compute" | "east" | "west";
 type Row = readonly [
@@ -126,10 +125,7 @@ async function world(t: TestContext, mode: "Push" | "Pull"): Promise<World> {
   return { plane, physical: physical.client, as: (who) => clients.get(who), views };
 }
 
-const targetsResource = defineResource<DynamicObject>({
-  ...{ group: "workload.kcp.io", version: "v1alpha1", resource: "synctargets" },
-  ...{ kind: "SyncTarget", namespaced: false },
-});
+const targetsResource = defineResource<DynamicObject>(syncTargets);
 
 const apps = "/apis/apps/v1";
 const placed = `${apps}/namespaces/default/deployments/placed`;

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { clusterLabel, syncPolicies, syncTargets } from "@kcp-ts/multicluster";
-import { builtInResource, type DynamicObject, findCondition } from "@kcp-ts/sdk";
+import { findCondition } from "@kcp-ts/sdk";
+import { serviceAccounts } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { agentAccountClient, registerPullTarget, startAgentWith } from "./agents.ts";
 import { deployment, deployments, eventually, startPhysicalCluster } from "./fixture.ts";
@@ -118,8 +119,7 @@ describe("an agent of a compute workspace", () => {
     }
     // What the roles do not give, the agent does not have.
     const [namespace = ""] = owners.get("tenant") ?? [];
-    const pods = builtInResource<DynamicObject>("serviceaccounts");
-    await assert.rejects(downstream.resource(pods).list({ namespace }), { code: 403 });
+    await assert.rejects(downstream.resource(serviceAccounts).list({ namespace }), { code: 403 });
     // Consent is taken back: the copies leave, the originals stay and are nobody's.
     const rejected = { op: "replace", path: "/spec/permissionClaims/1/state", value: "Rejected" };
     await tenant.json({

@@ -10,7 +10,8 @@ import {
   type SyncTargetSpec,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import {
   type ListeningClusterOptions,
   type SimulatedCluster,
@@ -27,7 +28,7 @@ export interface Deployment extends KubernetesObject {
   };
 }
 
-export const deployments = builtInResource<Deployment>("deployments.apps");
+export const deployments = defineResource<Deployment>(kinds.deployments);
 
 export function deployment(
   name: string,

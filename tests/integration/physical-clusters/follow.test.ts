@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stateLabel, syncTargets } from "@kcp-ts/multicluster";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { eventually } from "./fixture.ts";
 import {
   type Kind,
@@ -12,8 +12,6 @@ import {
   type WorkloadFixture,
   workload,
 } from "./workload-fixture.ts";
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 const needing = {
   ...podSpec,

@@ -5,20 +5,13 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { runMulticluster, syncTargets } from "@kcp-ts/multicluster";
-import {
-  builtInResource,
-  Client,
-  type DynamicObject,
-  type TransportRequest,
-  timestamp,
-} from "@kcp-ts/sdk";
+import { Client, type TransportRequest, timestamp } from "@kcp-ts/sdk";
+import { persistentVolumeClaims as claims } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { flushEventLoop } from "@kcp-ts/testkit";
 import { eventually } from "./fixture.ts";
 import { createUpsyncedSlice, defineKinds, defineTrafficKinds } from "./traffic-clock-fixture.ts";
 import { namespace, services } from "./traffic-fixture.ts";
-
-const claims = builtInResource<DynamicObject>("persistentvolumeclaims");
 
 async function started(t: TestContext) {
   const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });

@@ -15,7 +15,7 @@ import {
   syncerFinalizer,
   syncPolicies,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { configMaps, events as eventsKind, pods, secrets } from "@kcp-ts/sdk/kinds";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
@@ -27,14 +27,6 @@ import {
   startPhysicalCluster,
   untilImport,
 } from "./fixture.ts";
-
-const pods = builtInResource<KubernetesObject>("pods");
-const configMaps = builtInResource<KubernetesObject & { data?: Record<string, string> }>(
-  "configmaps",
-);
-const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
-
-const eventsKind = builtInResource<KubernetesObject>("events");
 
 interface ImportChange {
   readonly metadata?: object;

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { agentViewPath, clusterLabel, stateLabel } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { pods } from "@kcp-ts/sdk/kinds";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
   deployment,
@@ -20,8 +21,6 @@ import {
   startControlPlaneForTenants,
   untilComputeExported,
 } from "./tenants.ts";
-
-const pods = builtInResource<KubernetesObject>("pods");
 
 function pod(target: string, namespace: string, name = "spoofed") {
   return {

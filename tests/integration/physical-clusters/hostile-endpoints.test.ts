@@ -18,7 +18,8 @@ import {
   syncTargets,
   targetKey,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { namespaces, pods } from "@kcp-ts/sdk/kinds";
 import { registerPullTarget, statusOf } from "./agents.ts";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import {
@@ -29,9 +30,6 @@ import {
   services,
   TrafficFixture,
 } from "./traffic-fixture.ts";
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
-const pods = builtInResource<KubernetesObject>("pods");
 
 function slice(name: string, at: string, of: string, address: string) {
   const labels = { "kubernetes.io/service-name": of };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { definitionOfKind, object, string } from "@kcp-ts/machinery/schema";
 import { apiResourceImports, negotiatedApiResources, syncTargets } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import { customResourceDefinitions } from "@kcp-ts/testing/internal";
@@ -112,32 +113,13 @@ describe("negotiation among clusters of two generations", () => {
     const { client } = await startControlPlaneWithClusters(t, {
       resourcesToSync: ["deployments.apps"],
     });
-    const schema = {
-      type: "object",
-      properties: { spec: { type: "object", properties: { mine: { type: "string" } } } },
-    };
-    const byHand = {
-      metadata: { name: "deployments.apps" },
-      spec: {
-        group: "apps",
-        scope: "Namespaced",
-        names: {
-          plural: "deployments",
-          singular: "deployment",
-          kind: "Deployment",
-          listKind: "DeploymentList",
-        },
-        versions: [
-          {
-            name: "v1",
-            served: true,
-            storage: true,
-            schema: { openAPIV3Schema: schema },
-            subresources: { status: {} },
-          },
-        ],
-      },
-    };
+    const schema = object({ spec: object({ mine: string() }) });
+    const byHand = definitionOfKind({
+      ...{ group: "apps", version: "v1", kind: "Deployment", resource: "deployments" },
+      isNamespaced: true,
+      hasStatus: true,
+      schema,
+    });
     const definitions = client.resource(customResourceDefinitions);
     const made = await definitions.create(
       byHand as unknown as Parameters<typeof definitions.create>[0],

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type SyncTarget, type SyncTargetSpec, syncTargets } from "@kcp-ts/multicluster";
-import { type Client, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Client, type Condition, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import type { NodeOptions, SimulatedCluster } from "@kcp-ts/simulator";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import {
@@ -26,7 +26,7 @@ export interface PlacementFixtureOptions {
 
 interface Status {
   readonly readyReplicas?: number;
-  readonly conditions?: Parameters<typeof findCondition>[0];
+  readonly conditions?: readonly Condition[];
 }
 
 const kubelet = { startDelayMs: { min: 0, max: 20 }, stopDelayMs: 10, runMs: 100 };

@@ -4,7 +4,8 @@ import { describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type PlacementReviewSpec, placementReviews, syncTargets } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { clusterRoleBindings, clusterRoles } from "@kcp-ts/sdk/kinds";
 import { deployment, deployments, eventually } from "./fixture.ts";
 import { PlacementFixture } from "./placement-fixture.ts";
 import { bind, configMaps, sharedNameOf, startSharedCompute, untilReplicas } from "./tenants.ts";
@@ -25,11 +26,9 @@ function asking(replicas: number) {
 }
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
-const roles = builtInResource<KubernetesObject & { readonly rules?: object }>(
-  "clusterroles.rbac.authorization.k8s.io",
-);
-const roleBindings = builtInResource<KubernetesObject & { roleRef?: object; subjects?: object }>(
-  "clusterrolebindings.rbac.authorization.k8s.io",
+const roles = defineResource<KubernetesObject & { readonly rules?: object }>(clusterRoles);
+const roleBindings = defineResource<KubernetesObject & { roleRef?: object; subjects?: object }>(
+  clusterRoleBindings,
 );
 
 /** Lets a user into a workspace, to do as much there. */

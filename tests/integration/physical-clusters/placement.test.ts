@@ -2,15 +2,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { locations, placements, syncTargets } from "@kcp-ts/multicluster";
-import { builtInResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { findCondition } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { deployments, eventually } from "./fixture.ts";
 import { PlacementFixture } from "./placement-fixture.ts";
-
-interface Namespace extends KubernetesObject {
-  readonly status?: { readonly conditions?: Parameters<typeof findCondition>[0] };
-}
-
-const namespaces = builtInResource<Namespace>("namespaces");
 
 const region = "topology.kubernetes.io/region";
 const labels = { east: { [region]: "us" }, west: { [region]: "eu" } };

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { locations } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { events, namespaces, pods } from "@kcp-ts/sdk/kinds";
 import {
   type Deployment,
   deployment,
@@ -17,13 +18,6 @@ import {
 } from "./fixture.ts";
 import { bind, exportCompute, untilComputeExported, untilReady } from "./tenants.ts";
 
-const namespaces = builtInResource<KubernetesObject>("namespaces");
-const pods = builtInResource<KubernetesObject>("pods");
-interface Event extends KubernetesObject {
-  readonly message?: string;
-  readonly involvedObject?: { readonly kind?: string; readonly name?: string };
-}
-const events = builtInResource<Event>("events");
 const enforce = "pod-security.kubernetes.io/enforce";
 
 const escapes: Readonly<Record<string, object>> = {

@@ -18,7 +18,14 @@ import {
   syncerFinalizer,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import { builtInResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import {
+  serviceAccounts as accounts,
+  clusterRoles,
+  namespaces,
+  pods,
+  secrets,
+} from "@kcp-ts/sdk/kinds";
 import {
   clientWith,
   registerPullTarget,
@@ -36,12 +43,6 @@ import {
   untilCondition,
   untilImport,
 } from "./fixture.ts";
-
-const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
-const pods = builtInResource<KubernetesObject>("pods");
-const accounts = builtInResource<KubernetesObject>("serviceaccounts");
-const namespaces = builtInResource<KubernetesObject>("namespaces");
-const clusterRoles = builtInResource<KubernetesObject>("clusterroles.rbac.authorization.k8s.io");
 
 describe("the token of an agent", () => {
   it("opens its own view, and nothing else", async (t) => {

@@ -17,7 +17,6 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   type Connection,
   connect,
@@ -26,6 +25,8 @@ import {
   type KubernetesObject,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
+import { namespaces, nodes, pods, secrets } from "@kcp-ts/sdk/kinds";
 import {
   type KubeApiserver,
   type KubeControllerManager,
@@ -48,10 +49,7 @@ interface Counted extends KubernetesObject {
   readonly status?: { readonly readyReplicas?: number; readonly observedGeneration?: number };
 }
 
-const replicaSets = builtInResource<Counted>("replicasets.apps");
-const pods = builtInResource<KubernetesObject>("pods");
-const nodes = builtInResource<KubernetesObject>("nodes");
-const namespaces = builtInResource<KubernetesObject>("namespaces");
+const replicaSets = defineResource<Counted>(kinds.replicaSets);
 
 describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, () => {
   let real: KubeApiserver;
@@ -178,7 +176,7 @@ describe("a real cluster", { skip: kubeControllerManagerMissing() ?? false }, ()
     const forbidden = errors.filter((error) => /forbidden/i.test(String(error)));
     assert.deepEqual(forbidden.map(String), []);
     // Its own Secret it may write, and no other one.
-    const secret = builtInResource<KubernetesObject>("secrets");
+    const secret = secrets;
     await downstream.client.resource(secret).get(account);
     await assert.rejects(downstream.client.resource(secret).list({ namespace: id }), /forbidden/);
     await assert.rejects(downstream.client.resource(pods).list(), /forbidden/);

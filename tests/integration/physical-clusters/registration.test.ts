@@ -4,7 +4,8 @@ import { objectsMax } from "@kcp-ts/machinery/bounds";
 import { rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { apiResourceImports, runAgent, syncTargets } from "@kcp-ts/multicluster";
-import { builtInResource, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
+import { defineResource, findCondition } from "@kcp-ts/sdk";
+import { clusterRoles, secrets } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import {
   deployment,
@@ -16,8 +17,6 @@ import {
   untilCondition,
   untilImport,
 } from "./fixture.ts";
-
-const secrets = builtInResource<KubernetesObject & { data?: Record<string, string> }>("secrets");
 
 function tokenOf(kubeconfig: string): string {
   const token = /"token": "([^"]+)"/.exec(kubeconfig)?.[1];
@@ -260,7 +259,7 @@ describe("what is wrong with a cluster", () => {
     ];
     const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
     const named = { metadata: { name: "syncer" } };
-    const roles = builtInResource("clusterroles.rbac.authorization.k8s.io");
+    const roles = clusterRoles;
     await physical.client.resource(roles).create({ ...named, rules } as typeof named);
     const bindings = { ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" };
     await physical.client.resource(defineResource(bindings)).create({

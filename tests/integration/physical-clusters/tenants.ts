@@ -10,7 +10,8 @@ import {
   sharedTargetName,
   syncTargets,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
+import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import {
@@ -22,11 +23,11 @@ import {
   startPhysicalCluster,
 } from "./fixture.ts";
 
-export const apiBindings = builtInResource<DynamicObject>("apibindings.apis.kcp.io");
+export const apiBindings = defineResource<DynamicObject>(kinds.apiBindings);
 
-export const configMaps = builtInResource<DynamicObject>("configmaps");
-export const secrets = builtInResource<DynamicObject>("secrets");
-export const namespaces = builtInResource<DynamicObject>("namespaces");
+export const configMaps = defineResource<DynamicObject>(kinds.configMaps);
+export const secrets = defineResource<DynamicObject>(kinds.secrets);
+export const namespaces = defineResource<DynamicObject>(kinds.namespaces);
 
 /** Asks its clusters less often than the other tests of this folder do, and waits longer for answers: here are many parts at work, and none of them is ever lost. */
 export function startControlPlaneForTenants(t: TestContext): Promise<TestControlPlane> {

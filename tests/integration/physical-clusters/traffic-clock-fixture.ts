@@ -4,7 +4,8 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { syncerFieldManager } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
+import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { customResourceDefinitions } from "@kcp-ts/sdk/kinds";
 import { endpointSlices, namespace } from "./traffic-fixture.ts";
 
 /** Services, EndpointSlices and Deployments, of whatever shape. */
@@ -25,9 +26,7 @@ export async function defineKinds(
     await client.resource(definitions).create(definition(group, resource, kind));
 }
 
-const definitions = builtInResource<DynamicObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
+const definitions = defineResource<DynamicObject>(customResourceDefinitions);
 
 function definition(group: string, resource: string, kind: string) {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

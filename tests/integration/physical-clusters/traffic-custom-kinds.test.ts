@@ -5,7 +5,6 @@ import { systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { syncTargets, workloadStrategies } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   type DynamicObject,
   defineResource,
@@ -13,6 +12,7 @@ import {
   type KubernetesObject,
   pause,
 } from "@kcp-ts/sdk";
+import { customResourceDefinitions, podDisruptionBudgets } from "@kcp-ts/sdk/kinds";
 import { deployments, eventually, register, untilCondition, untilSynced } from "./fixture.ts";
 import {
   configMaps,
@@ -34,9 +34,9 @@ const farms = defineResource<Farm>({
   ...{ group: "example.com", version: "v1" },
   ...{ resource: "farms", kind: "Farm", namespaced: true },
 });
-const budgets = builtInResource<DynamicObject>("poddisruptionbudgets.policy");
-const definitions = builtInResource<KubernetesObject & { readonly spec: object }>(
-  "customresourcedefinitions.apiextensions.k8s.io",
+const budgets = defineResource<DynamicObject>(podDisruptionBudgets);
+const definitions = defineResource<KubernetesObject & { readonly spec: object }>(
+  customResourceDefinitions,
 );
 
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

@@ -15,13 +15,15 @@ import {
   sourceClusterLabel,
 } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   type Condition,
   type DynamicObject,
+  defineResource,
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
+import { customResourceDefinitions } from "@kcp-ts/sdk/kinds";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import {
@@ -42,15 +44,13 @@ export interface EndpointSlice extends KubernetesObject {
   readonly ports?: readonly JsonObject[];
 }
 
-export const endpointSlices = builtInResource<EndpointSlice>("endpointslices.discovery.k8s.io");
+export const endpointSlices = defineResource<EndpointSlice>(kinds.endpointSlices);
 
-export const services = builtInResource<DynamicObject>("services");
+export const services = defineResource<DynamicObject>(kinds.services);
 
-export const configMaps = builtInResource<DynamicObject>("configmaps");
+export const configMaps = defineResource<DynamicObject>(kinds.configMaps);
 
-const definitions = builtInResource<DynamicObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
+const definitions = defineResource<DynamicObject>(customResourceDefinitions);
 
 export const namespace = "default";
 const kubelet = { startDelayMs: { min: 10, max: 200 }, stopDelayMs: 20, runMs: 100 };

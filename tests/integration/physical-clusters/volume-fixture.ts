@@ -5,7 +5,8 @@ import type { TestContext } from "node:test";
 import { parseManifests } from "@kcp-ts/controlplane";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { syncTargets } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import { type Client, defineResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import { persistentVolumeClaims, persistentVolumes, pods } from "@kcp-ts/sdk/kinds";
 import type { ListeningClusterOptions, SimulatedCluster } from "@kcp-ts/simulator";
 import { registerPullTarget, startAgentWith } from "./agents.ts";
 import {
@@ -19,6 +20,8 @@ import {
   untilSynced,
 } from "./fixture.ts";
 
+export { pods } from "@kcp-ts/sdk/kinds";
+
 export interface StoredObject extends KubernetesObject {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: {
@@ -29,9 +32,8 @@ export interface StoredObject extends KubernetesObject {
   };
 }
 
-export const claims = builtInResource<StoredObject>("persistentvolumeclaims");
-export const volumes = builtInResource<StoredObject>("persistentvolumes");
-export const pods = builtInResource<KubernetesObject>("pods");
+export const claims = defineResource<StoredObject>(persistentVolumeClaims);
+export const volumes = defineResource<StoredObject>(persistentVolumes);
 export const namespace = "default";
 export const data = { namespace, name: "data" };
 export const web = { namespace, name: "web" };

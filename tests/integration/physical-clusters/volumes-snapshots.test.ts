@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { planChange, readSnapshot, syncTargets, withDrainedTarget } from "@kcp-ts/multicluster";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import {
+  volumeSnapshotContents as contents,
+  volumeSnapshotClasses as snapshotClasses,
+  volumeSnapshots as snapshots,
+  storageClasses,
+} from "@kcp-ts/sdk/kinds";
 import { eventually } from "./fixture.ts";
 import {
   claims,
@@ -12,13 +17,6 @@ import {
   type VolumeFixtureOptions,
   volumes,
 } from "./volume-fixture.ts";
-
-const snapshots = builtInResource<DynamicObject>("volumesnapshots.snapshot.storage.k8s.io");
-const contents = builtInResource<DynamicObject>("volumesnapshotcontents.snapshot.storage.k8s.io");
-const snapshotClasses = builtInResource<DynamicObject>(
-  "volumesnapshotclasses.snapshot.storage.k8s.io",
-);
-const storageClasses = builtInResource<DynamicObject>("storageclasses.storage.k8s.io");
 
 const kinds = [
   "volumesnapshots.snapshot.storage.k8s.io",

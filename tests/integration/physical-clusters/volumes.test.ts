@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { planChange, readSnapshot, withDrainedTarget } from "@kcp-ts/multicluster";
-import { builtInResource, type KubernetesObject, pause } from "@kcp-ts/sdk";
+import { pause } from "@kcp-ts/sdk";
+import { events } from "@kcp-ts/sdk/kinds";
 import { deployments, eventually } from "./fixture.ts";
 import {
   claims,
@@ -54,7 +55,6 @@ describe("volumes", () => {
       /claim data .* annotate it with workload\.kcp\.io\/volume-migration=detach/,
     );
     assert.equal((await stage.ready())[`web--${home}`], "2/2");
-    const events = builtInResource<KubernetesObject & { readonly reason?: string }>("events");
     await eventually(async () => {
       const { items } = await stage.client.resource(events).list({ namespace });
       assert.ok(items.some(({ reason }) => reason === "IncompatibleAccessMode"));

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { workloadStrategies } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   type DynamicObject,
   defineResource,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import { configMaps, customResourceDefinitions as definitions, secrets } from "@kcp-ts/sdk/kinds";
 import { eventually } from "./fixture.ts";
 import { data, namespace, VolumeFixture } from "./volume-fixture.ts";
 
@@ -16,12 +16,9 @@ const databases = defineResource<KubernetesObject & { readonly spec: object }>({
   ...{ group: "example.com", version: "v1" },
   ...{ resource: "databases", kind: "Database", namespaced: true },
 });
-const definitions = builtInResource<KubernetesObject & { readonly spec: object }>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
 const kinds = {
-  configmaps: builtInResource<DynamicObject>("configmaps"),
-  secrets: builtInResource<DynamicObject>("secrets"),
+  configmaps: defineResource<DynamicObject>(configMaps),
+  secrets: defineResource<DynamicObject>(secrets),
 };
 
 const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

@@ -11,13 +11,13 @@ import {
   workloadStrategies,
 } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   defineResource,
   findCondition,
   type KubernetesObject,
   type ResourceClient,
 } from "@kcp-ts/sdk";
+import { customResourceDefinitions as definitions } from "@kcp-ts/sdk/kinds";
 import {
   eventually,
   register,
@@ -38,10 +38,6 @@ const widgets = defineResource<Widget>({
   kind: "Widget",
   namespaced: true,
 });
-
-const definitions = builtInResource<KubernetesObject & { readonly spec: object }>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
 
 const integer = { type: "integer" };
 const definition = {

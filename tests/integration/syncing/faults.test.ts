@@ -7,7 +7,8 @@ import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { startSyncer } from "@kcp-ts/multicluster";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { events, type FaultResponse, FaultyServer, namespaces, widgets } from "./faulty-server.ts";
 import { assigned, SyncerFixture } from "./syncer-fixture.ts";
@@ -212,7 +213,7 @@ describe("a namespace in the cluster that has the name and was not made by a syn
   });
 });
 
-const clusterRoles = builtInResource<DynamicObject>("clusterroles.rbac.authorization.k8s.io");
+const clusterRoles = defineResource<DynamicObject>(kinds.clusterRoles);
 
 describe("two control planes that claim one cluster", () => {
   it("have namespaces of their own, and of objects without one the first has the name", async (t) => {

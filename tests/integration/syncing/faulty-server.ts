@@ -27,8 +27,9 @@ import {
   string,
 } from "@kcp-ts/machinery/shape";
 import { multiclusterKinds } from "@kcp-ts/multicluster";
-import { builtInResource, Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
 import { AbortableBody, serverTransport } from "@kcp-ts/sdk/client";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { tenancy } from "@kcp-ts/tenancy";
 
 export const widgets = defineResource<DynamicObject>({
@@ -38,9 +39,9 @@ export const widgets = defineResource<DynamicObject>({
   kind: "Widget",
   namespaced: true,
 });
-export const configMaps = builtInResource<DynamicObject>("configmaps");
-export const events = builtInResource<DynamicObject>("events");
-export const namespaces = builtInResource<DynamicObject>("namespaces");
+export const configMaps = defineResource<DynamicObject>(kinds.configMaps);
+export const events = defineResource<DynamicObject>(kinds.events);
+export const namespaces = defineResource<DynamicObject>(kinds.namespaces);
 
 const widgetStatus = message("com.example.v1.WidgetStatus", {
   phase: [1, string],
@@ -71,7 +72,7 @@ const widgetType = (status: Shape = widgetStatus) =>
     },
   });
 
-export const deployments = builtInResource<DynamicObject>("deployments.apps");
+export const deployments = defineResource<DynamicObject>(kinds.deployments);
 
 const template = message("com.example.v1.Template", { image: [1, string] });
 /** As much of it as a splitter looks at. */
@@ -106,8 +107,8 @@ const deploymentType = simpleResource({
   },
 });
 
-export const cronJobs = builtInResource<DynamicObject>("cronjobs.batch");
-export const jobs = builtInResource<DynamicObject>("jobs.batch");
+export const cronJobs = defineResource<DynamicObject>(kinds.cronJobs);
+export const jobs = defineResource<DynamicObject>(kinds.jobs);
 
 /** As much of them as a fence looks at. */
 const batchTypes = ["CronJob", "Job"].map((kind) =>

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type ResourceSyncPolicy, type SyncPolicySpec, syncPolicies } from "@kcp-ts/multicluster";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import type { DynamicObject } from "@kcp-ts/sdk";
+import { clusterRoles } from "@kcp-ts/sdk/kinds";
 import { eventually } from "@kcp-ts/testkit";
 import { deployments, type FaultyServer, widgets } from "./faulty-server.ts";
 import { SyncedClusterSet } from "./synced-cluster-set.ts";
 
 const assigned = { "workload.kcp.io/cluster": "east" };
 const at = { name: "a", namespace: "shop" };
-const clusterRoles = builtInResource<DynamicObject>("clusterroles.rbac.authorization.k8s.io");
 const kinds = [
   { resource: widgets, hasStatus: true },
   { resource: deployments, hasStatus: true },
@@ -213,6 +213,6 @@ describe("an object without a namespace", () => {
       assert.equal(await originals.find({ name: "theirs" }), undefined);
     });
     assert.equal(await copies.find({ name: "reader" }), undefined);
-    assert.deepEqual((await copies.get({ name: "theirs" }))["rules"], [rule("get")]);
+    assert.deepEqual((await copies.get({ name: "theirs" })).rules, [rule("get")]);
   });
 });

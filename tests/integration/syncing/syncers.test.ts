@@ -4,13 +4,8 @@ import { describe, it, type TestContext } from "node:test";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { syncTargets } from "@kcp-ts/multicluster";
-import {
-  builtInResource,
-  type DynamicObject,
-  defineResource,
-  findCondition,
-  type ObjectInput,
-} from "@kcp-ts/sdk";
+import { type DynamicObject, defineResource, findCondition, type ObjectInput } from "@kcp-ts/sdk";
+import { customResourceDefinitions } from "@kcp-ts/sdk/kinds";
 import { eventually } from "@kcp-ts/testkit";
 import { configMaps, type FaultyServer, widgets } from "./faulty-server.ts";
 import { SyncedClusterSet } from "./synced-cluster-set.ts";
@@ -139,9 +134,7 @@ const gadgets = defineResource<DynamicObject>({
   kind: "Gadget",
   namespaced: true,
 });
-const definitions = builtInResource<DynamicObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
+const definitions = defineResource<DynamicObject>(customResourceDefinitions);
 
 function gadgetDefinition(properties: JsonObject): ObjectInput<DynamicObject> {
   const spec = { type: "object", properties };

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { workspaceAuthenticationConfigurations as configurations } from "@kcp-ts/sdk/kinds";
 import { eventually } from "@kcp-ts/testkit";
 import {
   alice,
@@ -20,9 +20,6 @@ import {
   WorkspaceFixture,
 } from "./workspace-fixture.ts";
 
-const configurations = builtInResource<DynamicObject>(
-  "workspaceauthenticationconfigurations.tenancy.kcp.io",
-);
 /** Whom this server's tokens are for, when nobody says otherwise. */
 const ourselves = "https://kcp.default.svc";
 

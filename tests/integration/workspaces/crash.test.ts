@@ -10,14 +10,11 @@ import { describe, it } from "node:test";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { StorageError } from "@kcp-ts/apiserver/storage";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { serviceAccounts, apiExportEndpointSlices as slices } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually, FakeClock } from "@kcp-ts/testkit";
 import { admin, alice, kinds, phaseOf } from "./workspace-fixture.ts";
 import { userSubject, WorkspaceRequests } from "./workspace-requests.ts";
-
-const serviceAccounts = builtInResource<DynamicObject>("serviceaccounts");
-const slices = builtInResource<DynamicObject>("apiexportendpointslices.apis.kcp.io");
 
 const signal = new AbortController().signal;
 const noLog = {

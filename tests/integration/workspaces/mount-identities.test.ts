@@ -7,21 +7,14 @@ import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { requestToken } from "@kcp-ts/multicluster";
-import {
-  builtInResource,
-  type Client,
-  connect,
-  type DynamicObject,
-  parseKubeconfig,
-} from "@kcp-ts/sdk";
+import { type Client, connect, parseKubeconfig } from "@kcp-ts/sdk";
+import { serviceAccounts as accounts, clusterRoleBindings as roles } from "@kcp-ts/sdk/kinds";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { mountWorkspace } from "@kcp-ts/testing/internal";
 import { eventually } from "@kcp-ts/testkit";
 import { RemoteServer } from "./remote-server.ts";
 import { alice, master, WorkspaceFixture } from "./workspace-fixture.ts";
 
-const accounts = builtInResource<DynamicObject>("serviceaccounts");
-const roles = builtInResource<DynamicObject>("clusterrolebindings.rbac.authorization.k8s.io");
 const path = "/api/v1/namespaces";
 const exec = "/api/v1/namespaces/default/pods/p/exec?command=ls";
 const far = "root:org:far";

@@ -1,11 +1,10 @@
 /** Goal: the namespaces of a new workspace are whole when its create is answered, and looked after like all others. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { serviceAccounts } from "@kcp-ts/sdk/kinds";
 import { eventually } from "@kcp-ts/testkit";
 import { kinds, WorkspaceFixture } from "./workspace-fixture.ts";
 
-const serviceAccounts = builtInResource<DynamicObject>("serviceaccounts");
 const rootCa = "kube-root-ca.crt";
 
 describe("the namespaces of a new workspace", () => {

@@ -1,16 +1,16 @@
 /** Real clusters for tests. They take long to start, so one of each name is kept, and cleared when a test has ended. */
 import assert from "node:assert/strict";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource, type Client, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
+import {
+  customResourceDefinitions as definitions,
+  namespaces,
+  persistentVolumes as volumes,
+} from "@kcp-ts/sdk/kinds";
 import { eventually } from "@kcp-ts/testkit";
 import { startRealCluster } from "./real-cluster.ts";
 import { oneNode, type TestCluster, type TestEnvironment } from "./test-environment.ts";
 
-const namespaces = builtInResource<KubernetesObject>("namespaces");
-const volumes = builtInResource<KubernetesObject>("persistentvolumes");
-const definitions = builtInResource<KubernetesObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
 const ownNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 /** A machine may be slow: how long something takes decides no test. */
 const gracePeriods = { timeoutMs: 180_000, intervalMs: 100 };

@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { importedServiceLabel } from "@kcp-ts/multicluster";
-import { builtInResource } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { type EndpointSlice, endpointSlices } from "@kcp-ts/sdk/kinds";
 import type { TestEnvironment } from "../test-environments/index.ts";
 import {
   claim,
@@ -27,15 +28,9 @@ import {
 } from "./use-case-fixture.ts";
 import { WatchRecorder } from "./watch-recorder.ts";
 
-interface Endpoints extends AnyObject {
-  readonly endpoints?: readonly { readonly conditions?: { readonly ready?: boolean } }[] | null;
-}
-
-const endpointSlices = builtInResource<AnyObject>("endpointslices.discovery.k8s.io");
-
-const readyEndpoints = (slices: readonly AnyObject[]) =>
+const readyEndpoints = (slices: readonly KubernetesObject[]) =>
   slices
-    .flatMap((slice) => (slice as Endpoints).endpoints ?? [])
+    .flatMap((slice) => (slice as EndpointSlice).endpoints ?? [])
     .filter(({ conditions }) => conditions?.ready !== false).length;
 
 const addresses = (objects: readonly AnyObject[]) =>
@@ -124,7 +119,12 @@ deployment "web" successfully rolled out
       assert.equal(readyEndpoints(items), 3);
       assert.equal(addresses([(await stage.find("ingresses", "web")) ?? assert.fail()]), 1);
     });
-    const inside = { client, resource: endpointSlices, labelSelector, figure: readyEndpoints };
+    const inside = {
+      client,
+      resource: defineResource<AnyObject>(endpointSlices),
+      labelSelector,
+      figure: readyEndpoints,
+    };
     const outside = { client, resource: kinds.ingresses, figure: addresses };
     const replicas = {
       client,

@@ -8,7 +8,6 @@ import type { TestContext } from "node:test";
 import { definitionOfKind } from "@kcp-ts/machinery/schema";
 import { serviceImportKind, syncedResourcesDefault, syncTargets } from "@kcp-ts/multicluster";
 import {
-  builtInResource,
   type Client,
   type Condition,
   type DynamicObject,
@@ -16,6 +15,7 @@ import {
   findCondition,
   type KubernetesObject,
 } from "@kcp-ts/sdk";
+import { customResourceDefinitions, persistentVolumes } from "@kcp-ts/sdk/kinds";
 import type { NodeOptions } from "@kcp-ts/simulator";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { eventually as eventuallyWithin } from "@kcp-ts/testkit";
@@ -45,13 +45,11 @@ export const kinds = {
   configMaps: of("", "v1", "configmaps", "ConfigMap"),
   claims: of("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
   ingresses: of("networking.k8s.io", "v1", "ingresses", "Ingress"),
-  volumes: builtInResource<AnyObject>("persistentvolumes"),
+  volumes: defineResource<AnyObject>(persistentVolumes),
 } as const;
 export type Kind = keyof typeof kinds;
 
-const definitions = builtInResource<DynamicObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
+const definitions = defineResource<DynamicObject>(customResourceDefinitions);
 
 export const namespace = "default";
 export const bothClusters = ["east", "west"] as const;

@@ -7,6 +7,8 @@
  * - N6: an import that cannot take part says Available=True, because the API is served here; what is Compatible and Available is synced.
  *   It names the fields as one writes them (.spec.template.spec), and the command that lets it narrow what is published; N7 is that command.
  */
+import { definitionOfKind, object, string } from "@kcp-ts/machinery/schema";
+
 const conditionOf = (object: string, type: string) =>
   `kubectl get ${object} -o 'jsonpath={.status.conditions[?(@.type=="${type}")].message}'`;
 
@@ -124,27 +126,9 @@ $ kubectl get crd deployments.apps -o 'jsonpath={.metadata.generation} {..openAP
 1 {"mine":{"type":"string"}}
 `;
 
-export const manualDefinition = {
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: "deployments.apps" },
-  spec: {
-    group: "apps",
-    scope: "Namespaced",
-    names: { plural: "deployments", singular: "deployment", kind: "Deployment" },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            type: "object",
-            properties: { spec: { type: "object", properties: { mine: { type: "string" } } } },
-          },
-        },
-      },
-    ],
-  },
-};
+export const manualDefinition = definitionOfKind({
+  ...{ group: "apps", version: "v1", kind: "Deployment", resource: "deployments" },
+  isNamespaced: true,
+  hasStatus: true,
+  schema: object({ spec: object({ mine: string() }) }),
+});

@@ -34,7 +34,7 @@ export function composeReviewers(dependencies: ReviewDependencies): Reviewers {
   return new Map<string, Reviewer>([
     [
       "authentication.k8s.io/selfsubjectreviews",
-      ({ user }) => reviewSelf(user, timestamp(clock.now())),
+      async ({ user }) => reviewSelf(user, timestamp(clock.now())),
     ],
     [
       "authentication.k8s.io/tokenreviews",

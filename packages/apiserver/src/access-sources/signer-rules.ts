@@ -9,8 +9,8 @@ import { organizationsOf } from "../registry/index.ts";
 export function signerRules(authorizer: Authorizer): SignerRules {
   return {
     organizationsOf,
-    may({ user, cluster }, verb, name) {
-      const decision = authorizer.authorize({
+    async may({ user, cluster }, verb, name) {
+      const { allowed } = await authorizer.authorize({
         user,
         verb,
         cluster,
@@ -23,9 +23,7 @@ export function signerRules(authorizer: Authorizer): SignerRules {
         path: "",
         isResourceRequest: true,
       });
-      return decision instanceof Promise
-        ? decision.then(({ allowed }) => allowed)
-        : decision.allowed;
+      return allowed;
     },
   };
 }

@@ -73,6 +73,11 @@ export class ClusterIndex<State> {
     return this.#young.size + this.#old.size;
   }
 
+  /** Whether the cluster was used lately, and is known to have no object in the collections. */
+  isEmpty(cluster: ClusterName): boolean {
+    return this.#young.get(cluster) === this.#emptyIndex;
+  }
+
   peek(cluster: ClusterName): State | undefined {
     const found = this.#young.get(cluster);
     if (found !== undefined) return found;

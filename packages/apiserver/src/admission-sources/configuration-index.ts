@@ -1,10 +1,7 @@
-/** ConfigurationIndex: the admission configuration of each logical cluster. */
-import type { ClusterName } from "@kcp-ts/machinery/names";
+/** The admission configuration of each logical cluster. */
 import {
-  type ClusterConfiguration,
   type ConfigurationResource,
   ConfigurationSet,
-  type ConfigurationSource,
   configurationGroup,
   configurationResources,
 } from "../admission/index.ts";
@@ -21,35 +18,21 @@ export interface ConfigurationIndexOptions {
   readonly mayContain?: ClusterIndexOptions<ConfigurationSet>["mayContain"];
 }
 
-export class ConfigurationIndex implements ConfigurationSource {
-  readonly #index: ClusterIndex<ConfigurationSet>;
-
-  constructor(options: ConfigurationIndexOptions) {
-    this.#index = new ClusterIndex({
-      ...options,
-      collections: configurationResources.map((resource) => ({
-        group: configurationGroup,
-        resource,
-        identity: "",
-      })),
-      create: () => new ConfigurationSet(),
-      apply: (set, key, entry) => {
-        const { resource, name } = parseObjectKey(key);
-        const object = entry === undefined ? undefined : decodeObject(entry);
-        set.set(resource as ConfigurationResource, name, object);
-      },
-    });
-  }
-
-  get size(): number {
-    return this.#index.size;
-  }
-
-  peek(cluster: ClusterName): ClusterConfiguration | undefined {
-    return this.#index.peek(cluster)?.configuration;
-  }
-
-  load(cluster: ClusterName): Promise<ClusterConfiguration> {
-    return this.#index.load(cluster).then(({ configuration }) => configuration);
-  }
+export function configurationIndex(
+  options: ConfigurationIndexOptions,
+): ClusterIndex<ConfigurationSet> {
+  return new ClusterIndex({
+    ...options,
+    collections: configurationResources.map((resource) => ({
+      group: configurationGroup,
+      resource,
+      identity: "",
+    })),
+    create: () => new ConfigurationSet(),
+    apply: (set, key, entry) => {
+      const { resource, name } = parseObjectKey(key);
+      const object = entry === undefined ? undefined : decodeObject(entry);
+      set.set(resource as ConfigurationResource, name, object);
+    },
+  });
 }

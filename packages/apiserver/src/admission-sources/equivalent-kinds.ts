@@ -10,7 +10,6 @@ import {
   type ResourceDefinition,
   toServed,
 } from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
 import { type Entry, objectKey, type Revision } from "../storage/index.ts";
 import { decodeObject, encodeObject } from "../stored-object/index.ts";
 
@@ -23,7 +22,8 @@ type Definitions = readonly ResourceDefinition[];
 type ByName = ReadonlyMap<string, Definitions>;
 
 export function equivalentKinds({ catalog, decoderOf }: EquivalentKindsOptions) {
-  const find = async (request: AdmissionRequest): Promise<readonly EquivalentKind[]> => {
+  return async (request: AdmissionRequest): Promise<readonly EquivalentKind[]> => {
+    if (request.subresource !== "" && request.subresource !== "status") return [];
     const all = await catalog.all(request.cluster);
     const same = sameCollection(all).get(nameOf(request)) ?? [];
     if (same.length < 2) return [];
@@ -40,8 +40,6 @@ export function equivalentKinds({ catalog, decoderOf }: EquivalentKindsOptions) 
       to === undefined || to === from ? [] : [equivalent(request, from, to, decoderOf(to))],
     );
   };
-  return (request: AdmissionRequest): MaybePromise<readonly EquivalentKind[]> =>
-    request.subresource === "" || request.subresource === "status" ? find(request) : [];
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Supplies the sources that admission declares, from storage, registry and the hub. */
-export { ConfigurationIndex } from "./configuration-index.ts";
+export { configurationIndex } from "./configuration-index.ts";
 export { equivalentKinds } from "./equivalent-kinds.ts";
 export { confirmNamespaceOnCreate, namespaceSource } from "./namespace-source.ts";
 export { parameterSource } from "./parameters.ts";

@@ -4,7 +4,6 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import {
   defaultNamespace,
-  type NamespacePhase,
   type NamespaceSource,
   namespaceTerminating,
 } from "../admission/index.ts";
@@ -15,19 +14,18 @@ import {
   type Registry,
   type RegistryOptions,
 } from "../registry/index.ts";
-import { type Entry, objectKey, type Storage, type StorageKey } from "../storage/index.ts";
+import { objectKey, type Storage, type StorageKey } from "../storage/index.ts";
 import { isBeingDeleted } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 
 export function namespaceSource(registry: Registry, watchCache: WatchCache): NamespaceSource {
   return {
-    phaseOf(cluster, name, signal) {
+    async phaseOf(cluster, name, signal) {
       const key = namespaceKey(cluster, name);
-      const entry = watchCache.peek(key);
-      if (entry !== undefined) return phaseOf(entry);
-      return watchCache
-        .get(key, { kind: "latest" }, signal())
-        .then((found) => (found === undefined ? undefined : phaseOf(found)));
+      const cached = watchCache.peek(key);
+      const entry = cached ?? (await watchCache.get(key, { kind: "latest" }, signal()));
+      if (entry === undefined) return undefined;
+      return isBeingDeleted(entry) ? "Terminating" : "Active";
     },
     async create(cluster, name, signal) {
       try {
@@ -65,7 +63,7 @@ export function confirmNamespaceOnCreate(
     const entry = watchCache.peek(key);
     if (entry === undefined)
       return waitUntilCached(watchCache, key, { cluster, namespace }, source());
-    if (phaseOf(entry) === "Active") return undefined;
+    if (!isBeingDeleted(entry)) return undefined;
     throw namespaceTerminating({ ...definition, name, namespace });
   };
 }
@@ -100,16 +98,4 @@ async function waitUntilCached(
     throw statusError.notFound({ group: "", resource: "namespaces" }, namespace);
   }
   await source.create(cluster, namespace, neverAborted);
-}
-
-/** Caches the phase of each stored state of a namespace, because every write reads it. */
-const phases = new WeakMap<Entry, NamespacePhase>();
-
-function phaseOf(entry: Entry): NamespacePhase {
-  let phase = phases.get(entry);
-  if (phase === undefined) {
-    phase = isBeingDeleted(entry) ? "Terminating" : "Active";
-    phases.set(entry, phase);
-  }
-  return phase;
 }

@@ -38,9 +38,8 @@ export function quotaSource(options: QuotaSourceOptions): QuotaSource {
     },
   });
   return {
-    mayContain: (cluster, namespace) => index.peek(cluster)?.mayContain(namespace) ?? true,
-    quotas: async (cluster, namespace) =>
-      (index.peek(cluster) ?? (await index.load(cluster))).quotas(namespace),
+    clusters: index,
+    quotas: async (cluster, namespace) => (await index.load(cluster)).quotas(namespace),
     update: (cluster, quota, change) => updateStatus(registry, cluster, quota, change),
   };
 }
@@ -67,10 +66,6 @@ class QuotaSet {
     const quotas = this.#byNamespace.get(namespace) ?? new Map<string, Quota>();
     quotas.set(name, quota);
     this.#byNamespace.set(namespace, quotas);
-  }
-
-  mayContain(namespace: string): boolean {
-    return this.#clusterScoped.size > 0 || this.#byNamespace.has(namespace);
   }
 
   quotas(namespace: string): readonly Quota[] {

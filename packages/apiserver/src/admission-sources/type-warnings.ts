@@ -14,7 +14,7 @@ import {
   nullable,
   RESOURCE_CHECK_TYPE,
 } from "@kcp-ts/machinery/cel";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, objectsOf, textsOf } from "@kcp-ts/machinery/json";
 import type { ResourceDefinition } from "../registry/index.ts";
 import { declaredKind } from "./declared-kind.ts";
 
@@ -58,12 +58,12 @@ function kindsOf(
 ): readonly ResourceDefinition[] {
   const { matchConstraints } = spec;
   const named = new Set<string>();
-  for (const rule of objects(
+  for (const rule of objectsOf(
     isJsonObject(matchConstraints) ? matchConstraints["resourceRules"] : [],
   ))
-    for (const group of texts(rule["apiGroups"]))
-      for (const version of texts(rule["apiVersions"]))
-        for (const resource of texts(rule["resources"]))
+    for (const group of textsOf(rule["apiGroups"]))
+      for (const version of textsOf(rule["apiVersions"]))
+        for (const resource of textsOf(rule["resources"]))
           named.add(`${group}/${version}/${resource}`);
   return served
     .filter(({ group, version, resource }) => named.has(`${group}/${version}/${resource}`))
@@ -87,7 +87,7 @@ function environmentFor(object: DeclaredType): Environment {
 
 function expressionsOf(spec: JsonObject): { readonly fieldRef: string; readonly text: string }[] {
   const found: { fieldRef: string; text: string }[] = [];
-  for (const [at, validation] of objects(spec["validations"]).entries()) {
+  for (const [at, validation] of objectsOf(spec["validations"]).entries()) {
     for (const member of ["expression", "messageExpression"]) {
       const text = validation[member];
       if (typeof text === "string" && text.trim() !== "")
@@ -95,14 +95,4 @@ function expressionsOf(spec: JsonObject): { readonly fieldRef: string; readonly 
     }
   }
   return found;
-}
-
-function objects(value: JsonValue | undefined): readonly JsonObject[] {
-  return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).filter(isJsonObject);
-}
-
-function texts(value: JsonValue | undefined): readonly string[] {
-  return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).filter(
-    (each) => typeof each === "string",
-  );
 }

@@ -9,7 +9,6 @@ import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import { type JsonObject, type JsonValue, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type StatusError, statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
@@ -74,7 +73,7 @@ export interface ObjectDecoder {
    * when the value is invalid; if decoded strictly, also when a built-in kind has no such field. A
    * large value is decoded while yielding to the event loop.
    */
-  decode(value: JsonObject, how?: "strictly"): MaybePromise<MutableObject>;
+  decode(value: JsonObject, how?: "strictly"): Promise<MutableObject>;
   /** The type of the kind in server-side apply. */
   readonly applyType: TypeSchema;
 }
@@ -88,12 +87,16 @@ export type MutableObject = { [member: string]: JsonValue };
 export interface AdmissionPlugin {
   readonly name: string;
   /**
+   * The resources whose writes the plugin concerns; all resources if omitted.
+   */
+  readonly resources?: readonly Pick<AdmissionRequest, "group" | "resource">[];
+  /**
    * False when the plugin ignores such a request: the plugin is not called, and the request costs
    * nothing.
    */
   handles?(request: AdmissionRequest): boolean;
   /** Runs before the object is prepared. */
-  admit?(request: AdmissionRequest): MaybePromise<void>;
+  admit?(request: AdmissionRequest): Promise<void> | void;
   /**
    * May replace members of the object, on creates, updates and connects, but must not change their
    * content: runs before defaulting and validation, so its changes are validated like the input of
@@ -103,7 +106,7 @@ export interface AdmissionPlugin {
     request: AdmissionRequest,
     draft: MutableObject,
     old: JsonObject | undefined,
-  ): MaybePromise<void>;
+  ): Promise<void> | void;
   /**
    * Receives the object as it would be stored, and the one it replaces. On deletes, both are the
    * object to delete.
@@ -112,9 +115,9 @@ export interface AdmissionPlugin {
     request: AdmissionRequest,
     object: JsonObject,
     old: JsonObject | undefined,
-  ): MaybePromise<void>;
+  ): Promise<void> | void;
   /** Called when the object was validated, but not stored. Must not throw. */
-  rollback?(request: AdmissionRequest): MaybePromise<void>;
+  rollback?(request: AdmissionRequest): Promise<void> | void;
 }
 
 /** The error that a plugin throws to deny a request: a 403 that names the object. */
@@ -122,72 +125,91 @@ export function denied(request: AdmissionRequest, reason: string): StatusError {
   return statusError.forbidden(request, request.name, reason);
 }
 
+/** The plugins that concern a resource, by the steps that they implement. */
+interface Steps {
+  readonly admitting: readonly With<"admit">[];
+  readonly mutating: readonly With<"mutate">[];
+  readonly validating: readonly With<"validate">[];
+  readonly rollingBack: readonly With<"rollback">[];
+}
+
 type With<Step extends keyof AdmissionPlugin> = AdmissionPlugin &
   Required<Pick<AdmissionPlugin, Step>>;
 
 export class Admission {
-  readonly #admitting: readonly With<"admit">[];
-  readonly #mutating: readonly With<"mutate">[];
-  readonly #validating: readonly With<"validate">[];
-  readonly #rollingBack: readonly With<"rollback">[];
+  /** By `<resource>.<group>`, for the resources that a plugin names. */
+  readonly #ofResource = new Map<string, Steps>();
+  /** The plugins of all other resources. */
+  readonly #ofOthers: Steps;
 
   constructor(plugins: readonly AdmissionPlugin[]) {
-    this.#admitting = plugins.filter((plugin) => plugin.admit !== undefined) as With<"admit">[];
-    this.#mutating = plugins.filter((plugin) => plugin.mutate !== undefined) as With<"mutate">[];
-    this.#validating = plugins.filter(
-      (plugin) => plugin.validate !== undefined,
-    ) as With<"validate">[];
-    this.#rollingBack = plugins.filter(
-      (plugin) => plugin.rollback !== undefined,
-    ) as With<"rollback">[];
+    const named = new Set(plugins.flatMap(({ resources = [] }) => resources.map(nameOf)));
+    for (const name of named) {
+      const concerns = ({ resources }: AdmissionPlugin) =>
+        resources === undefined || resources.some((one) => nameOf(one) === name);
+      this.#ofResource.set(name, stepsOf(plugins.filter(concerns)));
+    }
+    this.#ofOthers = stepsOf(plugins.filter(({ resources }) => resources === undefined));
+  }
+
+  #stepsFor({ group, resource }: AdmissionRequest): Steps {
+    return this.#ofResource.get(`${resource}.${group}`) ?? this.#ofOthers;
   }
 
   /** Whether any plugin may change the object: if not, the object need not be copied. */
   mutates(request: AdmissionRequest): boolean {
-    for (const plugin of this.#mutating) if (isHandledBy(plugin, request)) return true;
-    return false;
+    return this.#stepsFor(request).mutating.some((plugin) => plugin.handles?.(request) ?? true);
   }
 
-  admit(request: AdmissionRequest): MaybePromise<void> {
-    return runSequentially(this.#admitting, request, (plugin) => plugin.admit(request));
+  async admit(request: AdmissionRequest): Promise<void> {
+    for (const plugin of this.#stepsFor(request).admitting) {
+      if (plugin.handles?.(request) !== false) await plugin.admit(request);
+    }
   }
 
-  mutate(
+  async mutate(
     request: AdmissionRequest,
     draft: MutableObject,
     old: JsonObject | undefined,
-  ): MaybePromise<void> {
+  ): Promise<void> {
     const sent = shallowCopy(draft);
-    const pending = runSequentially(this.#mutating, request, (plugin) =>
-      plugin.mutate(request, draft, old),
-    );
-    if (pending instanceof Promise)
-      return pending.then(() => recordSentObject(request, draft, sent));
-    recordSentObject(request, draft, sent);
-    return undefined;
+    for (const plugin of this.#stepsFor(request).mutating) {
+      if (plugin.handles?.(request) !== false) await plugin.mutate(request, draft, old);
+    }
+    request.sent = isSame(draft, sent) ? undefined : sent;
   }
 
-  validate(
+  async validate(
     request: AdmissionRequest,
     object: JsonObject,
     old: JsonObject | undefined,
-  ): MaybePromise<void> {
-    return runSequentially(this.#validating, request, (plugin) =>
-      plugin.validate(request, object, old),
-    );
+  ): Promise<void> {
+    for (const plugin of this.#stepsFor(request).validating) {
+      if (plugin.handles?.(request) !== false) await plugin.validate(request, object, old);
+    }
   }
 
-  rollback(request: AdmissionRequest): MaybePromise<void> {
-    return runSequentially(this.#rollingBack, request, (plugin) => plugin.rollback(request));
+  async rollback(request: AdmissionRequest): Promise<void> {
+    for (const plugin of this.#stepsFor(request).rollingBack)
+      if (plugin.handles?.(request) !== false) await plugin.rollback(request);
   }
 }
 
-function recordSentObject(
-  request: AdmissionRequest,
-  draft: MutableObject,
-  sent: MutableObject,
-): void {
-  request.sent = isSame(draft, sent) ? undefined : sent;
+function nameOf({ group, resource }: Pick<AdmissionRequest, "group" | "resource">): string {
+  return `${resource}.${group}`;
+}
+
+function stepsOf(plugins: readonly AdmissionPlugin[]): Steps {
+  return {
+    admitting: plugins.filter((plugin): plugin is With<"admit"> => plugin.admit !== undefined),
+    mutating: plugins.filter((plugin): plugin is With<"mutate"> => plugin.mutate !== undefined),
+    validating: plugins.filter(
+      (plugin): plugin is With<"validate"> => plugin.validate !== undefined,
+    ),
+    rollingBack: plugins.filter(
+      (plugin): plugin is With<"rollback"> => plugin.rollback !== undefined,
+    ),
+  };
 }
 
 function isSame(draft: MutableObject, sent: MutableObject): boolean {
@@ -198,25 +220,4 @@ function isSame(draft: MutableObject, sent: MutableObject): boolean {
   }
   for (const _ in sent) members--;
   return members === 0;
-}
-
-function isHandledBy(plugin: AdmissionPlugin, request: AdmissionRequest): boolean {
-  return plugin.handles === undefined || plugin.handles(request);
-}
-
-/** Runs the plugins one after the other; synchronously as long as all plugins are synchronous. */
-function runSequentially<Plugin extends AdmissionPlugin>(
-  plugins: readonly Plugin[],
-  request: AdmissionRequest,
-  call: (plugin: Plugin) => MaybePromise<void>,
-  from = 0,
-): MaybePromise<void> {
-  for (let at = from; at < plugins.length; at++) {
-    const plugin = plugins[at] as Plugin;
-    if (!isHandledBy(plugin, request)) continue;
-    const pending = call(plugin);
-    if (pending instanceof Promise)
-      return pending.then(() => runSequentially(plugins, request, call, at + 1));
-  }
-  return undefined;
 }

@@ -5,9 +5,8 @@
  *
  * Kubernetes' plugins CertificateApproval, CertificateSigning and CertificateSubjectRestriction.
  */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, jsonEqual, objectOf } from "@kcp-ts/machinery/json";
 import { quote, statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 
 export interface SignerRules {
@@ -15,11 +14,7 @@ export interface SignerRules {
    * Whether the user of the request has the verb for a signer, or for all signers of its domain
    * (`domain/*`).
    */
-  may(
-    request: AdmissionRequest,
-    verb: "approve" | "sign",
-    signerName: string,
-  ): MaybePromise<boolean>;
+  may(request: AdmissionRequest, verb: "approve" | "sign", signerName: string): Promise<boolean>;
   /** The groups in a certificate request in PEM. */
   organizationsOf(requestPem: string): readonly string[];
 }
@@ -31,8 +26,8 @@ const resource = "certificatesigningrequests";
 export function certificateSigners(rules: SignerRules): AdmissionPlugin {
   return {
     name: "CertificateSigners",
+    resources: [{ group, resource }],
     validate(request, object, old) {
-      if (request.group !== group || request.resource !== resource) return undefined;
       if (request.operation === "CREATE") return checkSubject(rules, request, object);
       if (old === undefined) return undefined;
       if (request.subresource === "approval") return check(rules, request, old, "approve");
@@ -45,7 +40,7 @@ export function certificateSigners(rules: SignerRules): AdmissionPlugin {
 }
 
 function checkSubject(rules: SignerRules, request: AdmissionRequest, object: JsonObject): void {
-  const spec = memberOf(object, "spec");
+  const spec = objectOf(object["spec"]);
   if (spec["signerName"] !== clientSigner) return;
   const pem = Buffer.from(String(spec["request"] ?? ""), "base64").toString("latin1");
   const asked = rules.organizationsOf(pem).find(isReserved);
@@ -60,7 +55,7 @@ function isReserved(name: string): boolean {
 
 /** Whether the certificate or the conditions have changed, which only the signer may change. */
 function isSigned(object: JsonObject, old: JsonObject): boolean {
-  const [after, before] = [memberOf(object, "status"), memberOf(old, "status")];
+  const [after, before] = [objectOf(object["status"]), objectOf(old["status"])];
   return ["certificate", "conditions"].some(
     (name) => !jsonEqual((after[name] ?? null) as JsonValue, (before[name] ?? null) as JsonValue),
   );
@@ -72,7 +67,7 @@ async function check(
   old: JsonObject,
   verb: "approve" | "sign",
 ): Promise<void> {
-  const signerName = String(memberOf(old, "spec")["signerName"] ?? "");
+  const signerName = String(objectOf(old["spec"])["signerName"] ?? "");
   const domain = `${signerName.split("/", 1)[0]}/*`;
   if (await rules.may(request, verb, signerName)) return;
   if (await rules.may(request, verb, domain)) return;
@@ -84,9 +79,4 @@ async function check(
 
 function refusal({ name }: AdmissionRequest, message: string) {
   return statusError.forbidden({ group, resource }, name, message);
-}
-
-function memberOf(object: JsonObject, name: string): JsonObject {
-  const value = object[name];
-  return isJsonObject(value) ? value : {};
 }

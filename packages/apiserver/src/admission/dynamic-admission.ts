@@ -18,7 +18,7 @@ import { mutateByPolicies } from "./policies/mutating.ts";
 import { validateByPolicies } from "./policies/validating.ts";
 import { Reinvocation } from "./reinvocation.ts";
 import { ReviewedRequest } from "./reviewed-request.ts";
-import { type AdmissionSources, configuringCluster } from "./sources.ts";
+import type { AdmissionSources } from "./sources.ts";
 import { mutateByWebhooks } from "./webhooks/mutating.ts";
 import { validateByWebhooks } from "./webhooks/validating.ts";
 
@@ -38,9 +38,9 @@ export class DynamicAdmission implements AdmissionPlugin {
 
   /** A request to a cluster that is not in memory is handled until its configuration is loaded. */
   handles(request: AdmissionRequest): boolean {
-    const { group, resource } = request;
-    const cluster = configuringCluster(this.#sources, request);
-    if (this.#sources.configurations.peek(cluster) === emptyConfiguration) return false;
+    const { cluster, group, resource } = request;
+    const { configurations, providers } = this.#sources;
+    if (configurations.isEmpty(providers.ownerOf(cluster, group, resource))) return false;
     return group !== configurationGroup || !exempt.has(resource);
   }
 
@@ -84,9 +84,12 @@ export class DynamicAdmission implements AdmissionPlugin {
   }
 
   async #configurationOf(request: AdmissionRequest): Promise<ClusterConfiguration> {
-    const { configurations } = this.#sources;
-    const cluster = configuringCluster(this.#sources, request);
-    return configurations.peek(cluster) ?? configurations.load(cluster);
+    const { cluster, group, resource } = request;
+    const { configurations, providers } = this.#sources;
+    const { configuration } = await configurations.load(
+      providers.ownerOf(cluster, group, resource),
+    );
+    return configuration;
   }
 }
 

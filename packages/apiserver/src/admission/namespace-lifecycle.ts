@@ -6,16 +6,14 @@
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 
 export interface NamespaceSource {
-  /** Synchronous when the namespace is cached, which is almost always. */
   phaseOf(
     cluster: ClusterName,
     name: string,
     signal: () => AbortSignal,
-  ): MaybePromise<NamespacePhase | undefined>;
+  ): Promise<NamespacePhase | undefined>;
   /** Creates the namespace unless it exists meanwhile. */
   create(cluster: ClusterName, name: string, signal: AbortSignal): Promise<void>;
 }
@@ -27,33 +25,18 @@ export const defaultNamespace = "default";
 export function namespaceLifecycle(namespaces: NamespaceSource): AdmissionPlugin {
   return {
     name: "NamespaceLifecycle",
-    admit(request) {
-      const { operation, cluster, namespace } = request;
-      if (operation !== "CREATE" || namespace === "" || isNamespace(request)) return undefined;
-      const phase = namespaces.phaseOf(cluster, namespace, () => request.signal);
-      if (phase === "Active") return undefined;
-      return settle(namespaces, request, phase);
+    async admit(request) {
+      const { operation, group, resource, cluster, namespace } = request;
+      if (operation !== "CREATE" || namespace === "") return;
+      if (resource === "namespaces" && group === "") return;
+      const phase = await namespaces.phaseOf(cluster, namespace, () => request.signal);
+      if (phase === "Active") return;
+      if (phase === "Terminating") throw namespaceTerminating(request);
+      if (namespace !== defaultNamespace)
+        throw statusError.notFound({ group: "", resource: "namespaces" }, namespace);
+      if (!request.isDryRun) await namespaces.create(cluster, namespace, request.signal);
     },
   };
-}
-
-async function settle(
-  namespaces: NamespaceSource,
-  request: AdmissionRequest,
-  pending: MaybePromise<NamespacePhase | undefined>,
-): Promise<void> {
-  const phase = await pending;
-  if (phase === "Active") return;
-  if (phase === "Terminating") throw namespaceTerminating(request);
-  if (request.namespace !== defaultNamespace) {
-    throw statusError.notFound({ group: "", resource: "namespaces" }, request.namespace);
-  }
-  if (request.isDryRun) return;
-  await namespaces.create(request.cluster, request.namespace, request.signal);
-}
-
-function isNamespace({ group, resource }: AdmissionRequest): boolean {
-  return group === "" && resource === "namespaces";
 }
 
 /** The error for a terminating namespace; Helm and controllers look for its cause. */

@@ -17,10 +17,8 @@ const boundCluster = "system:bound-crds";
 
 export const reservedDefinitions: AdmissionPlugin = {
   name: "ReservedDefinitions",
-  handles: ({ group, resource, operation }) =>
-    group === "apiextensions.k8s.io" &&
-    resource === "customresourcedefinitions" &&
-    (operation === "CREATE" || operation === "UPDATE"),
+  resources: [{ group: "apiextensions.k8s.io", resource: "customresourcedefinitions" }],
+  handles: ({ operation }) => operation === "CREATE" || operation === "UPDATE",
   validate(request, object) {
     const { group } = object["spec"] as JsonObject;
     if (isReserved(String(group)) && request.cluster !== systemCluster)

@@ -4,7 +4,6 @@
  */
 import { WorkBudget, workBounds } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { AdmissionRequest } from "./admission.ts";
 import { ByteGate } from "./byte-gate.ts";
 import { AuthorizerDecisions } from "./expressions/decisions.ts";
@@ -31,7 +30,7 @@ export class ReviewedRequest {
   readonly sending = new ByteGate(sentBytesMax);
   #object: JsonObject | null;
   #namespace: JsonObject | null | undefined;
-  #equivalents: readonly EquivalentKind[] | undefined;
+  #equivalents: Promise<readonly EquivalentKind[]> | undefined;
   readonly #described = new Map<TargetKind, JsonObject>();
   readonly #versioned = new Map<EquivalentKind, VersionedObjects>();
   readonly #reviews = new WorkBudget(workBounds.admissionReviews);
@@ -82,14 +81,9 @@ export class ReviewedRequest {
     return this.#namespace;
   }
 
-  equivalents(): MaybePromise<readonly EquivalentKind[]> {
-    if (this.#equivalents !== undefined) return this.#equivalents;
-    const keep = (equivalents: readonly EquivalentKind[]) => {
-      this.#equivalents = equivalents;
-      return equivalents;
-    };
-    const found = this.sources.equivalents(this.request);
-    return found instanceof Promise ? found.then(keep) : keep(found);
+  equivalents(): Promise<readonly EquivalentKind[]> {
+    this.#equivalents ??= this.sources.equivalents(this.request);
+    return this.#equivalents;
   }
 
   async versionedAs({ equivalent }: Match): Promise<VersionedObjects> {

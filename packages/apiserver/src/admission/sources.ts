@@ -7,7 +7,6 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { Attributes } from "../request/attributes.ts";
 import type { EncodedBody } from "../request/encoded-body.ts";
 import type { AdmissionRequest, ObjectDecoder } from "./admission.ts";
@@ -18,35 +17,29 @@ export interface AdmissionSources {
   readonly parameters: ParameterSource;
   readonly webhooks: WebhookCaller;
   /** The complete Namespace object. */
-  namespace(cluster: ClusterName, name: string): MaybePromise<JsonObject | undefined>;
+  namespace(cluster: ClusterName, name: string): Promise<JsonObject | undefined>;
   /** Other versions and groups under which the same objects are served. */
-  equivalents(request: AdmissionRequest): MaybePromise<readonly EquivalentKind[]>;
-  authorize(attributes: Attributes): MaybePromise<{
+  equivalents(request: AdmissionRequest): Promise<readonly EquivalentKind[]>;
+  authorize(attributes: Attributes): Promise<{
     readonly allowed: boolean;
     readonly reason: string;
   }>;
   newUid(): string;
-  /**
-   * The cluster whose configuration applies to a resource: that of its provider, if another cluster
-   * exports the resource. The cluster of the request, if omitted.
-   */
-  ownerOf?(cluster: ClusterName, group: string, resource: string): ClusterName;
+  readonly providers: ProviderSource;
 }
 
-/** The cluster whose webhooks and policies apply to a request. */
-export function configuringCluster(
-  sources: Pick<AdmissionSources, "ownerOf">,
-  { cluster, group, resource }: AdmissionRequest,
-): ClusterName {
-  return sources.ownerOf?.(cluster, group, resource) ?? cluster;
+export interface ProviderSource {
+  /**
+   * The cluster whose webhooks and policies apply to a resource: that of its provider, if another
+   * cluster exports the resource.
+   */
+  ownerOf(cluster: ClusterName, group: string, resource: string): ClusterName;
 }
 
 export interface ConfigurationSource {
-  /**
-   * The configuration of a cluster if it is in memory; undefined does not mean that there is none.
-   */
-  peek(cluster: ClusterName): ClusterConfiguration | undefined;
-  load(cluster: ClusterName): Promise<ClusterConfiguration>;
+  /** Whether the cluster is known to have no configuration. */
+  isEmpty(cluster: ClusterName): boolean;
+  load(cluster: ClusterName): Promise<{ readonly configuration: ClusterConfiguration }>;
 }
 
 export interface ParameterSource {
@@ -71,9 +64,9 @@ export interface TargetKind {
 export interface EquivalentKind extends TargetKind {
   readonly decoder: ObjectDecoder;
   /** Converts an object of the requested kind to this kind. */
-  convert(object: JsonObject): MaybePromise<JsonObject>;
+  convert(object: JsonObject): Promise<JsonObject>;
   /** Converts an object back to the requested kind. */
-  restore(object: JsonObject): MaybePromise<JsonObject>;
+  restore(object: JsonObject): Promise<JsonObject>;
 }
 
 export interface WebhookCaller {

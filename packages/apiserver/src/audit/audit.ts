@@ -7,7 +7,7 @@
  */
 import { type Clock, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import { type JsonObject, stringifyResumable } from "@kcp-ts/machinery/json";
-import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
 import { type PathScope, type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
 import { anonymousUser, wellKnownUser } from "../request/user.ts";
 import {
@@ -27,7 +27,7 @@ export interface AuditBackend {
    * resolves when the event is written, or cannot be, and never rejects. A long event comes with
    * its JSON, which takes long to encode.
    */
-  write(event: JsonObject, encoded?: string): MaybePromise<void>;
+  write(event: JsonObject, encoded?: string): Promise<void> | void;
   /** Flushes the buffered events. */
   close(): Promise<void>;
 }
@@ -73,7 +73,11 @@ export class Audit {
    * Records the response. The end of a stream is recorded when it ends; the level decides how much
    * of the stream is kept.
    */
-  responded(record: AuditRecord, response: ApiResponse, decode: Decode): MaybePromise<ApiResponse> {
+  async responded(
+    record: AuditRecord,
+    response: ApiResponse,
+    decode: Decode,
+  ): Promise<ApiResponse> {
     if (record.isRateLimited && !record.isSuccessfulResourceResponse(response)) {
       this.#omit(this.#unauthenticatedSampler);
       return response;
@@ -82,8 +86,7 @@ export class Audit {
     if (record.isPanic) void this.#write(record, "Panic", response, decode);
     else if (body === undefined || body instanceof Uint8Array) {
       record.responseBody = body;
-      const written = this.#write(record, "ResponseComplete", response, decode);
-      if (written instanceof Promise) return written.then(() => response);
+      await this.#write(record, "ResponseComplete", response, decode);
     } else {
       if (response.isWatch === true) void this.#write(record, "ResponseStarted", response, decode);
       const keeps = response.isWatch !== true && record.rule.level === "RequestResponse";
@@ -159,7 +162,7 @@ export class Audit {
     stage: AuditStage,
     response: ApiResponse | undefined,
     decode: Decode | undefined,
-  ): MaybePromise<void> {
+  ): Promise<void> | undefined {
     if (record.rule.omitStages.has(stage)) return undefined;
     const { clock, onEvent } = this.#options;
     const nowMs = clock.now();
@@ -182,14 +185,8 @@ export class Audit {
     void this.#writeToBackends(event, yield* stringifyResumable(event));
   }
 
-  #writeToBackends(event: JsonObject, encoded?: string): MaybePromise<void> {
-    const waited: Promise<void>[] = [];
-    for (const backend of this.#options.backends) {
-      const written = backend.write(event, encoded);
-      if (written instanceof Promise) waited.push(written);
-    }
-    if (waited.length === 0) return undefined;
-    return waited.length === 1 ? waited[0] : Promise.all(waited).then(() => {});
+  async #writeToBackends(event: JsonObject, encoded?: string): Promise<void> {
+    await Promise.all(this.#options.backends.map((backend) => backend.write(event, encoded)));
   }
 }
 
@@ -215,7 +212,7 @@ function annotateOmitted(record: AuditRecord, refusals: EventSampler): void {
 async function* observed(
   body: AsyncIterable<Uint8Array>,
   keeper: AuditRecord | undefined,
-  end: () => MaybePromise<void>,
+  end: () => Promise<void> | undefined,
 ): AsyncGenerator<Uint8Array> {
   const kept: Uint8Array[] = [];
   let bytes = 0;

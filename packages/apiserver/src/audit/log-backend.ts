@@ -10,7 +10,6 @@ import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { AuditBackend } from "./audit.ts";
 import { encodeEvent, type LossObserver } from "./encode-event.ts";
 
@@ -48,7 +47,7 @@ export class LogBackend implements AuditBackend {
     this.#options = options;
   }
 
-  write(event: JsonObject, text?: string): MaybePromise<void> {
+  write(event: JsonObject, text?: string): Promise<void> | undefined {
     const encoded = text ?? encodeEvent(event, this.#options);
     if (encoded === undefined) return undefined;
     const line = `${encoded}\n`;

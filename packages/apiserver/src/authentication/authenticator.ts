@@ -4,7 +4,9 @@
  * This folder knows neither HTTP nor storage: the caller fills in `Credentials` from the socket and
  * the headers.
  */
+
 import type { X509Certificate } from "node:crypto";
+import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/index.ts";
 import type { RequestHeaders } from "./header-values.ts";
 
@@ -35,10 +37,7 @@ export interface Authenticator {
    * The identity of a token, for a TokenReview; absent when the credentials are no tokens.
    * Otherwise like `TokenAuthenticator.reviewToken`.
    */
-  reviewToken?(
-    token: string,
-    audiences: readonly string[],
-  ): MaybePromise<TokenIdentity | undefined>;
+  reviewToken?(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined>;
 }
 
 /** One kind of bearer token: static, signed, … */
@@ -52,10 +51,7 @@ export interface TokenAuthenticator {
    * The identity of a token for a service that accepts tokens for one of `audiences`. Absent when
    * tokens name no audiences: they are for this server.
    */
-  reviewToken?(
-    token: string,
-    audiences: readonly string[],
-  ): MaybePromise<TokenIdentity | undefined>;
+  reviewToken?(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined>;
 }
 
 /** The result of a TokenReview. */
@@ -66,6 +62,3 @@ export interface TokenIdentity {
    */
   readonly audiences: readonly string[];
 }
-
-/** Synchronous results need no promise: authentication runs for every request. */
-export type MaybePromise<Value> = Value | Promise<Value>;

@@ -8,7 +8,6 @@ import {
   RequestAuthenticator,
   StaticTokenAuthenticator,
   type TokenAuthenticator,
-  type TokenIdentity,
   tokenLengthMax,
 } from "./index.ts";
 
@@ -104,7 +103,7 @@ describe("bearer tokens", () => {
 describe("token reviews", () => {
   const audienceAware: TokenAuthenticator = {
     authenticateToken: () => undefined,
-    reviewToken: (token, audiences) =>
+    reviewToken: async (token, audiences) =>
       token === "signed"
         ? { user: { username: "signed", groups: [] }, audiences: audiences.slice(0, 1) }
         : undefined,
@@ -112,33 +111,31 @@ describe("token reviews", () => {
   const bearer = new BearerTokenAuthenticator([knowing("abc"), audienceAware], ["us", "me"]);
   const gate = new RequestAuthenticator({ authenticators: [bearer], anonymous: true });
 
-  it("of tokens without audiences return the audiences of this server", () => {
-    assert.deepEqual(gate.reviewToken("abc", ["x", "me"]), {
+  it("of tokens without audiences return the audiences of this server", async () => {
+    assert.deepEqual(await gate.reviewToken("abc", ["x", "me"]), {
       user: { username: "alice", groups: ["developers", "system:authenticated"] },
       audiences: ["me"],
     });
-    const { audiences } = gate.reviewToken("abc") as TokenIdentity;
+    const { audiences } = await gate.reviewToken("abc");
     assert.deepEqual(audiences, ["us", "me"]);
-    assert.throws(
-      () => gate.reviewToken("abc", ["x"]),
-      (error: unknown) => isAuthenticationError(error, "invalid-token"),
+    await assert.rejects(gate.reviewToken("abc", ["x"]), (error: unknown) =>
+      isAuthenticationError(error, "invalid-token"),
     );
   });
 
-  it("of tokens with audiences call their authenticator, with this server's audiences by default", () => {
-    const { user, audiences } = gate.reviewToken("signed", ["x"]) as TokenIdentity;
+  it("of tokens with audiences call their authenticator, with this server's audiences by default", async () => {
+    const { user, audiences } = await gate.reviewToken("signed", ["x"]);
     assert.deepEqual([user.username, audiences], ["signed", ["x"]]);
-    assert.deepEqual((gate.reviewToken("signed") as TokenIdentity).audiences, ["us"]);
+    assert.deepEqual((await gate.reviewToken("signed")).audiences, ["us"]);
   });
 
-  it("reject unknown or too long tokens, even if anonymous requests are allowed", () => {
+  it("reject unknown or too long tokens, even if anonymous requests are allowed", async () => {
     for (const [token, code] of [
       ["other", "invalid-token"],
       ["x".repeat(tokenLengthMax + 1), "token-too-long"],
     ] as const) {
-      assert.throws(
-        () => gate.reviewToken(token),
-        (error: unknown) => isAuthenticationError(error, code),
+      await assert.rejects(gate.reviewToken(token), (error: unknown) =>
+        isAuthenticationError(error, code),
       );
     }
   });

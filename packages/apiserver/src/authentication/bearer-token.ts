@@ -1,11 +1,12 @@
 /**
  * `Authorization: Bearer <token>`: the syntax of the header, and the authenticators of the tokens.
  */
+
+import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/index.ts";
 import type {
   Authenticator,
   Credentials,
-  MaybePromise,
   TokenAuthenticator,
   TokenIdentity,
 } from "./authenticator.ts";
@@ -43,27 +44,26 @@ export class BearerTokenAuthenticator implements Authenticator {
   }
 
   /** Throws as `authenticate` does. Without requested audiences, those of this server apply. */
-  reviewToken(token: string, audiences: readonly string[]): MaybePromise<TokenIdentity> {
+  async reviewToken(token: string, audiences: readonly string[]): Promise<TokenIdentity> {
     checkLength(token);
     const asked = audiences.length === 0 ? this.#audiences : audiences;
-    const identity = firstOf(this.#tokens, (each) =>
+    const identity = await firstOf(this.#tokens, (each) =>
       each.reviewToken === undefined
         ? this.#reviewForApiAudiences(each, token, asked)
         : each.reviewToken(token, asked),
     );
-    return identity instanceof Promise ? identity.then(known) : known(identity);
+    return known(identity);
   }
 
-  #reviewForApiAudiences(
+  async #reviewForApiAudiences(
     tokens: TokenAuthenticator,
     token: string,
     asked: readonly string[],
-  ): MaybePromise<TokenIdentity | undefined> {
+  ): Promise<TokenIdentity | undefined> {
     const audiences = asked.filter((audience) => this.#audiences.includes(audience));
     if (audiences.length === 0 && asked.length > 0) return undefined;
-    const user = tokens.authenticateToken(token);
-    const identity = (found: UserInfo | undefined) => found && { user: found, audiences };
-    return user instanceof Promise ? user.then(identity) : identity(user);
+    const user = await tokens.authenticateToken(token);
+    return user && { user, audiences };
   }
 }
 
@@ -125,10 +125,10 @@ export class UnionTokenAuthenticator implements TokenAuthenticator {
   }
 
   /** Uncached: reviews are few. */
-  reviewToken(
+  async reviewToken(
     token: string,
     audiences: readonly string[],
-  ): MaybePromise<TokenIdentity | undefined> {
+  ): Promise<TokenIdentity | undefined> {
     return firstOf(this.#inOrder, (each) => each.reviewToken?.(token, audiences));
   }
 }

@@ -1,12 +1,12 @@
 /** Answers TokenReviews and SelfSubjectReviews of authentication.k8s.io. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, textsOf } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { UserInfo } from "../request/index.ts";
-import type { MaybePromise, TokenIdentity } from "./authenticator.ts";
+import type { TokenIdentity } from "./authenticator.ts";
 import { isAuthenticationError } from "./errors.ts";
 
 export interface TokenReviewer {
-  reviewToken(token: string, audiences: readonly string[]): MaybePromise<TokenIdentity>;
+  reviewToken(token: string, audiences: readonly string[]): Promise<TokenIdentity>;
 }
 
 /**
@@ -22,7 +22,7 @@ export async function reviewToken(
   if (typeof token !== "string" || token === "")
     throw statusError.badRequest("token is required for TokenReview in authentication");
   try {
-    const found = await authenticator.reviewToken(token, texts(audiences));
+    const found = await authenticator.reviewToken(token, textsOf(audiences));
     return {
       status: {
         authenticated: true,
@@ -50,8 +50,4 @@ function userObject({ username, uid = "", groups, extra = {} }: UserInfo): JsonO
     ...(groups.length === 0 ? {} : { groups }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };
-}
-
-function texts(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : [];
 }

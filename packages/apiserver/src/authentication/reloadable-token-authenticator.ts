@@ -2,8 +2,10 @@
  * ReloadableTokenAuthenticator: token authenticators that are replaced together while the server
  * runs.
  */
+
+import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/index.ts";
-import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "./authenticator.ts";
+import type { TokenAuthenticator, TokenIdentity } from "./authenticator.ts";
 import { UnionTokenAuthenticator } from "./bearer-token.ts";
 
 export class ReloadableTokenAuthenticator implements TokenAuthenticator {
@@ -21,10 +23,7 @@ export class ReloadableTokenAuthenticator implements TokenAuthenticator {
     return this.#current.authenticateToken(token);
   }
 
-  reviewToken(
-    token: string,
-    audiences: readonly string[],
-  ): MaybePromise<TokenIdentity | undefined> {
+  reviewToken(token: string, audiences: readonly string[]): Promise<TokenIdentity | undefined> {
     return this.#current.reviewToken(token, audiences);
   }
 }

@@ -5,8 +5,10 @@
  * Invalid credentials are rejected even when anonymous requests are allowed: a client with a stale
  * token must get an error, and not act as another user.
  */
+
+import type { MaybePromise } from "../request/api-request.ts";
 import { anonymousUser, type UserInfo, wellKnownGroup } from "../request/index.ts";
-import type { Authenticator, Credentials, MaybePromise, TokenIdentity } from "./authenticator.ts";
+import type { Authenticator, Credentials, TokenIdentity } from "./authenticator.ts";
 import { firstOf } from "./bearer-token.ts";
 import { AuthenticationError } from "./errors.ts";
 import type { AnonymousConfiguration } from "./oidc/authentication-configuration.ts";
@@ -45,13 +47,16 @@ export class RequestAuthenticator {
    * this server when there are none). Throws `AuthenticationError` when the token is unknown,
    * invalid, or for other audiences.
    */
-  reviewToken(token: string, audiences: readonly string[] = []): MaybePromise<TokenIdentity> {
-    const identity = firstOf(this.#authenticators, (each) => each.reviewToken?.(token, audiences));
-    return identity instanceof Promise ? identity.then(reviewed) : reviewed(identity);
+  async reviewToken(token: string, audiences: readonly string[] = []): Promise<TokenIdentity> {
+    const review = (each: Authenticator) => each.reviewToken?.(token, audiences);
+    return reviewed(await firstOf(this.#authenticators, review));
   }
 
   #complete(user: UserInfo | undefined, { path = "" }: Credentials): UserInfo {
-    if (user !== undefined) return withAuthenticatedGroup(user);
+    if (user !== undefined)
+      return user.groups.includes(wellKnownGroup.authenticated)
+        ? user
+        : withAuthenticatedGroup(user);
     const { enabled, paths } = this.#anonymous();
     if (enabled && paths?.includes(path) !== false) return anonymousUser;
     throw new AuthenticationError("absent", "no credentials, and anonymous requests are off");

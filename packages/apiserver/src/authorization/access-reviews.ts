@@ -1,5 +1,5 @@
 /** Answers the access reviews of authorization.k8s.io. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { Attributes, UserInfo } from "../request/index.ts";
@@ -89,12 +89,12 @@ function subjectOf(spec: JsonObject): UserInfo {
   return {
     username: text(spec, "user"),
     uid: text(spec, "uid"),
-    groups: texts(spec["groups"]),
+    groups: textsOf(spec["groups"]),
     ...(isJsonObject(extra)
       ? {
           extra: Object.fromEntries(
             // Keys are compared in lower case, as in headers.
-            Object.entries(extra).map(([key, values]) => [key.toLowerCase(), texts(values)]),
+            Object.entries(extra).map(([key, values]) => [key.toLowerCase(), textsOf(values)]),
           ),
         }
       : {}),
@@ -103,8 +103,4 @@ function subjectOf(spec: JsonObject): UserInfo {
 
 function text(object: JsonValue | undefined, member: string): string {
   return isJsonObject(object) ? String(object[member] ?? "") : "";
-}
-
-function texts(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : [];
 }

@@ -17,7 +17,7 @@ export {
   readWarrant,
   userExtra,
 } from "./rbac/effective-users.ts";
-export { EscalationCheck } from "./rbac/escalation.ts";
+export { checkedRoleResources, EscalationCheck } from "./rbac/escalation.ts";
 export { allowsPath, allowsResource, readRules } from "./rbac/policy-rule.ts";
 export { type PolicySource, RbacAuthorizer } from "./rbac/rbac-authorizer.ts";
 export { decisionStep, delegateDecision, recordDecision } from "./record-decision.ts";

@@ -74,6 +74,10 @@ export function mediaTypeOf(contentType: string | undefined): string {
   return (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
 }
 
+export function isYamlType(mediaType: string): boolean {
+  return mediaType.endsWith("yaml");
+}
+
 export function isProtobuf(contentType: string | undefined): boolean {
   return mediaTypeOf(contentType) === protobufType;
 }

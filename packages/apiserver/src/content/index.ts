@@ -6,6 +6,7 @@ export {
   decodeBodyResumable,
   decodeText,
   isProtobuf,
+  isYamlType,
   mediaTypeOf,
   parseBody,
   parseTranslatedYaml,
@@ -35,5 +36,5 @@ export {
 export { TableBudget } from "./table-budget.ts";
 export { type TranslatedYaml, translateYaml } from "./translate-yaml.ts";
 export { parseYamlDocuments, toYaml } from "./yaml.ts";
-export { isJsonLike, isShortYaml, isYamlType } from "./yaml-kinds.ts";
+export { isJsonLike, isShortYaml } from "./yaml-kinds.ts";
 export { sharedYamlWorker } from "./yaml-worker-client.ts";

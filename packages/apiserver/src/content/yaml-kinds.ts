@@ -1,7 +1,4 @@
-/** Decides which bodies are YAML, and which of them the event loop parses. */
-export function isYamlType(mediaType: string): boolean {
-  return mediaType.endsWith("yaml");
-}
+/** Decides which YAML bodies the event loop parses, and which are JSON. */
 
 /**
  * Any such text is parsed in one or two milliseconds. Without anchors, no part of it can expand.

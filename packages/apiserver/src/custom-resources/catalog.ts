@@ -17,7 +17,6 @@ import type {
 import type { MaybePromise } from "../request/api-request.ts";
 import type { ClusterScope } from "../request/request-scope.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
-import type { CustomDefinition } from "./custom-definition.ts";
 import type { ClusterDefinitions, DefinitionIndex } from "./definition-index.ts";
 import type { SharedVersion } from "./shared-version.ts";
 import { wildcardPartialMetadataDefinition } from "./wildcard-partial-metadata.ts";
@@ -47,16 +46,28 @@ export class CustomResourceCatalog implements Catalog, CollectionSource {
     const builtIn = builtIns.find(cluster, group, version, resource);
     if (builtIn !== undefined) return builtIn;
     if (cluster === "*") return wildcardPartialMetadataDefinition(group, version, resource);
-    const find = (definitions: ClusterDefinitions | undefined) =>
-      definitions?.find(group, resource)?.version(version, index.conversion, definitions.cluster);
     const known = index.peek(cluster);
-    const found = known?.named(group, resource)?.isReady === true ? find(known) : undefined;
-    if (found !== undefined) return warmed(found);
-    const findPrepared = async (definitions: ClusterDefinitions) => {
-      await definitions.named(group, resource)?.prepare();
-      return warmed(find(definitions));
-    };
-    return this.#upToDate(cluster).then(findPrepared);
+    const record = known?.named(group, resource);
+    if (known !== undefined && record?.isReady === true) {
+      const found = record.version(group, version, index.conversion, known.cluster);
+      if (found !== undefined) return found.shared.warmUp()?.then(() => found) ?? found;
+    }
+    return this.#findPrepared(cluster, group, version, resource);
+  }
+
+  async #findPrepared(
+    cluster: ClusterName,
+    group: string,
+    version: string,
+    resource: string,
+  ): Promise<ResourceDefinition | undefined> {
+    const definitions = await this.#upToDate(cluster);
+    const record = definitions.named(group, resource);
+    await record?.prepare();
+    const { conversion } = this.#options.index;
+    const found = record?.version(group, version, conversion, definitions.cluster);
+    await found?.shared.warmUp();
+    return found;
   }
 
   collectionOf(
@@ -75,17 +86,15 @@ export class CustomResourceCatalog implements Catalog, CollectionSource {
     return record && { group, resource, identity: record.uid };
   }
 
-  all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]> {
+  async all(cluster: ClusterScope): Promise<readonly ResourceDefinition[]> {
     const { builtIns } = this.#options;
     if (cluster === "*") return builtIns.all(cluster);
-    return this.#upToDate(cluster).then(async (definitions) => {
-      const { served } = await definitions.prepare();
-      const others = await builtIns.all(cluster);
-      return served.length === 0 ? others : this.#list(others, served);
-    });
+    const { served } = await (await this.#upToDate(cluster)).prepare();
+    const others = await builtIns.all(cluster);
+    return served.length === 0 ? others : this.#list(others, served);
   }
 
-  async #upToDate(cluster: Exclude<ClusterScope, "*">): Promise<ClusterDefinitions> {
+  async #upToDate(cluster: ClusterName): Promise<ClusterDefinitions> {
     const { watchCache, index } = this.#options;
     await watchCache.waitUntilFresh({ kind: "latest" }, neverAborted);
     return index.load(cluster);
@@ -110,15 +119,4 @@ export class CustomResourceCatalog implements Catalog, CollectionSource {
     this.#listed.set(served, list);
     return list;
   }
-}
-
-/**
- * A definition that takes long to compile is compiled with yields to the event loop before it is
- * used.
- */
-function warmed(
-  definition: CustomDefinition | undefined,
-): MaybePromise<CustomDefinition | undefined> {
-  const warming = definition?.warmUp();
-  return warming === undefined ? definition : warming.then(() => definition);
 }

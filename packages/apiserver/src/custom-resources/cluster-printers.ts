@@ -1,4 +1,7 @@
-/** The columns of the kinds around workloads: Services, Ingresses, volumes, Nodes, autoscalers. */
+/**
+ * The columns of the kinds around workloads: Services and their endpoints, Ingresses, volumes,
+ * Nodes, autoscalers, disruption budgets.
+ */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   ageColumn,
@@ -8,21 +11,24 @@ import {
   memberAt,
   noneText,
   numberAt,
+  scalarText,
+  selectorText,
+  textAt,
   textOrNoneAt,
 } from "./workload-cells.ts";
 
 function ports(object: JsonObject): string {
   const shown = itemsAt(object, "spec", "ports").map(({ port, nodePort, protocol = "TCP" }) =>
     typeof nodePort === "number" && nodePort > 0
-      ? `${String(port)}:${nodePort}/${String(protocol)}`
-      : `${String(port)}/${String(protocol)}`,
+      ? `${scalarText(port)}:${nodePort}/${scalarText(protocol)}`
+      : `${scalarText(port)}/${scalarText(protocol)}`,
   );
   return shown.length === 0 ? noneText : shown.join(",");
 }
 
 function balancers(object: JsonObject): string {
   return itemsAt(object, "status", "loadBalancer", "ingress")
-    .map(({ ip, hostname }) => String(ip ?? hostname ?? ""))
+    .map(({ ip, hostname }) => scalarText(ip ?? hostname))
     .filter((text) => text !== "")
     .join(",");
 }
@@ -30,42 +36,79 @@ function balancers(object: JsonObject): string {
 function externalAddress(object: JsonObject): string {
   const type = textOrNoneAt(object, "spec", "type");
   if (type === "ExternalName") return textOrNoneAt(object, "spec", "externalName");
-  const own = memberAt(object, "spec", "externalIPs");
-  const shown = [balancers(object), ...(Array.isArray(own) ? own.map(String) : [])].filter(Boolean);
+  const shown = [balancers(object), ...textsAt(object, "spec", "externalIPs")].filter(Boolean);
   if (shown.length > 0) return shown.join(",");
   return type === "LoadBalancer" ? "<pending>" : noneText;
 }
 
-const hostsShown = 3;
-
-function hosts(object: JsonObject): string {
-  const named = itemsAt(object, "spec", "rules")
-    .map(({ host }) => host)
-    .filter((host) => typeof host === "string" && host !== "");
-  if (named.length === 0) return "*";
-  const more = named.length > hostsShown ? ` + ${named.length - hostsShown} more...` : "";
-  return named.slice(0, hostsShown).join(",") + more;
+/** The first three texts, and the number of the others. */
+function firstOf(texts: readonly string[], otherwise: string, shownMax = 3, joint = ","): string {
+  if (texts.length === 0) return otherwise;
+  const more = texts.length > shownMax ? ` + ${texts.length - shownMax} more...` : "";
+  return texts.slice(0, shownMax).join(joint) + more;
 }
 
-const accessModes: ReadonlyMap<JsonValue, string> = new Map([
+function hosts(object: JsonObject): string {
+  const named = itemsAt(object, "spec", "rules").map((rule) => textAt(rule, "host"));
+  return firstOf(named.filter(Boolean), "*");
+}
+
+function endpointsText(object: JsonObject): string {
+  const texts = itemsAt(object, "subsets").flatMap((subset) =>
+    itemsAt(subset, "addresses").flatMap((address) => {
+      const ports = itemsAt(subset, "ports");
+      const ip = textAt(address, "ip");
+      return ports.length === 0 ? [ip] : ports.map(({ port }) => `${ip}:${scalarText(port)}`);
+    }),
+  );
+  return firstOf(texts, noneText);
+}
+
+function textsAt(object: JsonObject, ...path: readonly string[]): readonly string[] {
+  const value = memberAt(object, ...path);
+  return Array.isArray(value) ? value.map(scalarText) : [];
+}
+
+function classParameters(object: JsonObject): string {
+  const [kind, group] = ["kind", "apiGroup"].map((field) =>
+    textAt(object, "spec", "parameters", field),
+  );
+  if (kind === "") return noneText;
+  const name = textAt(object, "spec", "parameters", "name");
+  return `${group === "" ? kind : `${kind}.${group}`}/${name}`;
+}
+
+function addressParent(object: JsonObject): string {
+  const parts = ["resource", "namespace", "name"].map((field) =>
+    textAt(object, "spec", "parentRef", field),
+  );
+  return parts.filter(Boolean).join("/");
+}
+
+function revisionOwner(object: JsonObject): string {
+  const [owner] = itemsAt(object, "metadata", "ownerReferences");
+  if (owner === undefined) return noneText;
+  const [group] = textAt(owner, "apiVersion").split("/");
+  return `${textAt(owner, "kind").toLowerCase()}.${group}/${textAt(owner, "name")}`;
+}
+
+function disruptionLimit(field: string) {
+  return (object: JsonObject) => scalarText(memberAt(object, "spec", field)) || "N/A";
+}
+
+const accessModes: ReadonlyMap<string, string> = new Map([
   ["ReadWriteOnce", "RWO"],
   ["ReadOnlyMany", "ROX"],
   ["ReadWriteMany", "RWX"],
   ["ReadWriteOncePod", "RWOP"],
 ]);
 
-function accessOf(object: JsonObject): string {
-  const modes = memberAt(object, "status", "accessModes");
-  if (!Array.isArray(modes)) return "";
+function accessOf(object: JsonObject, member: "spec" | "status"): string {
+  const modes = textsAt(object, member, "accessModes");
   return [...accessModes]
     .flatMap(([mode, short]) => (modes.includes(mode) ? [short] : []))
     .join(",");
 }
-
-const textAt = (object: JsonObject, ...path: readonly string[]): string => {
-  const text = textOrNoneAt(object, ...path);
-  return text === noneText ? "" : text;
-};
 
 function claimStatus(object: JsonObject): string {
   return memberAt(object, "metadata", "deletionTimestamp") === undefined
@@ -92,7 +135,7 @@ function roles(object: JsonObject): string {
   for (const key of Object.keys(labels)) {
     if (key.startsWith(rolePrefix) && key.length > rolePrefix.length)
       found.add(key.slice(rolePrefix.length));
-    else if (key === "kubernetes.io/role" && labels[key] !== "") found.add(String(labels[key]));
+    else if (key === "kubernetes.io/role" && labels[key] !== "") found.add(scalarText(labels[key]));
   }
   return found.size === 0 ? noneText : [...found].sort().join(",");
 }
@@ -124,7 +167,7 @@ function metric(spec: JsonObject, status: JsonObject | undefined): string {
   const current = status === undefined ? undefined : memberAt(status, source, "current");
   const of = (value: JsonValue | undefined, field: string): string | undefined => {
     const found = isJsonObject(value) ? value[field] : undefined;
-    return found === undefined ? undefined : String(found);
+    return found === undefined ? undefined : scalarText(found);
   };
   const isResource = source === "resource" || source === "containerResource";
   const name = isResource ? `${textOrNoneAt(spec, source, "name")}: ` : "";
@@ -140,12 +183,15 @@ function metric(spec: JsonObject, status: JsonObject | undefined): string {
 }
 
 function targets(object: JsonObject): string {
-  const specs = itemsAt(object, "spec", "metrics");
-  if (specs.length === 0) return noneText;
+  // In v1, there is one metric.
+  const percent = memberAt(object, "spec", "targetCPUUtilizationPercentage");
+  if (percent !== undefined) {
+    const used = memberAt(object, "status", "currentCPUUtilizationPercentage");
+    return `cpu: ${used === undefined ? "<unknown>" : `${scalarText(used)}%`}/${scalarText(percent)}%`;
+  }
   const statuses = itemsAt(object, "status", "currentMetrics");
-  const shown = specs.slice(0, metricsShown).map((spec, i) => metric(spec, statuses[i]));
-  const more = specs.length > metricsShown ? ` + ${specs.length - metricsShown} more...` : "";
-  return shown.join(", ") + more;
+  const shown = itemsAt(object, "spec", "metrics").map((spec, i) => metric(spec, statuses[i]));
+  return firstOf(shown, noneText, metricsShown, ", ");
 }
 
 export const clusterTables: readonly (readonly [key: string, columns: readonly Column[]])[] = [
@@ -190,7 +236,7 @@ export const clusterTables: readonly (readonly [key: string, columns: readonly C
       [
         "Access Modes",
         "string",
-        (object) => (textAt(object, "spec", "volumeName") === "" ? "" : accessOf(object)),
+        (object) => (textAt(object, "spec", "volumeName") === "" ? "" : accessOf(object, "status")),
       ],
       ["StorageClass", "string", (object) => textAt(object, "spec", "storageClassName")],
       [
@@ -200,6 +246,103 @@ export const clusterTables: readonly (readonly [key: string, columns: readonly C
       ],
       ageColumn,
       ["VolumeMode", "string", (object) => unset(textAt(object, "spec", "volumeMode")), 1],
+    ],
+  ],
+  [
+    "/PersistentVolume",
+    [
+      ["Capacity", "string", (object) => textAt(object, "spec", "capacity", "storage")],
+      ["Access Modes", "string", (object) => accessOf(object, "spec")],
+      [
+        "Reclaim Policy",
+        "string",
+        (object) => textAt(object, "spec", "persistentVolumeReclaimPolicy"),
+      ],
+      ["Status", "string", claimStatus],
+      [
+        "Claim",
+        "string",
+        (object) =>
+          memberAt(object, "spec", "claimRef") === undefined
+            ? ""
+            : `${textAt(object, "spec", "claimRef", "namespace")}/${textAt(object, "spec", "claimRef", "name")}`,
+      ],
+      ["StorageClass", "string", (object) => textAt(object, "spec", "storageClassName")],
+      [
+        "VolumeAttributesClass",
+        "string",
+        (object) => unset(textAt(object, "spec", "volumeAttributesClassName")),
+      ],
+      ["Reason", "string", (object) => textAt(object, "status", "reason")],
+      ageColumn,
+      ["VolumeMode", "string", (object) => unset(textAt(object, "spec", "volumeMode")), 1],
+    ],
+  ],
+  ["/Endpoints", [["Endpoints", "string", endpointsText], ageColumn]],
+  [
+    "discovery.k8s.io/EndpointSlice",
+    [
+      ["AddressType", "string", (object) => textAt(object, "addressType")],
+      [
+        "Ports",
+        "string",
+        (object) =>
+          firstOf(
+            itemsAt(object, "ports").map(({ port = "*" }) => scalarText(port)),
+            "<unset>",
+          ),
+      ],
+      [
+        "Endpoints",
+        "string",
+        (object) =>
+          firstOf(
+            itemsAt(object, "endpoints").flatMap((each) => textsAt(each, "addresses")),
+            "<unset>",
+          ),
+      ],
+      ageColumn,
+    ],
+  ],
+  [
+    "networking.k8s.io/IngressClass",
+    [
+      ["Controller", "string", (object) => textAt(object, "spec", "controller")],
+      ["Parameters", "string", classParameters],
+      ageColumn,
+    ],
+  ],
+  [
+    "networking.k8s.io/NetworkPolicy",
+    [
+      ["Pod-Selector", "string", (object) => selectorText(memberAt(object, "spec", "podSelector"))],
+      ageColumn,
+    ],
+  ],
+  [
+    "networking.k8s.io/ServiceCIDR",
+    [["CIDRs", "string", (object) => textsAt(object, "spec", "cidrs").join(",")], ageColumn],
+  ],
+  ["networking.k8s.io/IPAddress", [["ParentRef", "string", addressParent], ageColumn]],
+  [
+    "policy/PodDisruptionBudget",
+    [
+      ["Min Available", "string", disruptionLimit("minAvailable")],
+      ["Max Unavailable", "string", disruptionLimit("maxUnavailable")],
+      [
+        "Allowed Disruptions",
+        "integer",
+        (object) => numberAt(object, "status", "disruptionsAllowed"),
+      ],
+      ageColumn,
+    ],
+  ],
+  [
+    "apps/ControllerRevision",
+    [
+      ["Controller", "string", revisionOwner],
+      ["Revision", "string", (object) => numberAt(object, "revision")],
+      ageColumn,
     ],
   ],
   [

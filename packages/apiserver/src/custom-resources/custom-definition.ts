@@ -1,95 +1,81 @@
 /**
- * CustomDefinition: a definition as one logical cluster serves it: the shared definition, and the
- * owner of the objects.
+ * CustomDefinition: a definition as one logical cluster serves it: the version that all clusters
+ * with an equal definition share, and the owner of the objects.
+ *
+ * What every request reads is copied from the shared version once, when the definition is made.
  */
 import type {
+  OpenApiSource,
   ResourceDefinition,
   Strategy,
   SubresourceStrategy,
   VersionCodec,
 } from "../registry/index.ts";
 import { CustomVersionCodec, type CustomVersionCodecOptions } from "./custom-version-codec.ts";
-import type { DefinitionRecord } from "./definition-record.ts";
 import type { SharedVersion } from "./shared-version.ts";
 
-export class CustomDefinition implements ResourceDefinition {
-  readonly #version: SharedVersion;
-  readonly #record: DefinitionRecord;
-  readonly codec: VersionCodec;
-
-  constructor(
-    version: SharedVersion,
-    record: DefinitionRecord,
-    { conversion, owner }: Pick<CustomVersionCodecOptions, "conversion" | "owner">,
-  ) {
-    this.#version = version;
-    this.#record = record;
-    this.codec = new CustomVersionCodec({ version, since: record.since, conversion, owner });
-  }
-
-  /** Resolves when the definition is ready for use; undefined when it is ready now. */
-  warmUp(): Promise<void> | undefined {
-    return this.#version.warmUp();
-  }
-
-  get group(): string {
-    return this.#version.group;
-  }
-  get version(): string {
-    return this.#version.version;
-  }
-  get resource(): string {
-    return this.#version.resource;
-  }
-  get singular(): string {
-    return this.#version.singular;
-  }
-  get kind(): string {
-    return this.#version.kind;
-  }
-  get listKind(): string {
-    return this.#version.listKind;
-  }
-  get isNamespaced(): boolean {
-    return this.#version.isNamespaced;
-  }
-  get shortNames(): readonly string[] {
-    return this.#version.shortNames;
-  }
-  get categories(): readonly string[] {
-    return this.#version.categories;
-  }
-  get verbs(): readonly string[] {
-    return this.#version.servedVerbs;
-  }
+export interface CustomDefinitionOptions extends CustomVersionCodecOptions {
   /**
    * Objects of a deleted definition never reappear under a new one of the same name: their identity
    * differs.
    */
-  get identity(): string {
-    return this.#record.uid;
+  readonly identity: string;
+  /** The reason why no object is created while the definition is terminating. */
+  readonly terminatingReason: string;
+  readonly onRetired: (callback: () => void) => () => void;
+}
+
+export class CustomDefinition implements ResourceDefinition {
+  readonly shared: SharedVersion;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly isNamespaced: boolean;
+  readonly identity: string;
+  readonly itemsCarryKind = true;
+  readonly verbs: readonly string[];
+  readonly strategy: Strategy;
+  readonly subresources: ReadonlyMap<string, SubresourceStrategy>;
+  readonly codec: VersionCodec;
+  readonly warnings: readonly string[] | undefined;
+  readonly creationForbidden: string | undefined;
+  readonly onRetired: (callback: () => void) => () => void;
+
+  constructor(options: CustomDefinitionOptions) {
+    const { version, identity, terminatingReason, onRetired } = options;
+    this.shared = version;
+    this.group = version.group;
+    this.version = version.version;
+    this.resource = version.resource;
+    this.kind = version.kind;
+    this.isNamespaced = version.isNamespaced;
+    this.identity = identity;
+    this.verbs = version.servedVerbs;
+    this.strategy = version.strategy;
+    this.subresources = version.subresources;
+    this.codec = new CustomVersionCodec(options);
+    this.warnings = version.warnings;
+    this.creationForbidden = version.definition.isTerminating ? terminatingReason : undefined;
+    this.onRetired = onRetired;
   }
-  get itemsCarryKind(): boolean {
-    return true;
+
+  get singular(): string {
+    return this.shared.singular;
+  }
+  get listKind(): string {
+    return this.shared.listKind;
+  }
+  get shortNames(): readonly string[] {
+    return this.shared.shortNames;
+  }
+  get categories(): readonly string[] {
+    return this.shared.categories;
   }
   get storageVersion(): string {
-    return this.#version.storageVersion;
+    return this.shared.storageVersion;
   }
-  get strategy(): Strategy {
-    return this.#version.strategy;
-  }
-  get subresources(): ReadonlyMap<string, SubresourceStrategy> {
-    return this.#version.subresources;
-  }
-  get warnings(): readonly string[] | undefined {
-    return this.#version.warnings;
-  }
-  get creationForbidden(): string | undefined {
-    return this.#version.definition.isTerminating
-      ? "create not allowed while custom resource definition is terminating"
-      : undefined;
-  }
-  get onRetired(): (callback: () => void) => () => void {
-    return (callback) => this.#record.onRetired(callback);
+  get openApi(): OpenApiSource {
+    return this.shared.openApi;
   }
 }

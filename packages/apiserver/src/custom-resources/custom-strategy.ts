@@ -8,8 +8,8 @@ import {
   setMember,
 } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors } from "@kcp-ts/machinery/names";
-import { openApiName, publishText } from "@kcp-ts/machinery/schema";
-import { type Decoded, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
+import { type CompiledSchema, openApiName, publishText } from "@kcp-ts/machinery/schema";
+import { kindShapes, type MessageShape, objectMeta, ShapeError } from "@kcp-ts/machinery/shape";
 import { formatFieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
 import {
@@ -18,7 +18,6 @@ import {
   type Strategy,
   type SubresourceStrategy,
   setPodDefaults,
-  type ValidationResult,
 } from "../registry/index.ts";
 import { scaleView } from "./scale.ts";
 import type { SharedVersion } from "./shared-version.ts";
@@ -40,12 +39,20 @@ export function customStrategy(version: SharedVersion): Strategy {
       ? workloadPrinter(version.group, version.kind)
       : undefined;
   const ownsPods = isJob(version);
+  const hasPodDefaults = isPod(version);
   return {
     shape: shapeOf(version),
     get applyType() {
       return version.compiled().applyType;
     },
-    decode: (value) => decode(version, value),
+    decode(value) {
+      const { schema } = version.compiled();
+      const { value: shaped, unknownFields, error } = schema.admit(value);
+      if (error !== undefined) throw new ShapeError(formatFieldError(error));
+      const object = shaped as JsonObject;
+      const isComplete = !hasPodDefaults || !isJsonObject(object["spec"]);
+      return { value: isComplete ? object : withPodDefaults(object, schema), unknownFields };
+    },
     ...(isBuiltInGroup(version.group) ? { protobufShape: () => protobufShape(version) } : {}),
     get patchRules() {
       return isBuiltInGroup(version.group) ? version.compiled().patchRules : "none";
@@ -59,13 +66,13 @@ export function customStrategy(version: SharedVersion): Strategy {
       (draft["metadata"] as Draft)["generation"] = 1;
       if (ownsPods) addPodSelector(draft);
     },
-    validate: (object) => validateStatus(version, object, undefined),
+    validate: (object) => version.compiled().schema.validateResumable(object),
     prepareForUpdate(draft, old) {
       if (hasStatus) keepStatus(draft, old);
       else countStatus(draft, old);
       if (ownsPods) addPodSelector(draft);
     },
-    validateUpdate: (updated, old) => validateStatus(version, updated, old),
+    validateUpdate: (updated, old) => version.compiled().schema.validateResumable(updated, { old }),
     get selectableFields() {
       return version.compiled().selectableFields;
     },
@@ -103,13 +110,9 @@ export function isBuiltInGroup(group: string): boolean {
   return !group.includes(".") || wellKnownGroups.has(group);
 }
 
-/**
- * Go clients with a compiled-in kind send protobuf; the shapes are loaded for the first such
- * request.
- */
-async function protobufShape(version: SharedVersion): Promise<MessageShape | undefined> {
-  const { workloadShape } = await import("@kcp-ts/machinery/workload-shapes");
-  return workloadShape(apiVersionOf(version), version.kind);
+/** Go clients with a compiled-in kind send protobuf. */
+function protobufShape(version: SharedVersion): MessageShape | undefined {
+  return kindShapes.get(`${apiVersionOf(version)}/${version.kind}`);
 }
 
 /** Groups with a dot whose kinds are compiled into clients. */
@@ -144,28 +147,14 @@ function statusEndpoint(version: SharedVersion): SubresourceStrategy {
   };
 }
 
-function validateStatus(
-  version: SharedVersion,
-  object: JsonObject,
-  old: JsonObject | undefined,
-): ValidationResult {
-  return version.compiled().schema.validateResumable(object, { old });
-}
-
 /**
- * Prunes unknown fields and applies the defaults of the schema; and those of Pods, which no schema
- * can express.
+ * Applies the defaults of Pods, which no schema can express. Those that the schema does not know
+ * are pruned again.
  */
-function decode(version: SharedVersion, value: JsonObject): Decoded {
-  const { schema } = version.compiled();
-  const { value: shaped, unknownFields, error } = schema.admit(value);
-  if (error !== undefined) throw new ShapeError(formatFieldError(error));
-  const object = shaped as JsonObject;
-  if (!isPod(version) || !isJsonObject(object["spec"])) return { value: object, unknownFields };
-  const spec: Draft = { ...object["spec"] };
+function withPodDefaults(object: JsonObject, schema: CompiledSchema): JsonObject {
+  const spec: Draft = { ...(object["spec"] as JsonObject) };
   setPodDefaults(spec);
-  // Pod defaults that the schema does not know are pruned again.
-  return { value: schema.restore({ ...object, spec }).value as JsonObject, unknownFields };
+  return schema.restore({ ...object, spec }).value as JsonObject;
 }
 
 function isPod({ group, version, kind }: SharedVersion): boolean {

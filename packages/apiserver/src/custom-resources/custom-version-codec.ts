@@ -38,8 +38,10 @@ export class CustomVersionCodec implements VersionCodec {
   readonly #owner: ClusterName;
   readonly #apiVersion: string;
   readonly #head: Buffer;
-  readonly #converted = new WeakMap<Entry, Entry>();
+  /** Made for the first conversion: most definitions never convert. */
+  #converted: WeakMap<Entry, Entry> | undefined;
   readonly toServedSync: ((entry: Entry) => Entry) | undefined;
+  readonly storesAsServed: boolean;
 
   constructor({ version, since, conversion, owner }: CustomVersionCodecOptions) {
     this.#version = version;
@@ -48,6 +50,7 @@ export class CustomVersionCodec implements VersionCodec {
     this.#owner = owner;
     this.#apiVersion = apiVersionOf(version);
     this.#head = typeMetaPrefix(version.kind, this.#apiVersion);
+    this.storesAsServed = version.version === version.definition.storageVersion;
     this.toServedSync = isTrivial(version.definition)
       ? (entry) => this.#toServedOne(entry)
       : undefined;
@@ -58,22 +61,21 @@ export class CustomVersionCodec implements VersionCodec {
   }
 
   toServed(entries: readonly Entry[]): MaybePromise<readonly Entry[]> {
-    const isAtHand = (entry: Entry) => this.#isUpToDate(entry) || this.#converted.has(entry);
-    if (entries.every(isAtHand)) return entries.map((entry) => this.#converted.get(entry) ?? entry);
+    const known = entries.map((entry) => this.#known(entry));
+    if (known.every((entry) => entry !== undefined)) return known;
     if (this.toServedSync !== undefined) return runSyncFirst(this.#toServedAll(entries));
     return this.#convert(entries);
   }
 
-  toStored(object: JsonObject): MaybePromise<JsonObject> {
+  async toStored(object: JsonObject): Promise<JsonObject> {
     const { definition } = this.#version;
-    if (this.#version.version === definition.storageVersion) return object;
+    if (this.storesAsServed) return object;
     const stored = definition.version(definition.storageVersion) as SharedVersion;
     const apiVersion = apiVersionOf(stored);
-    const shape = (converted: JsonObject) => runSyncFirst(restored(stored, converted));
-    if (isTrivial(definition)) return shape({ ...object, apiVersion });
-    return this.#conversion
-      .convert(definition, [object], apiVersion, this.#owner)
-      .then(([converted]) => shape(converted as JsonObject));
+    const [converted] = isTrivial(definition)
+      ? [{ ...object, apiVersion }]
+      : await this.#conversion.convert(definition, [object], apiVersion, this.#owner);
+    return runSyncFirst(restored(stored, converted as JsonObject));
   }
 
   /** Whether the entry was written in this version, under the current schema. */
@@ -82,7 +84,7 @@ export class CustomVersionCodec implements VersionCodec {
   }
 
   #known(entry: Entry): Entry | undefined {
-    return this.#isUpToDate(entry) ? entry : this.#converted.get(entry);
+    return this.#isUpToDate(entry) ? entry : this.#converted?.get(entry);
   }
 
   #toServedOne(entry: Entry): Entry {
@@ -94,12 +96,10 @@ export class CustomVersionCodec implements VersionCodec {
   }
 
   async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
-    const missing = entries.filter(
-      (entry) => !this.#isUpToDate(entry) && !this.#converted.has(entry),
-    );
+    const missing = entries.filter((entry) => this.#known(entry) === undefined);
     const shown = new Map<Entry, Entry>();
     for (const batch of batchesOf(missing)) await this.#convertBatch(batch, shown);
-    return entries.map((entry) => shown.get(entry) ?? this.#converted.get(entry) ?? entry);
+    return entries.map((entry) => shown.get(entry) ?? this.#known(entry) ?? entry);
   }
 
   async #convertBatch(batch: readonly Entry[], shown: Map<Entry, Entry>): Promise<void> {
@@ -140,6 +140,7 @@ export class CustomVersionCodec implements VersionCodec {
     yield;
     const turned =
       shaped === undefined ? entry : { ...entry, value: yield* encodeObjectResumable(shaped) };
+    this.#converted ??= new WeakMap();
     this.#converted.set(entry, turned);
     return turned;
   }

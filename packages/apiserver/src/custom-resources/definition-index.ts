@@ -100,6 +100,7 @@ function inDiscoveryOrder(a: ResourceDefinition, b: ResourceDefinition): number 
 }
 
 export class DefinitionIndex implements HubListener {
+  readonly conversion: Conversion;
   readonly #options: DefinitionIndexOptions;
   /** In order of last use, oldest first. */
   readonly #clusters = new Map<ClusterName, ClusterDefinitions>();
@@ -109,16 +110,13 @@ export class DefinitionIndex implements HubListener {
   #definitions = 0;
 
   constructor(options: DefinitionIndexOptions) {
+    this.conversion = options.conversion;
     this.#options = options;
     this.#listen();
     options.hub.clusterDeletions.onDeleted((cluster) => {
       this.#loading.delete(cluster);
       this.#drop(cluster);
     });
-  }
-
-  get conversion(): Conversion {
-    return this.#options.conversion;
   }
 
   get size(): number {

@@ -14,6 +14,7 @@ import { findCondition, isConditionTrue } from "./conditions.ts";
 import type { Conversion } from "./conversion.ts";
 import { CustomDefinition } from "./custom-definition.ts";
 import { internDefinition, type SharedDefinition } from "./shared-definition.ts";
+import type { SharedVersion } from "./shared-version.ts";
 
 interface ParsedDefinition {
   readonly uid: string;
@@ -119,13 +120,21 @@ export class DefinitionRecord {
     return looked;
   }
 
-  /** The served version, or undefined. */
-  version(name: string, conversion: Conversion, owner: ClusterName): CustomDefinition | undefined {
+  /**
+   * The served version, or undefined. Definitions of the group `core` and of no group have equal
+   * names.
+   */
+  version(
+    group: string,
+    name: string,
+    conversion: Conversion,
+    owner: ClusterName,
+  ): CustomDefinition | undefined {
     const known = this.#definitions?.get(name);
-    if (known !== undefined) return known;
-    const version = this.shared.version(name);
+    if (known !== undefined) return known.group === group ? known : undefined;
+    const version = this.shared.group === group ? this.shared.version(name) : undefined;
     if (!this.isServed || version === undefined || !version.isServed) return undefined;
-    const definition = new CustomDefinition(version, this, { conversion, owner });
+    const definition = this.#definitionOf(version, conversion, owner);
     this.#definitions ??= new Map();
     this.#definitions.set(name, definition);
     return definition;
@@ -134,9 +143,20 @@ export class DefinitionRecord {
   /** The storage version, served or not, through which objects are deleted. */
   stored(conversion: Conversion, owner: ClusterName): CustomDefinition | undefined {
     const version = this.shared.version(this.shared.storageVersion);
-    return version === undefined
-      ? undefined
-      : new CustomDefinition(version, this, { conversion, owner });
+    return version && this.#definitionOf(version, conversion, owner);
+  }
+
+  #definitionOf(
+    version: SharedVersion,
+    conversion: Conversion,
+    owner: ClusterName,
+  ): CustomDefinition {
+    const { uid: identity, since } = this.parse();
+    return new CustomDefinition({
+      ...{ version, identity, since, conversion, owner },
+      terminatingReason: "create not allowed while custom resource definition is terminating",
+      onRetired: (callback) => this.onRetired(callback),
+    });
   }
 
   /** Calls back at once when the definition is already retired. */

@@ -110,7 +110,7 @@ export class DefinitionRemoval {
     await runSyncFirst(record.parsed());
     const definition = record.stored(this.#options.index.conversion, cluster);
     assert(definition !== undefined, "an established definition has a storage version");
-    await definition.warmUp();
+    await definition.shared.warmUp();
     return definition;
   }
 

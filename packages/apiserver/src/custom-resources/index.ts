@@ -1,7 +1,7 @@
 /** Custom resources: a CustomResourceDefinition becomes a resource at run time. */
 export type { Conversion } from "./conversion.ts";
+export { CustomDefinition } from "./custom-definition.ts";
 export { CustomResources } from "./custom-resources.ts";
-export { CustomVersionCodec } from "./custom-version-codec.ts";
 export { declareSchema } from "./declared-schema.ts";
 export { checkDefinitionSize } from "./definition-size.ts";
 export { customResourceDefinitions } from "./definitions.ts";
@@ -9,3 +9,4 @@ export { compileExportedDefinition, exportedDefinitionErrors } from "./exported-
 export type { SharedDefinition } from "./shared-definition.ts";
 export type { SharedVersion } from "./shared-version.ts";
 export { systemDefinition } from "./system-definition.ts";
+export { workloadPrinter } from "./workload-printers.ts";

@@ -7,7 +7,6 @@
  */
 import { type MaybeResumable, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import {
-  type Activation,
   BOOL,
   CelError,
   COST_PER_CALL_MAX,
@@ -113,10 +112,13 @@ function* compileRule(
     messageMaxCost:
       message?.ok === true ? estimateCost(message.program.checked, environment).max : 0,
     maxCardinality,
-    evaluate: (values, costMax) => evaluate(program, rule, values, costMax),
+    evaluate: (values, costMax) =>
+      program === undefined
+        ? { error: "the rule does not compile", cost: 0 }
+        : evaluate(program, rule, values, costMax, ruleOutcome),
     evaluateMessage:
       message?.ok === true
-        ? (values, costMax) => evaluateMessage(message.program, rule, values, costMax)
+        ? (values, costMax) => evaluate(message.program, rule, values, costMax, messageOutcome)
         : undefined,
   };
 }
@@ -129,46 +131,30 @@ function errorOf(compiled: Compilation, prefix: string, wrongType: string): stri
     : `${prefix}: ${compiled.message}`;
 }
 
-function activation({ self, oldSelf }: RuleValues, { optionalOldSelf }: ValidationRule) {
-  return { self, oldSelf: oldSelf === undefined && optionalOldSelf === true ? null : oldSelf };
+function ruleOutcome({ result, charged: cost, cancelled }: Evaluation): RuleOutcome {
+  if (cancelled !== undefined) return { exceeded: true, cost };
+  if (result instanceof CelError) return { error: result.message, cost };
+  return { result: result === true, cost };
 }
 
-function evaluate(
-  program: Program | undefined,
-  rule: ValidationRule,
-  values: RuleValues,
-  costMax: number,
-): MaybeResumable<RuleOutcome> {
-  if (program === undefined) return { error: "the rule does not compile", cost: 0 };
-  return run(program, activation(values, rule), costMax, ({ result, charged: cost, cancelled }) => {
-    if (cancelled !== undefined) return { exceeded: true, cost };
-    if (result instanceof CelError) return { error: result.message, cost };
-    return { result: result === true, cost };
-  });
-}
-
-function evaluateMessage(
-  program: Program,
-  rule: ValidationRule,
-  values: RuleValues,
-  costMax: number,
-): MaybeResumable<MessageOutcome> {
-  return run(program, activation(values, rule), costMax, ({ result, charged: cost, cancelled }) => {
-    if (cancelled !== undefined) return { exceeded: true, cost };
-    if (result instanceof CelError) return { error: result.message, cost };
-    return typeof result === "string"
-      ? { message: result, cost }
-      : { error: "the message is no string", cost };
-  });
+function messageOutcome({ result, charged: cost, cancelled }: Evaluation): MessageOutcome {
+  if (cancelled !== undefined) return { exceeded: true, cost };
+  if (result instanceof CelError) return { error: result.message, cost };
+  return typeof result === "string"
+    ? { message: result, cost }
+    : { error: "the message is no string", cost };
 }
 
 /** Synchronous, or with yields to the event loop if the expression contains a loop. */
-function run<Outcome extends object>(
+function evaluate<Outcome extends object>(
   program: Program,
-  values: Activation,
+  { optionalOldSelf }: ValidationRule,
+  { self, oldSelf }: RuleValues,
   costMax: number,
   outcomeOf: (evaluation: Evaluation) => Outcome,
 ): MaybeResumable<Outcome> {
+  const isAbsent = oldSelf === undefined && optionalOldSelf === true;
+  const values = { self, oldSelf: isAbsent ? null : oldSelf };
   const budget = { costLimit: Math.min(costMax, COST_PER_CALL_MAX) };
   if (!program.isLong) return outcomeOf(program.evaluate(values, budget));
   return (function* () {

@@ -145,13 +145,14 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
 
   /** The compiled schema; owned by a cache, so callers must not keep it. */
   compiled(): CompiledVersion {
-    return runSync(this.compiledResumable());
+    if (this.#compiled === undefined) return runSync(this.compiledResumable());
+    compiledSchemaBudget.use(this.#compiled);
+    return this.#compiled;
   }
 
   *compiledResumable(): Resumable<CompiledVersion> {
-    if (this.#compiled === undefined) return yield* this.#compile(yield* this.#schema.decompress());
-    compiledSchemaBudget.use(this.#compiled);
-    return this.#compiled;
+    if (this.#compiled !== undefined) return this.compiled();
+    return yield* this.#compile(yield* this.#schema.decompress());
   }
 
   *#compile(json: JsonObject | undefined): Resumable<CompiledVersion> {
@@ -165,8 +166,8 @@ export class SharedVersion implements ResourceDefinition, CompiledSchemaOwner {
   }
 
   /**
-   * Undefined when the version is ready, or compiles quickly; otherwise compiles with yields to the
-   * event loop.
+   * Resolves when the version is ready for use: a version that takes long to compile is compiled
+   * with yields to the event loop. Undefined when the version is ready, or compiles quickly.
    */
   warmUp(): Promise<void> | undefined {
     if (this.#compiled !== undefined || this.#schema.length < largeSchemaLength) return undefined;

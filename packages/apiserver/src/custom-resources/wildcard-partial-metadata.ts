@@ -43,9 +43,10 @@ const metadataOnly: Strategy = {
 
 const withOriginalVersion: VersionCodec = {
   name: "any-owners",
+  storesAsServed: false,
   toServedSync: annotateOriginalVersion,
   toServed: (entries) => entries.map(annotateOriginalVersion),
-  toStored: (object) => object,
+  toStored: async (object) => object,
 };
 
 /** Runs in the turn of an event, so its cost must not depend on the size of the object. */

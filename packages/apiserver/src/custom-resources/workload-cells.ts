@@ -28,6 +28,17 @@ export function textOrNoneAt(object: JsonObject, ...path: readonly string[]): st
   return typeof value === "string" && value !== "" ? value : noneText;
 }
 
+/** Empty where there is no value. */
+export function textAt(object: JsonObject, ...path: readonly string[]): string {
+  const value = memberAt(object, ...path);
+  return typeof value === "string" ? value : "";
+}
+
+/** Scalars only: an object may have a member `toString`. */
+export function scalarText(value: JsonValue | undefined): string {
+  return typeof value === "object" || value === undefined ? "" : String(value);
+}
+
 export function itemsAt(object: JsonObject, ...path: readonly string[]): readonly JsonObject[] {
   const value = memberAt(object, ...path);
   return Array.isArray(value) ? (value as readonly JsonValue[]).filter(isJsonObject) : [];
@@ -64,7 +75,7 @@ export function labelsText(labels: JsonValue | undefined): string {
   if (!isJsonObject(labels)) return noneText;
   const shown = Object.keys(labels)
     .sort()
-    .map((key) => `${key}=${String(labels[key])}`);
+    .map((key) => `${key}=${scalarText(labels[key])}`);
   return shown.length === 0 ? noneText : shown.join(",");
 }
 
@@ -74,10 +85,10 @@ export function selectorText(selector: JsonValue | undefined): string {
   const labels = labelsText(selector["matchLabels"]);
   const parts = labels === noneText ? [] : [labels];
   for (const { key, operator, values } of itemsAt(selector, "matchExpressions")) {
-    const listed = Array.isArray(values) ? ` (${[...values].map(String).sort().join(",")})` : "";
-    if (operator === "In") parts.push(`${String(key)} in${listed}`);
-    else if (operator === "NotIn") parts.push(`${String(key)} notin${listed}`);
-    else parts.push(operator === "DoesNotExist" ? `!${String(key)}` : String(key));
+    const listed = Array.isArray(values) ? ` (${values.map(scalarText).sort().join(",")})` : "";
+    if (operator === "In") parts.push(`${scalarText(key)} in${listed}`);
+    else if (operator === "NotIn") parts.push(`${scalarText(key)} notin${listed}`);
+    else parts.push(`${operator === "DoesNotExist" ? "!" : ""}${scalarText(key)}`);
   }
   return parts.length === 0 ? noneText : parts.join(",");
 }
@@ -90,7 +101,7 @@ export function templateColumns(
   const listed = (key: "name" | "image"): Cell => {
     return (object) =>
       itemsAt(object, ...template, "spec", "containers")
-        .map((container) => String(container[key]))
+        .map((container) => scalarText(container[key]))
         .join(",");
   };
   const columns: Column[] = [

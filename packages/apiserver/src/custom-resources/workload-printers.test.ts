@@ -123,20 +123,42 @@ const cases: readonly Case[] = [
         phase: "Running",
         podIP: "10.0.0.1",
         containerStatuses: [
-          { ready: true, restartCount: 2 },
-          { restartCount: 1, state: { waiting: { reason: "CrashLoopBackOff" } } },
+          { ready: true, restartCount: 0, state: { running: {} } },
+          {
+            restartCount: 3,
+            state: { waiting: { reason: "CrashLoopBackOff" } },
+            lastState: { terminated: { finishedAt: at(2) } },
+          },
         ],
       },
     },
     {
       Ready: "1/2",
       Status: "CrashLoopBackOff",
-      Restarts: 3,
+      Restarts: "3 (2m ago)",
       Age: "60m",
       "*IP": "10.0.0.1",
       "*Node": "n",
       "*Nominated Node": "<none>",
       "*Readiness Gates": "<none>",
+    },
+  ],
+  [
+    "/Pod",
+    {
+      metadata: { deletionTimestamp: at(1) },
+      spec: { containers: [{}], readinessGates: [{ conditionType: "g" }] },
+      status: { phase: "Running", conditions: [{ type: "g", status: "True" }] },
+    },
+    {
+      Ready: "0/1",
+      Status: "Terminating",
+      Restarts: "0",
+      Age: "60m",
+      "*IP": "<none>",
+      "*Node": "<none>",
+      "*Nominated Node": "<none>",
+      "*Readiness Gates": "1/1",
     },
   ],
   [
@@ -246,6 +268,111 @@ const cases: readonly Case[] = [
       Age: "60m",
     },
   ],
+  [
+    "autoscaling/HorizontalPodAutoscaler",
+    {
+      spec: {
+        scaleTargetRef: { kind: "Deployment", name: "d" },
+        minReplicas: 1,
+        maxReplicas: 9,
+        targetCPUUtilizationPercentage: 80,
+      },
+    },
+    {
+      Reference: "Deployment/d",
+      Targets: "cpu: <unknown>/80%",
+      MinPods: "1",
+      MaxPods: 9,
+      Replicas: 0,
+      Age: "60m",
+    },
+  ],
+  [
+    "/PersistentVolume",
+    {
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteMany"],
+        persistentVolumeReclaimPolicy: "Retain",
+        claimRef: { namespace: "n", name: "c" },
+        storageClassName: "fast",
+        volumeMode: "Block",
+      },
+      status: { phase: "Bound" },
+    },
+    {
+      Capacity: "1Gi",
+      "Access Modes": "RWX",
+      "Reclaim Policy": "Retain",
+      Status: "Bound",
+      Claim: "n/c",
+      StorageClass: "fast",
+      VolumeAttributesClass: "<unset>",
+      Reason: "",
+      Age: "60m",
+      "*VolumeMode": "Block",
+    },
+  ],
+  [
+    "/Endpoints",
+    {
+      subsets: [
+        {
+          addresses: [{ ip: "10.0.0.1" }, { ip: "10.0.0.2" }],
+          ports: [{ port: 80 }, { port: 81 }],
+        },
+      ],
+    },
+    { Endpoints: "10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more...", Age: "60m" },
+  ],
+  [
+    "discovery.k8s.io/EndpointSlice",
+    { addressType: "IPv4", ports: [{ port: 80 }], endpoints: [{ addresses: ["10.0.0.1"] }] },
+    { AddressType: "IPv4", Ports: "80", Endpoints: "10.0.0.1", Age: "60m" },
+  ],
+  [
+    "networking.k8s.io/IngressClass",
+    {
+      spec: {
+        controller: "example.com/c",
+        parameters: { kind: "Settings", apiGroup: "example.com", name: "s" },
+      },
+    },
+    { Controller: "example.com/c", Parameters: "Settings.example.com/s", Age: "60m" },
+  ],
+  [
+    "networking.k8s.io/NetworkPolicy",
+    { spec: { podSelector: selector } },
+    { "Pod-Selector": selected, Age: "60m" },
+  ],
+  [
+    "networking.k8s.io/ServiceCIDR",
+    { spec: { cidrs: ["10.0.0.0/8", "fd00::/8"] } },
+    { CIDRs: "10.0.0.0/8,fd00::/8", Age: "60m" },
+  ],
+  [
+    "networking.k8s.io/IPAddress",
+    { spec: { parentRef: { resource: "services", namespace: "n", name: "s" } } },
+    { ParentRef: "services/n/s", Age: "60m" },
+  ],
+  [
+    "policy/PodDisruptionBudget",
+    { spec: { minAvailable: "50%" }, status: { disruptionsAllowed: 2 } },
+    {
+      "Min Available": "50%",
+      "Max Unavailable": "N/A",
+      "Allowed Disruptions": 2,
+      Age: "60m",
+    },
+  ],
+  [
+    "apps/ControllerRevision",
+    {
+      metadata: { ownerReferences: [{ apiVersion: "apps/v1", kind: "StatefulSet", name: "s" }] },
+      revision: 2,
+    },
+    { Controller: "statefulset.apps/s", Revision: 2, Age: "60m" },
+  ],
 ];
 
 describe("the table of", () => {
@@ -265,10 +392,17 @@ describe("the table of", () => {
     it(`${kind} bears objects with nothing in them, and with nonsense`, () => {
       const [group = "", name = ""] = kind.split("/");
       const printer = workloadPrinter(group, name);
+      const hostile = { toString: 1, valueOf: 1 };
+      const template = { spec: { containers: [{ name: hostile, image: hostile }] } };
       for (const odd of [
         {},
         { spec: 1, status: [], metadata: "x" },
         { spec: { rules: [1], metrics: [{}] } },
+        {
+          spec: { ports: [{ port: hostile }], selector: { matchLabels: { a: hostile } }, template },
+          metadata: { ownerReferences: [{ apiVersion: hostile }] },
+          subsets: [{ addresses: [{}], ports: [{ port: hostile }] }],
+        },
       ])
         assert.equal(
           printer?.cells(odd as unknown as JsonObject, now).length,

@@ -5,6 +5,7 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import type { TableColumn } from "@kcp-ts/machinery/table";
 import { clusterTables } from "./cluster-printers.ts";
+import { podColumns } from "./pod-printer.ts";
 import {
   ageAt,
   ageColumn,
@@ -155,62 +156,10 @@ const batchTables: typeof appsTables = [
   ],
 ];
 
-function podReady(object: JsonObject): string {
-  const statuses = itemsAt(object, "status", "containerStatuses");
-  const ready = statuses.filter((each) => each["ready"] === true).length;
-  return `${ready}/${itemsAt(object, "spec", "containers").length}`;
-}
-
-function podStatus(object: JsonObject): string {
-  if (memberAt(object, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
-  for (const each of itemsAt(object, "status", "containerStatuses")) {
-    for (const state of ["waiting", "terminated"]) {
-      const reason = memberAt(each, "state", state, "reason");
-      if (typeof reason === "string" && reason !== "") return reason;
-    }
-  }
-  const reason = textOrNoneAt(object, "status", "reason");
-  return reason === noneText ? textOrNoneAt(object, "status", "phase") : reason;
-}
-
-function restarts(object: JsonObject): number {
-  const statuses = itemsAt(object, "status", "containerStatuses");
-  return statuses.reduce((sum, each) => sum + numberAt(each, "restartCount"), 0);
-}
-
-function readinessGates(object: JsonObject): string {
-  const gates = itemsAt(object, "spec", "readinessGates");
-  if (gates.length === 0) return noneText;
-  const met = gates.filter(({ conditionType }) => hasCondition(object, String(conditionType)));
-  return `${met.length}/${gates.length}`;
-}
-
-const podTables: typeof appsTables = [
-  [
-    "/Pod",
-    [
-      ["Ready", "string", podReady],
-      ["Status", "string", podStatus],
-      ["Restarts", "string", restarts],
-      ageColumn,
-      ["IP", "string", (object) => textOrNoneAt(object, "status", "podIP"), 1],
-      ["Node", "string", (object) => textOrNoneAt(object, "spec", "nodeName"), 1],
-      [
-        "Nominated Node",
-        "string",
-        (object) => textOrNoneAt(object, "status", "nominatedNodeName"),
-        1,
-      ],
-      ["Readiness Gates", "string", readinessGates, 1],
-    ],
-  ],
-];
-
 const printers: ReadonlyMap<string, WorkloadPrinter> = new Map(
-  [...appsTables, ...batchTables, ...podTables, ...clusterTables].map(([key, columns]) => [
-    key,
-    printerOf(columns),
-  ]),
+  [...appsTables, ...batchTables, ["/Pod", podColumns] as const, ...clusterTables].map(
+    ([key, columns]) => [key, printerOf(columns)],
+  ),
 );
 
 function printerOf(columns: readonly Column[]): WorkloadPrinter {

@@ -10,12 +10,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { jsonBytes, negotiate, toBytes } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
-import {
-  type ApiRequest,
-  type ApiResponse,
-  header,
-  type MaybePromise,
-} from "../request/api-request.ts";
+import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import {
   apiGroup,
@@ -40,16 +35,13 @@ export function isDiscoveryPath(path: string): boolean {
   );
 }
 
-export function serveDiscovery(
+export async function serveDiscovery(
   request: ApiRequest,
   scope: PathScope,
   catalog: Catalog,
-): MaybePromise<ApiResponse> {
+): Promise<ApiResponse> {
   if (scope.verb !== "get" && scope.verb !== "head") throw statusError.methodNotAllowedHere();
-  const definitions = catalog.all(scope.cluster);
-  return definitions instanceof Promise
-    ? definitions.then((all) => serveDocument(request, scope, all, catalog))
-    : serveDocument(request, scope, definitions, catalog);
+  return serveDocument(request, scope, await catalog.all(scope.cluster), catalog);
 }
 
 function serveDocument(

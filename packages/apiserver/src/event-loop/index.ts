@@ -4,6 +4,7 @@ export {
   type NextTurn,
   OutboundBudget,
   QueuedStreams,
+  resumeTogether,
   UnreadResponseBudget,
 } from "./budgets.ts";
 export { FairQueue, type QueueItem } from "./fair-queue.ts";
@@ -15,5 +16,5 @@ export {
   tooBusy,
   WatchOpenLimiter,
 } from "./request-queues.ts";
-export { resumeTogether } from "./resume-together.ts";
+
 export { StreamPacer } from "./stream-pacer.ts";

@@ -2,8 +2,8 @@
  * Wiring of the storage limits of a logical cluster, which are checked before an object is created
  * and when it is stored.
  */
-import { type Clock, neverAborted } from "@kcp-ts/machinery/base";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { assert, type Clock, neverAborted } from "@kcp-ts/machinery/base";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { type AdmissionPlugin, denied } from "../admission/index.ts";
 import type { ClusterDirectory, CountedKind } from "../cluster-directory.ts";
@@ -14,20 +14,19 @@ import {
   type StoredLocation,
   type UsageDelta,
 } from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
 import { type UserInfo, wellKnownGroup } from "../request/user.ts";
 import type { RequestLimitOptions } from "../request-limits.ts";
 import { clusterPrefix, type Storage, type StorageKey } from "../storage/index.ts";
 import type { WatchHub } from "../watch-cache/index.ts";
 
 const objectCountIntervalDefaultMs = 60_000;
+/** Zero is no limit. */
+const unlimited: StoredUsage = { objects: 0, bytes: 0 };
 
 interface ClusterStorageQuotaDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly hub: WatchHub;
-  /** Called on demand: the directory is created after the registry. */
-  readonly directory: () => LimitsDirectory;
 }
 
 type LimitsDirectory = Pick<
@@ -41,37 +40,46 @@ type LimitsDirectory = Pick<
  */
 export class ClusterStorageQuota implements StorageQuota {
   readonly #limiter: ObjectLimiter;
-  readonly #directory: () => LimitsDirectory;
+  readonly #perCluster: StoredUsage;
+  /** Undefined until the server connects it: the directory is created after the registry. */
+  #directory: LimitsDirectory | undefined;
 
   constructor(
     limits: RequestLimitOptions["tenantLimits"],
     dependencies: ClusterStorageQuotaDependencies,
   ) {
-    const { storage, clock, hub, directory } = dependencies;
-    this.#directory = directory;
+    const { storage, clock, hub } = dependencies;
     const { objectsPerClusterMax = 0, bytesPerClusterMax = 0 } = limits ?? {};
-    const { objectCountIntervalMs = objectCountIntervalDefaultMs } = limits ?? {};
+    this.#perCluster = { objects: objectsPerClusterMax, bytes: bytesPerClusterMax };
+    const countIntervalMs = limits?.objectCountIntervalMs ?? objectCountIntervalDefaultMs;
     this.#limiter = new ObjectLimiter({
-      limits: { objectsPerClusterMax, bytesPerClusterMax, objectCountIntervalMs },
-      clock,
+      ...{ clock, countIntervalMs, countsBytes: bytesPerClusterMax > 0 },
       usageOf: (cluster, withBytes) =>
-        usageOf(cluster as ClusterName, withBytes, { storage, directory: directory() }),
-      clusterLimitOf: (cluster) => directory().objectLimitOf(cluster as ClusterName),
-      isBootstrapping: (cluster) => directory().isBootstrapping(cluster as ClusterName),
+        usageOf(cluster as ClusterName, withBytes, { storage, directory: this.#connected() }),
+      isBootstrapping: async (cluster) => this.#connected().isBootstrapping(cluster as ClusterName),
     });
     hub.clusterDeletions.onDeleted((cluster) => this.#limiter.forget(cluster));
+  }
+
+  connect(directory: LimitsDirectory): void {
+    this.#directory = directory;
+  }
+
+  #connected(): LimitsDirectory {
+    assert(this.#directory !== undefined, "the directory is connected before the first write");
+    return this.#directory;
   }
 
   /** Rejects a creation in a full cluster before the server does any work for the object. */
   readonly plugin: AdmissionPlugin = {
     name: "core.kcp.io/LogicalClusterObjectCountLimit",
-    admit: (request) => {
+    admit: async (request) => {
       const { operation, subresource, isDryRun, cluster } = request;
-      if (operation !== "CREATE" || subresource !== "" || isDryRun) return undefined;
-      if (this.#isUncounted(request, request.name)) return undefined;
-      return throwIfExceeded(this.#limiter.limitExceededReason(cluster), (reason) =>
-        denied(request, reason),
-      );
+      if (operation !== "CREATE" || subresource !== "" || isDryRun) return;
+      if (this.#isUncounted(request, request.name)) return;
+      const max = await this.#limitOf(cluster);
+      const reason = max && (await this.#limiter.limitExceededReason(cluster, max));
+      if (reason !== undefined) throw denied(request, reason);
     },
   };
 
@@ -80,21 +88,22 @@ export class ClusterStorageQuota implements StorageQuota {
    * server's own loops, which must be able to update the status of an object and to remove
    * finalizers.
    */
-  charge(
+  async charge(
     place: StoredLocation,
     growth: UsageDelta,
     user: UserInfo | undefined,
-  ): MaybePromise<void> {
+  ): Promise<void> {
     const { definition, cluster, name } = place;
-    if (this.#isUncounted(definition, name)) return undefined;
+    if (this.#isUncounted(definition, name)) return;
     const isShrinking = growth.objects <= 0 && growth.bytes <= 0;
     const isOwn = user === undefined || (growth.objects === 0 && isMaster(user));
-    if (!isShrinking && !isOwn)
-      return throwIfExceeded(this.#limiter.charge(cluster, growth), (reason) =>
-        statusError.forbidden(definition, name, reason),
-      );
-    this.#limiter.record(cluster, growth);
-    return undefined;
+    if (isShrinking || isOwn) {
+      this.#limiter.record(cluster, growth);
+      return;
+    }
+    const max = await this.#limitOf(cluster);
+    const reason = max && (await this.#limiter.charge(cluster, growth, max));
+    if (reason !== undefined) throw statusError.forbidden(definition, name, reason);
   }
 
   refund({ definition, cluster, name }: StoredLocation, { objects, bytes }: UsageDelta): void {
@@ -103,20 +112,20 @@ export class ClusterStorageQuota implements StorageQuota {
   }
 
   #isUncounted(kind: CountedKind, name: string): boolean {
-    return isEvent(kind) || this.#directory().isUncounted(kind, name);
+    return isEvent(kind) || this.#directory?.isUncounted(kind, name) === true;
   }
-}
 
-function throwIfExceeded(
-  refusal: MaybePromise<string | undefined>,
-  toError: (reason: string) => Error,
-): MaybePromise<void> {
-  const settle = (reason: string | undefined) => {
-    if (reason !== undefined) throw toError(reason);
-  };
-  if (refusal instanceof Promise) return refusal.then(settle);
-  settle(refusal);
-  return undefined;
+  /**
+   * The limit that the cluster itself declares, or that of all clusters. The operator's own
+   * clusters are only limited when they declare a limit. Undefined for an unlimited cluster.
+   */
+  async #limitOf(cluster: ClusterName): Promise<StoredUsage | undefined> {
+    const declared = await this.#directory?.objectLimitOf(cluster);
+    const isExempt = cluster === rootCluster || cluster.startsWith("system:");
+    const { objects, bytes } = isExempt ? unlimited : this.#perCluster;
+    const max = { objects: declared ?? objects, bytes };
+    return max.objects > 0 || max.bytes > 0 ? max : undefined;
+  }
 }
 
 function isMaster({ groups }: UserInfo): boolean {

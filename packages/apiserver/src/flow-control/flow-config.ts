@@ -4,7 +4,7 @@
  *
  * The objects were validated when they were written; absent fields have the defaults of the API.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, listOf, objectOf, objectsOf } from "@kcp-ts/machinery/json";
 
 export interface PriorityLevelConfig {
   readonly name: string;
@@ -64,11 +64,11 @@ const nominalSharesDefault = 30;
 const precedenceDefault = 1000;
 
 export function readPriorityLevel(object: JsonObject): PriorityLevelConfig {
-  const spec = objectAt(object, "spec");
+  const spec = objectOf(object["spec"]);
   const isExempt = spec["type"] === "Exempt";
-  const share = objectAt(spec, isExempt ? "exempt" : "limited");
-  const response = objectAt(share, "limitResponse");
-  const queuing = objectAt(response, "queuing");
+  const share = objectOf(spec[isExempt ? "exempt" : "limited"]);
+  const response = objectOf(share["limitResponse"]);
+  const queuing = objectOf(response["queuing"]);
   const borrowing = share["borrowingLimitPercent"];
   return {
     ...identityOf(object),
@@ -92,28 +92,28 @@ export function readPriorityLevel(object: JsonObject): PriorityLevelConfig {
 }
 
 export function readFlowSchema(object: JsonObject): FlowSchemaConfig {
-  const spec = objectAt(object, "spec");
-  const method = objectAt(spec, "distinguisherMethod")["type"];
+  const spec = objectOf(object["spec"]);
+  const method = objectOf(spec["distinguisherMethod"])["type"];
   return {
     ...identityOf(object),
-    level: textAt(objectAt(spec, "priorityLevelConfiguration"), "name"),
+    level: textAt(objectOf(spec["priorityLevelConfiguration"]), "name"),
     precedence: numberAt(spec, "matchingPrecedence", precedenceDefault),
     distinguisher: method === "ByUser" || method === "ByNamespace" ? method : undefined,
-    rules: objectsAt(spec, "rules").map(readRule),
+    rules: objectsOf(spec["rules"]).map(readRule),
   };
 }
 
 function readRule(rule: JsonObject): FlowRule {
   return {
-    subjects: objectsAt(rule, "subjects").map(readSubject),
-    resourceRules: objectsAt(rule, "resourceRules").map((each) => ({
+    subjects: objectsOf(rule["subjects"]).map(readSubject),
+    resourceRules: objectsOf(rule["resourceRules"]).map((each) => ({
       verbs: textsAt(each, "verbs"),
       groups: textsAt(each, "apiGroups"),
       resources: textsAt(each, "resources"),
       namespaces: textsAt(each, "namespaces"),
       isClusterScope: each["clusterScope"] === true,
     })),
-    nonResourceRules: objectsAt(rule, "nonResourceRules").map((each) => ({
+    nonResourceRules: objectsOf(rule["nonResourceRules"]).map((each) => ({
       verbs: textsAt(each, "verbs"),
       paths: textsAt(each, "nonResourceURLs"),
     })),
@@ -123,31 +123,17 @@ function readRule(rule: JsonObject): FlowRule {
 function readSubject(subject: JsonObject): FlowSubject {
   const kind = subject["kind"] as FlowSubject["kind"];
   const member = kind === "ServiceAccount" ? "serviceAccount" : kind === "Group" ? "group" : "user";
-  const named = objectAt(subject, member);
+  const named = objectOf(subject[member]);
   return { kind, name: textAt(named, "name"), namespace: textAt(named, "namespace") };
 }
 
 function identityOf(object: JsonObject): { name: string; uid: string } {
-  const metadata = objectAt(object, "metadata");
+  const metadata = objectOf(object["metadata"]);
   return { name: textAt(metadata, "name"), uid: textAt(metadata, "uid") };
 }
 
-function objectAt(object: JsonObject, member: string): JsonObject {
-  const value = object[member];
-  return isJsonObject(value) ? value : {};
-}
-
-function listAt(object: JsonObject, member: string): readonly JsonValue[] {
-  const value = object[member];
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-}
-
-function objectsAt(object: JsonObject, member: string): JsonObject[] {
-  return listAt(object, member).filter(isJsonObject);
-}
-
 function textsAt(object: JsonObject, member: string): string[] {
-  return listAt(object, member).map(String);
+  return listOf(object[member]).map(String);
 }
 
 function textAt(object: JsonObject, member: string): string {

@@ -414,7 +414,7 @@ describe("flow control", () => {
   });
 
   it("charges a body to the same tenant when its cluster is proved to exist in between", () => {
-    const bodies = { bodyBytesMax: 100, bodyBytesPerClusterMax: 60 };
+    const bodies = { bytesMax: 100, bytesPerTenantMax: 60 };
     const simulation = new Simulation({ bodies });
     const guest = simulation.guest("new", { isShown: false });
     simulation.fairness.classify(guest);

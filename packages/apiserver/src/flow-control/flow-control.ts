@@ -7,6 +7,7 @@
  * dispatched, its time is up, or its client disconnects.
  */
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
+import { BytesInFlight, type BytesInFlightLimits, bytesInFlight } from "@kcp-ts/machinery/bounds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   EventLoopBudget,
@@ -22,7 +23,6 @@ import {
 import type { ApiResponse, Pace } from "../request/api-request.ts";
 import { type RequestScope, unresolvedCluster } from "../request/request-scope.ts";
 import { mayEnterAll, type UserInfo } from "../request/user.ts";
-import { BodyBudget, type BodyLimits } from "./body-budget.ts";
 import { bootstrapFlowSchemas, bootstrapPriorityLevels } from "./bootstrap.ts";
 import { Classifier, Shares } from "./classifier.ts";
 import { readFlowSchema, readPriorityLevel } from "./flow-config.ts";
@@ -47,7 +47,7 @@ export interface FlowControlOptions {
   /** The work that may start in one turn while more than one tenant is at work. */
   readonly contendedTurnBudgetMicros?: number;
   readonly queueWaitMaxMs?: number;
-  readonly bodies?: BodyLimits;
+  readonly bodies?: BytesInFlightLimits;
   readonly scheduleImmediate?: NextTurn;
   /** One timer for all waiting requests; coarse timers are sufficient. */
   readonly timers: { add(callback: () => void, delayMs: number): () => void };
@@ -85,7 +85,8 @@ export class FlowControl {
   readonly #streamThrottle: StreamPacer;
   readonly #largeRequests: LargeRequestQueue;
   readonly #watchOpens: WatchOpenLimiter;
-  readonly #bodies: BodyBudget;
+  /** The request bodies in memory, from their arrival until the response to their request. */
+  readonly #bodies: BytesInFlight;
   readonly #tenantKeys = new Shares();
   readonly #bypass = new SmallRequestBypass();
   #levels: PriorityLevel[] = [];
@@ -115,7 +116,7 @@ export class FlowControl {
     // The system clock, as for turns: the limiter spreads work of this thread, whatever the
     // server's clock says.
     this.#watchOpens = new WatchOpenLimiter({ clock: systemClock, isContended });
-    this.#bodies = new BodyBudget(options.bodies);
+    this.#bodies = new BytesInFlight(options.bodies ?? bytesInFlight.requestBodies);
     this.configure([], []);
   }
 
@@ -190,8 +191,7 @@ export class FlowControl {
 
   /** Reserves memory for a body until the request is released. */
   reserveBody(request: FlowControlledRequest, bytes: number): void {
-    if (request.isFinished) throw tooBusy;
-    this.#bodies.reserve(request.tenantKey, bytes);
+    if (request.isFinished || !this.#bodies.tryTake(request.tenantKey, bytes)) throw tooBusy;
     request.bodyBytes += bytes;
   }
 

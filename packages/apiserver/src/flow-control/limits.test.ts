@@ -5,10 +5,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
-import { tooBusy } from "../event-loop/index.ts";
 import { MemoryStorage } from "../storage/memory/index.ts";
 import { install, ListeningServer, TestServer, type TestServerOptions } from "../testing/index.ts";
-import { BodyBudget } from "./body-budget.ts";
 
 const pathOf = (cluster: string) => `/clusters/${cluster}/api/v1/namespaces/default/configmaps`;
 const named = (name: string) => ({ metadata: { name } });
@@ -270,21 +268,6 @@ describe("bytes", () => {
     assert.equal((await create(server, "a", "y", 1)).status, 403);
     await server.requestOk("DELETE", target);
     assert.equal((await create(server, "a", "y", 1)).status, 201);
-  });
-});
-
-describe("bodies in memory", () => {
-  it("are admitted up to the limits of all clusters and of one cluster, and released", () => {
-    const budget = new BodyBudget({ bodyBytesMax: 100, bodyBytesPerClusterMax: 60 });
-    budget.reserve("a", 60);
-    assert.throws(() => budget.reserve("a", 1), tooBusy);
-    budget.reserve("b", 40);
-    assert.throws(() => budget.reserve("c", 1), tooBusy);
-    budget.release("a", 60);
-    budget.reserve("c", 60);
-    budget.release("b", 40);
-    budget.release("c", 60);
-    assert.deepEqual([budget.heldBytes, budget.clusterCount], [0, 0]);
   });
 });
 

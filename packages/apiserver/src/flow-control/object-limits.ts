@@ -4,7 +4,6 @@
  * added to the count, as in kcp. Clusters without writes have no state here.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { MaybePromise } from "../request/api-request.ts";
 
 export interface ObjectLimits {
   /** 0 is no limit, here and below. */
@@ -13,27 +12,24 @@ export interface ObjectLimits {
   readonly objectCountIntervalMs: number;
 }
 
-/** The usage of a cluster, or the usage that a write adds. */
+/** The usage of a cluster, the usage that a write adds, or the limits, where zero is no limit. */
 export interface StoredUsage {
   readonly objects: number;
   readonly bytes: number;
 }
 
 export interface ObjectLimiterOptions {
-  readonly limits: ObjectLimits;
   readonly clock: Clock;
+  /** The time after which the objects of a cluster are counted again. */
+  readonly countIntervalMs: number;
+  readonly countsBytes: boolean;
   /**
    * The current usage of a cluster. `withBytes` reads all objects; without it, only keys are
    * counted.
    */
   readonly usageOf: (cluster: string, withBytes: boolean) => Promise<StoredUsage>;
-  /**
-   * The limit that the cluster itself declares; undefined when it declares none, 0 or less when it
-   * is unlimited.
-   */
-  readonly clusterLimitOf: (cluster: string) => MaybePromise<number | undefined>;
   /** Limits do not keep a cluster from bootstrapping. */
-  readonly isBootstrapping: (cluster: string) => MaybePromise<boolean>;
+  readonly isBootstrapping: (cluster: string) => Promise<boolean>;
 }
 
 interface Count {
@@ -51,6 +47,7 @@ const leastObject: StoredUsage = { objects: 1, bytes: 1 };
 interface UsageCheck {
   readonly cluster: string;
   readonly added: StoredUsage;
+  readonly max: StoredUsage;
   readonly isCharged: boolean;
 }
 
@@ -67,13 +64,13 @@ export class ObjectLimiter {
    * The reason why no further object fits into the cluster: checked before any work for a new
    * object.
    */
-  limitExceededReason(cluster: string): MaybePromise<string | undefined> {
-    return this.#check({ cluster, added: leastObject, isCharged: false });
+  limitExceededReason(cluster: string, max: StoredUsage): Promise<string | undefined> {
+    return this.#check({ cluster, added: leastObject, max, isCharged: false });
   }
 
   /** Charges the usage that a write adds, or returns the reason why the write does not fit. */
-  charge(cluster: string, added: StoredUsage): MaybePromise<string | undefined> {
-    return this.#check({ cluster, added, isCharged: true });
+  charge(cluster: string, added: StoredUsage, max: StoredUsage): Promise<string | undefined> {
+    return this.#check({ cluster, added, max, isCharged: true });
   }
 
   /** Records usage without a check: of deletions, and of writers that are never rejected. */
@@ -92,34 +89,20 @@ export class ObjectLimiter {
     return this.#counts.size;
   }
 
-  #check(asked: UsageCheck): MaybePromise<string | undefined> {
-    const own = this.#options.clusterLimitOf(asked.cluster);
-    return own instanceof Promise
-      ? own.then((objects) => this.#checkAgainstLimit(asked, objects))
-      : this.#checkAgainstLimit(asked, own);
-  }
-
-  #checkAgainstLimit(
-    asked: UsageCheck,
-    ownLimit: number | undefined,
-  ): MaybePromise<string | undefined> {
-    const { clock, limits } = this.#options;
-    const { cluster, added } = asked;
-    const isExempt = isOperatorCluster(cluster);
-    const objectsMax = ownLimit ?? (isExempt ? 0 : limits.objectsPerClusterMax);
-    const max = { objects: objectsMax, bytes: isExempt ? 0 : limits.bytesPerClusterMax };
+  async #check(asked: UsageCheck): Promise<string | undefined> {
+    const { clock, countIntervalMs } = this.#options;
+    const { cluster, added, max } = asked;
     // A write that adds nothing to a limited amount needs no count.
     if (!(max.objects > 0 && added.objects > 0) && !(max.bytes > 0 && added.bytes > 0))
       return undefined;
     const count = this.#counts.get(cluster);
-    return count === undefined ||
-      clock.monotonic() - count.countedAt >= limits.objectCountIntervalMs
-      ? this.#recount(cluster).then((fresh) => this.#compare(asked, fresh, max))
-      : this.#compare(asked, count, max);
+    const isRecent = count !== undefined && clock.monotonic() - count.countedAt < countIntervalMs;
+    return this.#compare(asked, isRecent ? count : await this.#recount(cluster));
   }
 
-  #compare(asked: UsageCheck, count: Count, max: StoredUsage): MaybePromise<string | undefined> {
-    const { cluster, added, isCharged } = asked;
+  /** Compares and charges in one turn, so that two writes never both take the last place. */
+  async #compare(asked: UsageCheck, count: Count): Promise<string | undefined> {
+    const { cluster, added, max, isCharged } = asked;
     if (max.bytes > 0 && added.bytes > 0 && count.bytes + added.bytes > max.bytes)
       return `logical cluster "${cluster}" has reached its total size limit (${count.bytes}/${max.bytes} bytes, ${added.bytes} more asked for); delete objects to free up capacity`;
     if (max.objects > 0 && added.objects > 0 && count.objects >= max.objects)
@@ -150,8 +133,8 @@ export class ObjectLimiter {
   }
 
   async #count(cluster: string): Promise<Count> {
-    const { usageOf, clock, limits } = this.#options;
-    const { objects, bytes } = await usageOf(cluster, limits.bytesPerClusterMax > 0);
+    const { usageOf, clock, countsBytes } = this.#options;
+    const { objects, bytes } = await usageOf(cluster, countsBytes);
     const count = { objects, bytes, countedAt: clock.monotonic() };
     this.#counts.delete(cluster);
     if (this.#counts.size >= countedClustersMax) {
@@ -161,9 +144,4 @@ export class ObjectLimiter {
     this.#counts.set(cluster, count);
     return count;
   }
-}
-
-/** The operator's own clusters are only limited when they declare a limit. */
-function isOperatorCluster(cluster: string): boolean {
-  return cluster === "root" || cluster.startsWith("system:");
 }

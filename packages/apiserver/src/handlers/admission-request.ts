@@ -1,7 +1,7 @@
 /** AdmissionRequest of a write: the write as admission plugins see it. */
 import type { TypeSchema } from "@kcp-ts/machinery/apply";
 import { runYielding } from "@kcp-ts/machinery/base";
-import { cloneJson, cloneResumable, isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { cloneJson, cloneResumable, type JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { applyTypeOf } from "@kcp-ts/machinery/shape";
 import { statusError } from "@kcp-ts/machinery/status";
@@ -12,14 +12,7 @@ import type {
   ObjectDecoder,
   Operation,
 } from "../admission/index.ts";
-import type {
-  BuildObject,
-  Draft,
-  ResourceDefinition,
-  Validator,
-  WriteResult,
-} from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
+import type { BuildObject, ResourceDefinition, Validator, WriteResult } from "../registry/index.ts";
 import type { UserInfo } from "../request/user.ts";
 import { decodeDraft, decodeLargeDraft, isLargeObject } from "./decode-object.ts";
 import {
@@ -44,7 +37,7 @@ interface AdmissionDetails {
 }
 
 /** A class with lazy members: attributes that plugins rarely read are only computed on demand. */
-class HandlerAdmissionRequest implements AdmissionRequest {
+export class HandlerAdmissionRequest implements AdmissionRequest {
   readonly operation: Operation;
   readonly cluster: ClusterName;
   readonly group: string;
@@ -75,12 +68,12 @@ class HandlerAdmissionRequest implements AdmissionRequest {
     handled: HandlerRequest,
     operation: Operation,
     isDryRun: boolean,
-    particulars: AdmissionDetails,
+    details: AdmissionDetails = {},
   ) {
     const { scope, definition } = handled;
-    const { address = scope, view } = particulars;
+    const { address = scope, view } = details;
     this.#handled = handled;
-    this.#details = particulars;
+    this.#details = details;
     this.operation = operation;
     this.cluster = requireSingleCluster(scope);
     this.group = definition.group;
@@ -141,13 +134,13 @@ export class DefinitionDecoder implements ObjectDecoder {
     this.#definition = definition;
   }
 
-  decode(value: JsonObject, how?: "strictly"): MaybePromise<MutableObject> {
+  async decode(value: JsonObject, how?: "strictly"): Promise<MutableObject> {
     const isStrict = how === "strictly" && !this.#definition.itemsCarryKind;
     const fieldValidation = isStrict ? "Strict" : "Ignore";
     const options = { isDryRun: false, fieldValidation, fieldManager: "" } as const;
     const body = { value, duplicates: [] };
     const decode = isLargeObject(value) ? decodeLargeDraft : decodeDraft;
-    return decode(this.#definition, body, options, [], statusError.badRequest);
+    return await decode(this.#definition, body, options, [], statusError.badRequest);
   }
 
   get applyType(): TypeSchema {
@@ -169,25 +162,6 @@ function optionsOf(operation: Operation, query: URLSearchParams): JsonObject {
     ...(fieldManager ? { fieldManager } : {}),
     ...(fieldValidation ? { fieldValidation } : {}),
   };
-}
-
-const nothingParticular: AdmissionDetails = {};
-
-export function admissionRequest(
-  handled: HandlerRequest,
-  operation: Operation,
-  isDryRun: boolean,
-  particulars: AdmissionDetails = nothingParticular,
-): AdmissionRequest {
-  return new HandlerAdmissionRequest(handled, operation, isDryRun, particulars);
-}
-
-/** The namespace and name of an object to create, as far as the client has set them. */
-export function addressOf({ scope }: HandlerRequest, draft: Draft): Address {
-  const { metadata } = draft;
-  const name =
-    isJsonObject(metadata) && typeof metadata["name"] === "string" ? metadata["name"] : "";
-  return { namespace: scope.namespace, name };
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   type Draft,
   type SubresourceKind,
 } from "../registry/index.ts";
-import { admissionRequest } from "./admission-request.ts";
+import { HandlerAdmissionRequest } from "./admission-request.ts";
 import { optionsFrom } from "./connect-options.ts";
 import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
 import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
@@ -29,11 +29,12 @@ export async function admitSubresource(
   const draft = isConnect ? connectOptions(handled, kind) : await posted(handled, kind);
   const isDryRun =
     !isConnect && parseMutationOptions(handled.scope.query, "CreateOptions").isDryRun;
-  const request = admissionRequest(handled, operation, isDryRun, { view: admissionKindOf(kind) });
+  const request = new HandlerAdmissionRequest(handled, operation, isDryRun, {
+    view: admissionKindOf(kind),
+  });
   await mutateDraft(dependencies, request, draft);
   if (!isConnect) checkName(handled, kind, draft);
-  const validation = dependencies.admission.validate(request, draft, undefined);
-  if (validation !== undefined) await validation;
+  await dependencies.admission.validate(request, draft, undefined);
   return draft;
 }
 
@@ -42,10 +43,8 @@ export async function mutateDraft(
   request: AdmissionRequest,
   draft: Draft,
 ): Promise<void> {
-  const admitted = admission.admit(request);
-  if (admitted !== undefined) await admitted;
-  const mutated = admission.mutate(request, draft, undefined);
-  if (mutated !== undefined) await mutated;
+  await admission.admit(request);
+  await admission.mutate(request, draft, undefined);
 }
 
 /** The kind of the admission request, and the decoder of the object that plugins return. */
@@ -54,7 +53,7 @@ export function admissionKindOf(
 ): GroupVersionKind & { readonly codec: ObjectDecoder } {
   const { group, version } = kind;
   const codec: ObjectDecoder = {
-    decode: (value) => ({
+    decode: async (value) => ({
       ...decodeView(kind, value),
       kind: kind.kind,
       apiVersion: apiVersionOf(kind),

@@ -16,7 +16,7 @@ import {
 import type { ApiResponse } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import { admissionRequest, validatingAdmission } from "./admission-request.ts";
+import { HandlerAdmissionRequest, validatingAdmission } from "./admission-request.ts";
 import { admitSubresource, readKind } from "./admit-subresource.ts";
 import { queryFrom } from "./connect-options.ts";
 import { sentBody } from "./decode-object.ts";
@@ -95,7 +95,10 @@ async function update(
       // Admission has already admitted the request; the resulting update is not admitted again.
       validate:
         subresource.admissionTarget === undefined
-          ? validatingAdmission(dependencies, admissionRequest(handled, "UPDATE", isDryRun))
+          ? validatingAdmission(
+              dependencies,
+              new HandlerAdmissionRequest(handled, "UPDATE", isDryRun),
+            )
           : () => undefined,
       signal: uncancelled,
       isDerivedFromLive: true,
@@ -113,7 +116,7 @@ async function admitChange(
   wanted: JsonObject,
 ): Promise<JsonObject> {
   const { isDryRun } = parseMutationOptions(handled.scope.query, "UpdateOptions");
-  const request = admissionRequest(handled, "UPDATE", isDryRun);
+  const request = new HandlerAdmissionRequest(handled, "UPDATE", isDryRun);
   const draft = cloneJson<Draft>(wanted);
   await admission.admit(request);
   await admission.mutate(request, draft, old);

@@ -1,14 +1,9 @@
 /** POST decodes, admits and stores a new object. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
-import {
-  addressOf,
-  admissionRequest,
-  storeAdmitted,
-  validatingAdmission,
-} from "./admission-request.ts";
-import { checkAddress, checkCreationAllowed, readObject } from "./decode-object.ts";
+import { HandlerAdmissionRequest, storeAdmitted } from "./admission-request.ts";
+import { checkAddress, readObject } from "./decode-object.ts";
 import {
   type HandlerDependencies,
   type HandlerRequest,
@@ -30,25 +25,25 @@ export async function handleCreate(
   const form = negotiateObject(handled);
   const options = parseMutationOptions(scope.query, "CreateOptions");
   const { draft, isLarge } = await readObject(handled, options);
-  checkCreationAllowed(definition, draft);
+  const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
+  const address = { namespace: scope.namespace, name: typeof name === "string" ? name : "" };
+  // The definition of the kind is being deleted.
+  if (definition.creationForbidden !== undefined)
+    throw statusError.forbidden(definition, address.name, definition.creationForbidden);
   checkAddress(handled, draft, "create");
-  const address = addressOf(handled, draft);
-  const admitted = admissionRequest(handled, "CREATE", options.isDryRun, { address });
-  const admission = dependencies.admission.admit(admitted);
-  if (admission !== undefined) await admission;
-  const mutation = dependencies.admission.mutate(admitted, draft, undefined);
-  if (mutation !== undefined) await mutation;
+  const admitted = new HandlerAdmissionRequest(handled, "CREATE", options.isDryRun, { address });
+  await dependencies.admission.admit(admitted);
+  await dependencies.admission.mutate(admitted, draft, undefined);
   const target = { cluster, namespace: scope.namespace, name: "" };
-  const validate = validatingAdmission(dependencies, admitted);
   let stored: JsonObject = {};
   const written = await storeAdmitted(dependencies, admitted, () =>
     dependencies.registry.create(definition, target, draft, {
       isDryRun: options.isDryRun,
       isLarge,
       user: handled.user,
-      validate: (object, old) => {
+      validate: (object) => {
         stored = object["metadata"] as JsonObject;
-        return validate(object, old);
+        return dependencies.admission.validate(admitted, object, undefined);
       },
       signal: uncancelled,
       fieldManager: fieldOwner(handled, options, "update"),

@@ -34,7 +34,12 @@ import {
   type RequestBody,
   yamlErrorMessage,
 } from "../content/index.ts";
-import { apiVersionOf, type Draft, type ResourceDefinition } from "../registry/index.ts";
+import {
+  apiVersionOf,
+  type Draft,
+  type ResourceDefinition,
+  type Strategy,
+} from "../registry/index.ts";
 import { header } from "../request/api-request.ts";
 import type { HandlerRequest } from "./handler-context.ts";
 import type { MutationOptions } from "./options.ts";
@@ -56,7 +61,7 @@ export async function readObject(
   const apiVersion = apiVersionOf(definition);
   let body: DecodedBody;
   if (protobufShape !== undefined && isProtobuf(sent.contentType)) {
-    body = await decodeForeign(sent, { kind, apiVersion, shape: await protobufShape() });
+    body = await decodeForeign(sent, { kind, apiVersion, shape: protobufShape() });
   } else {
     // Other custom kinds have no protobuf encoding.
     const expected = { kind, apiVersion, shape: definition.itemsCarryKind ? undefined : shape };
@@ -133,10 +138,15 @@ export function decodeDraft(
   body: DecodedBody,
   options: MutationOptions,
   warnings: string[],
-  refuse: RejectBody = refusalOf(definition),
+  reject?: RejectBody,
 ): Draft {
-  const decoded = translatingShapes(refuse, () => shapeOf(definition, body.value));
-  return runSync(draftOf(decoded, body, options, warnings, refuse));
+  const { shape, decode } = definition.strategy;
+  try {
+    const decoded = decode === undefined ? decodeShape(shape, body.value) : decode(body.value);
+    return runSync(draftOf(decoded, body, options, warnings));
+  } catch (error) {
+    throw decodingError(definition, error, reject);
+  }
 }
 
 /**
@@ -147,9 +157,9 @@ export function decodeLargeDraft(
   body: DecodedBody,
   options: MutationOptions,
   warnings: string[],
-  refuse: RejectBody = refusalOf(definition),
+  reject?: RejectBody,
 ): Promise<Draft> {
-  return runYielding(largeDraftResumable(definition, body, options, warnings, refuse));
+  return runYielding(largeDraftResumable(definition, body, options, warnings, reject));
 }
 
 function* largeDraftResumable(
@@ -157,10 +167,14 @@ function* largeDraftResumable(
   body: DecodedBody,
   options: MutationOptions,
   warnings: string[],
-  refuse: RejectBody,
+  reject: RejectBody | undefined,
 ): Resumable<Draft> {
-  const decoded = yield* shapeResumable(definition, body.value, refuse);
-  return yield* draftOf(decoded, body, options, warnings, refuse);
+  try {
+    const decoded = yield* shapeResumable(definition.strategy, body.value);
+    return yield* draftOf(decoded, body, options, warnings);
+  } catch (error) {
+    throw decodingError(definition, error, reject);
+  }
 }
 
 function* draftOf(
@@ -168,10 +182,10 @@ function* draftOf(
   { duplicates, yamlDuplicates = [] }: DecodedBody,
   { fieldValidation }: MutationOptions,
   warnings: string[],
-  refuse: RejectBody,
 ): Resumable<Draft> {
   const draft = decoded.value as Draft;
-  yield* dropRepeatedOwners(draft, warnings);
+  const metadata = draft["metadata"] as Draft | undefined;
+  if (metadata?.["ownerReferences"] !== undefined) yield* dropRepeatedOwners(metadata, warnings);
   const isClean = decoded.unknownFields.length === 0 && duplicates.length === 0;
   if (isClean && yamlDuplicates.length === 0) return draft;
   const problems = [
@@ -182,64 +196,44 @@ function* draftOf(
   ].slice(0, reportedErrorsMax);
   if (fieldValidation === "Strict") {
     if (yamlDuplicates.length > 0) problems.unshift(yamlErrorMessage(yamlDuplicates));
-    throw refuse(`strict decoding error: ${problems.join(", ")}`);
+    throw new ShapeError(`strict decoding error: ${problems.join(", ")}`);
   }
   if (fieldValidation === "Warn") warnings.push(...yamlDuplicates, ...problems);
   return draft;
 }
 
-function* dropRepeatedOwners(draft: Draft, warnings: string[]): Resumable<void> {
-  const metadata = draft["metadata"] as Draft | undefined;
-  const sent = metadata?.["ownerReferences"] as OwnerReference[] | undefined;
-  if (metadata === undefined || sent === undefined) return;
+function* dropRepeatedOwners(metadata: Draft, warnings: string[]): Resumable<void> {
+  const sent = metadata["ownerReferences"] as unknown as OwnerReference[];
   const { ownerReferences, warning } = yield* deduplicateOwnerReferences(sent);
   if (warning === undefined) return;
   metadata["ownerReferences"] = ownerReferences;
   warnings.push(warning);
 }
 
-function shapeOf({ strategy }: ResourceDefinition, value: JsonObject): Decoded {
-  const { shape, decode } = strategy;
-  return decode === undefined ? decodeShape(shape, value) : decode(value);
-}
-
 function* shapeResumable(
-  definition: ResourceDefinition,
+  { decodeResumable, decode, shape }: Strategy,
   value: JsonObject,
-  refuse: RejectBody,
 ): Resumable<Decoded> {
-  const { decodeResumable, decode, shape } = definition.strategy;
-  if (decodeResumable === undefined && decode !== undefined)
-    return translatingShapes(refuse, () => decode(value));
-  const work = decodeResumable?.(value) ?? decodeShapeResumable(shape, value);
-  for (;;) {
-    const { done, value: decoded } = translatingShapes(refuse, () => work.next());
-    if (done === true) return decoded;
-    yield;
-  }
+  if (decodeResumable !== undefined) return yield* decodeResumable(value);
+  return decode === undefined ? yield* decodeShapeResumable(shape, value) : decode(value);
 }
 
-function translatingShapes<Result>(refuse: RejectBody, body: () => Result): Result {
-  try {
-    return body();
-  } catch (error) {
-    if (error instanceof SchemaLimitError) throw statusError.tooLarge(error.message);
-    if (!(error instanceof ShapeError)) throw error;
-    throw refuse(error.message);
-  }
-}
-
-function refusalOf({ kind, version }: ResourceDefinition): RejectBody {
-  return (why) =>
+function decodingError(
+  { kind, version }: ResourceDefinition,
+  error: unknown,
+  reject: RejectBody = (why) =>
     statusError.badRequest(
       `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`,
-    );
+    ),
+): unknown {
+  if (error instanceof SchemaLimitError) return statusError.tooLarge(error.message);
+  return error instanceof ShapeError ? reject(error.message) : error;
 }
 
 export function checkKind(definition: ResourceDefinition, value: JsonObject): void {
   const expected = apiVersionOf(definition);
   const { apiVersion, kind } = value;
-  if (definition.itemsCarryKind) refuseOtherKind(definition, value);
+  if (definition.itemsCarryKind && kind !== definition.kind) refuseOtherKind(definition, value);
   if (apiVersion !== undefined && apiVersion !== "" && apiVersion !== expected) {
     throw statusError.badRequest(
       `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`,
@@ -258,7 +252,7 @@ export function checkKind(definition: ResourceDefinition, value: JsonObject): vo
  */
 function refuseOtherKind({ group, kind: expected }: ResourceDefinition, value: JsonObject): void {
   const { kind = "", metadata } = value;
-  if (kind === expected || kind === "" || typeof kind !== "string") return;
+  if (kind === "" || typeof kind !== "string") return;
   const name = isJsonObject(metadata) ? metadata["name"] : undefined;
   throw statusError.invalid({ group, kind }, typeof name === "string" ? name : "", [
     fieldError.invalid("kind", kind, `must be ${expected}`),
@@ -299,14 +293,6 @@ export function namespaceMismatchError(): StatusError {
   return statusError.badRequest(
     "the namespace of the provided object does not match the namespace sent on the request",
   );
-}
-
-/** Rejects creations of a kind whose definition is being deleted. */
-export function checkCreationAllowed(definition: ResourceDefinition, draft: Draft): void {
-  if (definition.creationForbidden === undefined) return;
-  const { name } = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
-  const shown = typeof name === "string" ? name : "";
-  throw statusError.forbidden(definition, shown, definition.creationForbidden);
 }
 
 // The body of a request as handlers read it: the only accessor, for every content type.

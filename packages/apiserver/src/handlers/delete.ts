@@ -5,7 +5,7 @@
 import { jsonResponse, successResponse } from "../content/index.ts";
 import type { WriteResult } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-import { admissionRequest, validatingAdmission } from "./admission-request.ts";
+import { HandlerAdmissionRequest, validatingAdmission } from "./admission-request.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import {
   type HandlerDependencies,
@@ -53,14 +53,13 @@ export async function deleteOne(
   options: DeleteOptions,
 ): Promise<WriteResult> {
   const { scope, definition } = handled;
-  const admitted = admissionRequest(handled, "DELETE", options.isDryRun, {
+  const admitted = new HandlerAdmissionRequest(handled, "DELETE", options.isDryRun, {
     address,
     options: options.sent,
   });
   if (options.ignoresReadError === true)
     await dependencies.authorizeVerb(admitted, unsafeDeleteVerb);
-  const admission = dependencies.admission.admit(admitted);
-  if (admission !== undefined) await admission;
+  await dependencies.admission.admit(admitted);
   const at = { cluster: requireSingleCluster(scope), ...address };
   const written = await dependencies.registry.delete(definition, at, options, {
     isDryRun: options.isDryRun,

@@ -6,7 +6,7 @@ import { statusError } from "@kcp-ts/machinery/status";
 import type { Admission, AdmissionRequest } from "../admission/index.ts";
 import type { TranslatedYaml } from "../content/index.ts";
 import type { Registry, ResourceDefinition, SubresourceStrategy } from "../registry/index.ts";
-import type { ApiRequest, MaybePromise } from "../request/api-request.ts";
+import type { ApiRequest } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
@@ -26,7 +26,7 @@ export interface HandlerDependencies {
    * Throws a 403 unless the user of a request may also use the verb: `create` for an update or
    * apply that creates the missing object, and the verb of an unsafe deletion.
    */
-  readonly authorizeVerb: (request: AdmissionRequest, verb: string) => MaybePromise<void>;
+  readonly authorizeVerb: (request: AdmissionRequest, verb: string) => Promise<void>;
   /** Finds subresources that the definition of their resource does not list. */
   readonly additionalSubresource?: AdditionalSubresource | undefined;
 }

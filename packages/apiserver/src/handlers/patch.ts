@@ -23,7 +23,7 @@ import { applyPatchType, patchMediaTypes } from "../request/media-types.ts";
 import { isTrue } from "../request/query.ts";
 import { containsSecrets } from "../request/secret-kinds.ts";
 import {
-  admissionRequest,
+  HandlerAdmissionRequest,
   storeAdmitted,
   validatingAdmission,
   withMutatingAdmission,
@@ -89,9 +89,8 @@ export async function handlePatch(
       })
     : patchBuild(handled, await parsePatch(sent.bytes, type, definition), options);
   if (isLarge) await yieldToEventLoop();
-  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-  const admission = dependencies.admission.admit(admitted);
-  if (admission !== undefined) await admission;
+  const admitted = new HandlerAdmissionRequest(handled, "UPDATE", options.isDryRun);
+  await dependencies.admission.admit(admitted);
   const mutated = withMutatingAdmission(
     dependencies,
     admitted,
@@ -130,7 +129,7 @@ function admittingCreation(
 ): BuildObject {
   return async (old) => {
     if (old === undefined) {
-      await dependencies.admission.admit(admissionRequest(handled, "CREATE", isDryRun));
+      await dependencies.admission.admit(new HandlerAdmissionRequest(handled, "CREATE", isDryRun));
     }
     return build(old);
   };

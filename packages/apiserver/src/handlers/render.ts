@@ -124,7 +124,8 @@ export async function finishWrite(
   { watchCache }: HandlerDependencies,
 ): Promise<WriteResult> {
   const { isStored, outcome } = written;
-  const entry = await toServed(definition, written.entry);
+  const isServedForm = outcome === "created" && definition.codec?.storesAsServed !== false;
+  const entry = isServedForm ? written.entry : await toServed(definition, written.entry);
   if (definition.strategy.warnings !== undefined && outcome !== "deleted" && outcome !== "marked") {
     const object = await runSyncFirst(decodeObjectResumable(entry));
     if (entry.value.length > largeBytes) await yieldToEventLoop();

@@ -7,11 +7,11 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { statusError } from "@kcp-ts/machinery/status";
 import { negotiate } from "../content/index.ts";
 import { apiVersionOf, type Draft, runValidation } from "../registry/index.ts";
-import { type ApiResponse, header, type MaybePromise } from "../request/api-request.ts";
+import { type ApiResponse, header } from "../request/api-request.ts";
 import type { DecisionRecorder } from "../request/attributes.ts";
 import { decisionRecorder } from "../request/decision-recorder.ts";
 import { isSystemMaster, type UserInfo } from "../request/user.ts";
-import { admissionRequest } from "./admission-request.ts";
+import { HandlerAdmissionRequest } from "./admission-request.ts";
 import { checkAddress, readObject } from "./decode-object.ts";
 import {
   type HandlerDependencies,
@@ -40,7 +40,7 @@ export interface ReviewRequest {
 }
 
 /** Returns the members that the reviewer adds to the review: its status. */
-export type Reviewer = (review: ReviewRequest) => MaybePromise<JsonObject>;
+export type Reviewer = (review: ReviewRequest) => Promise<JsonObject>;
 
 /** Reviewers by group and resource: `authorization.k8s.io/subjectaccessreviews`. */
 export type Reviewers = ReadonlyMap<string, Reviewer>;
@@ -105,7 +105,7 @@ async function admit(
   draft: Draft,
   isDryRun: boolean,
 ): Promise<void> {
-  const request = admissionRequest(handled, "CREATE", isDryRun);
+  const request = new HandlerAdmissionRequest(handled, "CREATE", isDryRun);
   await admission.mutate(request, draft, undefined);
   await admission.validate(request, draft, undefined);
 }

@@ -18,7 +18,7 @@ import {
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import { admissionRequest } from "./admission-request.ts";
+import { HandlerAdmissionRequest } from "./admission-request.ts";
 import { checkAddress, decodeSent, sentBody } from "./decode-object.ts";
 import {
   type HandlerDependencies,
@@ -74,9 +74,10 @@ async function writeView(
   const isPatch = scope.verb === "patch";
   const options = parseMutationOptions(scope.query, isPatch ? "PatchOptions" : "UpdateOptions");
   const change = await readChange(handled, view);
-  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun, { view: viewKind(view) });
-  const admission = dependencies.admission.admit(admitted);
-  if (admission !== undefined) await admission;
+  const admitted = new HandlerAdmissionRequest(handled, "UPDATE", options.isDryRun, {
+    view: viewKind(view),
+  });
+  await dependencies.admission.admit(admitted);
   const written = await dependencies.registry.update(
     definition,
     { cluster, namespace, name },
@@ -110,7 +111,7 @@ async function writeView(
 function viewKind(view: SubresourceView) {
   const { group, version, kind, shape } = view;
   const codec = {
-    decode: (value: JsonObject) => decodeView(view, value),
+    decode: async (value: JsonObject) => decodeView(view, value),
     applyType: applyTypeOf(shape),
   };
   return { group, version, kind, codec };

@@ -12,7 +12,7 @@ import {
 } from "../registry/index.ts";
 import { type ApiResponse, header } from "../request/api-request.ts";
 import { decodeObject } from "../stored-object/index.ts";
-import { admissionRequest } from "./admission-request.ts";
+import { HandlerAdmissionRequest } from "./admission-request.ts";
 import { admissionKindOf, mutateDraft, readKind } from "./admit-subresource.ts";
 import { namespaceMismatchError } from "./decode-object.ts";
 import {
@@ -50,7 +50,7 @@ export async function handleTokenRequest(
   checkAddress(asked, namespace, name);
   const account = await find(handled, dependencies, handled.definition, name);
   const view = admissionKindOf(action);
-  const request = admissionRequest(handled, "CREATE", options.isDryRun, { view });
+  const request = new HandlerAdmissionRequest(handled, "CREATE", options.isDryRun, { view });
   await mutateDraft(dependencies, request, asked);
   const uid = uidOf(account);
   checkUid(asked, name, uid);
@@ -59,8 +59,7 @@ export async function handleTokenRequest(
   const metadata = { name, namespace, uid, creationTimestamp: timestamp(nowMs) };
   const { kind, apiVersion } = asked;
   const wanted: JsonObject = { kind, apiVersion, metadata, spec } as JsonObject;
-  const validation = dependencies.admission.validate(request, wanted, undefined);
-  if (validation !== undefined) await validation;
+  await dependencies.admission.validate(request, wanted, undefined);
   const secret = await boundSecret(handled, dependencies, spec["boundObjectRef"]);
   const issued = tokens.issue({
     account: { cluster, namespace, name, uid },

@@ -3,7 +3,7 @@ import { shallowCopy } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ApiResponse } from "../request/api-request.ts";
 import {
-  admissionRequest,
+  HandlerAdmissionRequest,
   storeAdmitted,
   validatingAdmission,
   withMutatingAdmission,
@@ -30,9 +30,8 @@ export async function handleUpdate(
   const options = parseMutationOptions(scope.query, "UpdateOptions");
   const { draft, isLarge } = await readObject(handled, options);
   checkAddress(handled, draft, "update");
-  const admitted = admissionRequest(handled, "UPDATE", options.isDryRun);
-  const admission = dependencies.admission.admit(admitted);
-  if (admission !== undefined) await admission;
+  const admitted = new HandlerAdmissionRequest(handled, "UPDATE", options.isDryRun);
+  await dependencies.admission.admit(admitted);
   const written = await storeAdmitted(dependencies, admitted, () =>
     dependencies.registry.update(
       definition,

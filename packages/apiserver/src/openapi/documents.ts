@@ -9,7 +9,6 @@
 import { createHash } from "node:crypto";
 import { type Resumable, runYielding } from "@kcp-ts/machinery/base";
 import { apiVersionOf, type ResourceDefinition } from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
 import { documentOf, type EncodingV2 } from "./document-v2.ts";
 import { documentV3 } from "./document-v3.ts";
 import { type DocumentedKind, documentedKinds } from "./documented-kinds.ts";
@@ -25,13 +24,13 @@ export type DocumentsV3 = ReadonlyMap<string, Document>;
 
 type Definitions = readonly ResourceDefinition[];
 
-const v3Documents = new WeakMap<Definitions, MaybePromise<DocumentsV3>>();
+const v3Documents = new WeakMap<Definitions, Promise<DocumentsV3>>();
 const v2Documents = {
-  json: new WeakMap<Definitions, MaybePromise<Document>>(),
-  protobuf: new WeakMap<Definitions, MaybePromise<Document>>(),
+  json: new WeakMap<Definitions, Promise<Document>>(),
+  protobuf: new WeakMap<Definitions, Promise<Document>>(),
 };
 
-export function documentsV3(definitions: Definitions): MaybePromise<DocumentsV3> {
+export function documentsV3(definitions: Definitions): Promise<DocumentsV3> {
   return cachedByDefinitions(v3Documents, definitions, makeV3);
 }
 
@@ -76,7 +75,7 @@ function small(bytes: Buffer): Document {
 }
 
 /** Each encoding is created when a client first asks for it: few clients ask for both. */
-export function documentV2(definitions: Definitions, encoding: EncodingV2): MaybePromise<Document> {
+export function documentV2(definitions: Definitions, encoding: EncodingV2): Promise<Document> {
   return cachedByDefinitions(v2Documents[encoding], definitions, function* () {
     return yield* hashed(yield* documentOf(yield* documentedKinds(definitions, "v2"), encoding));
   });
@@ -84,18 +83,15 @@ export function documentV2(definitions: Definitions, encoding: EncodingV2): Mayb
 
 /** Concurrent callers share one creation; a failed one is not cached. */
 function cachedByDefinitions<Made>(
-  known: WeakMap<Definitions, MaybePromise<Made>>,
+  known: WeakMap<Definitions, Promise<Made>>,
   definitions: Definitions,
   make: (definitions: Definitions) => Resumable<Made>,
-): MaybePromise<Made> {
+): Promise<Made> {
   const present = known.get(definitions);
   if (present !== undefined) return present;
   const making = runYielding(make(definitions));
   known.set(definitions, making);
-  making.then(
-    (made) => known.set(definitions, made),
-    () => known.delete(definitions),
-  );
+  making.catch(() => known.delete(definitions));
   return making;
 }
 

@@ -7,12 +7,7 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { jsonBytes, jsonResponse } from "../content/index.ts";
 import type { Catalog, ResourceDefinition } from "../registry/index.ts";
-import {
-  type ApiRequest,
-  type ApiResponse,
-  header,
-  type MaybePromise,
-} from "../request/api-request.ts";
+import { type ApiRequest, type ApiResponse, header } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import type { EncodingV2 } from "./document-v2.ts";
 import {
@@ -32,15 +27,13 @@ export function isOpenApiPath(path: string): boolean {
   return path === v2Path || path === v3Path || path.startsWith(`${v3Path}/`);
 }
 
-export function serveOpenApi(
+export async function serveOpenApi(
   request: ApiRequest,
   scope: PathScope,
   dependencies: OpenApiDependencies,
-): MaybePromise<ApiResponse> {
-  const definitions = dependencies.catalog.all(scope.cluster);
-  return definitions instanceof Promise
-    ? definitions.then((all) => serveDocuments(request, scope, all, dependencies))
-    : serveDocuments(request, scope, definitions, dependencies);
+): Promise<ApiResponse> {
+  const definitions = await dependencies.catalog.all(scope.cluster);
+  return serveDocuments(request, scope, definitions, dependencies);
 }
 
 export interface OpenApiDependencies {
@@ -50,26 +43,20 @@ export interface OpenApiDependencies {
   readonly issuerDocuments?: object | undefined;
 }
 
-function serveDocuments(
+async function serveDocuments(
   request: ApiRequest,
   scope: PathScope,
   definitions: readonly ResourceDefinition[],
   dependencies: OpenApiDependencies,
-): MaybePromise<ApiResponse> {
+): Promise<ApiResponse> {
   if (scope.path === v2Path) {
     // An unsupported encoding is rejected before a document is created.
     const encoding = encodingV2(header(request.headers, "accept"));
-    const document = documentV2(definitions, encoding);
-    return document instanceof Promise
-      ? document.then((made) => serveV2(request, made, encoding))
-      : serveV2(request, document, encoding);
+    return serveV2(request, await documentV2(definitions, encoding), encoding);
   }
   if (!isJsonAccepted(header(request.headers, "accept")))
     throw statusError.notAcceptable(["application/json"]);
-  const documents = documentsV3(definitions);
-  return documents instanceof Promise
-    ? documents.then((made) => serveV3(request, scope, made, dependencies))
-    : serveV3(request, scope, documents, dependencies);
+  return serveV3(request, scope, await documentsV3(definitions), dependencies);
 }
 
 function serveV2(

@@ -55,7 +55,10 @@ export function addSchemas(shape: MessageShape, schemas: Schemas, dialect: Diale
     ...(shape.isAtomic ? { "x-kubernetes-map-type": "atomic" } : {}),
   };
   for (const field of shape.fields.values()) {
-    properties[field.name] = property(field.shape, field.description, schemas, dialect);
+    properties[field.name] = {
+      ...property(field.shape, field.description, schemas, dialect),
+      ...(field.isGranular === true ? { "x-kubernetes-map-type": "granular" } : {}),
+    };
   }
 }
 
@@ -104,15 +107,13 @@ function property(
 /** kubectl computes its patches from these; without them it would replace whole lists. */
 function listExtensions({ list }: Extract<Shape, { kind: "list" }>): JsonObject {
   const keys = list.keys ?? [];
+  const isMerged = list.type !== "atomic" && list.isReplacedByPatch !== true;
+  const mergeKey = list.mergeKey ?? (isMerged && list.type === "map" ? keys[0] : undefined);
   return {
     "x-kubernetes-list-type": list.type,
     ...(list.type === "map" ? { "x-kubernetes-list-map-keys": keys } : {}),
-    ...(list.type === "atomic" || list.isReplacedByPatch === true
-      ? {}
-      : { "x-kubernetes-patch-strategy": "merge" }),
-    ...(list.type === "map" && list.isReplacedByPatch !== true
-      ? { "x-kubernetes-patch-merge-key": keys[0] ?? "" }
-      : {}),
+    ...(isMerged || mergeKey !== undefined ? { "x-kubernetes-patch-strategy": "merge" } : {}),
+    ...(mergeKey === undefined ? {} : { "x-kubernetes-patch-merge-key": mergeKey }),
   };
 }
 

@@ -22,7 +22,7 @@ export interface Catalog {
   ): MaybePromise<ResourceDefinition | undefined>;
 
   /** All served resources, in discovery order: groups by priority, the preferred version first. */
-  all(cluster: ClusterScope): MaybePromise<readonly ResourceDefinition[]>;
+  all(cluster: ClusterScope): Promise<readonly ResourceDefinition[]>;
 
   /**
    * The discovery entries of a resource, where they differ from its definition; aggregated
@@ -72,8 +72,8 @@ export class BuiltInCatalog implements Catalog, CollectionSource {
   ): ResourceDefinition | undefined {
     const name = `${group}/${version}/${resource}`;
     const found = this.#byName.get(name);
-    if (found !== undefined || !isRoot(cluster)) return found;
-    return this.#inRootByName.get(name);
+    if (found !== undefined) return found;
+    return cluster === rootCluster || cluster === "*" ? this.#inRootByName.get(name) : undefined;
   }
 
   collectionOf(
@@ -86,8 +86,8 @@ export class BuiltInCatalog implements Catalog, CollectionSource {
     return found && collectionKeyOf(found);
   }
 
-  all(cluster: ClusterScope): readonly ResourceDefinition[] {
-    return isRoot(cluster) ? this.#inRoot : this.#definitions;
+  async all(cluster: ClusterScope): Promise<readonly ResourceDefinition[]> {
+    return cluster === rootCluster || cluster === "*" ? this.#inRoot : this.#definitions;
   }
 }
 
@@ -159,10 +159,6 @@ function nameOf({
   resource,
 }: Pick<ResourceDefinition, "group" | "version" | "resource">): string {
   return `${group}/${version}/${resource}`;
-}
-
-function isRoot(cluster: ClusterScope): boolean {
-  return cluster === rootCluster || cluster === "*";
 }
 
 function byName(

@@ -21,8 +21,9 @@ export function conversionCodec({ name, toServed, toStored }: VersionConversion)
   });
   return {
     name,
+    storesAsServed: false,
     toServedSync,
     toServed: (entries) => entries.map(toServedSync),
-    toStored,
+    toStored: async (object) => toStored(object),
   };
 }

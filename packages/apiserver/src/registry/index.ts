@@ -49,11 +49,8 @@ export { nodeMetricsKind, podMetricsKind } from "./resources/metrics/metrics.ts"
 export { clusterRoleBindings, roleBindings } from "./resources/rbac/bindings.ts";
 export { clusterRoles, roles } from "./resources/rbac/roles.ts";
 export {
-  ageCell,
-  ageColumn,
   baseStrategy,
   builtIn,
-  column,
   itemErrors,
   listIn,
   nameCell,
@@ -62,7 +59,6 @@ export {
   restoreMembers,
   startGeneration,
   textIn,
-  wideColumn,
 } from "./resources/standard.ts";
 export { type SimpleColumn, type SimpleResource, simpleResource } from "./simple-resource.ts";
 export { fromStorageError, isStoreUnavailable, translateStorageErrors } from "./storage-errors.ts";

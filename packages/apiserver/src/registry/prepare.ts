@@ -33,16 +33,14 @@ export interface PreparedObject {
   readonly object: JsonObject;
   /** The object before the strategy changed it: the fields that the sender owns. */
   readonly sent: JsonObject;
-  /** A validation in flight: nothing may be stored before it ends. */
-  readonly pendingValidation?: Promise<void> | undefined;
 }
 
-export function prepareCreate(
+export async function prepareCreate(
   definition: ResourceDefinition,
   address: ObjectAddress,
   draft: Draft,
   context: PrepareContext,
-): PreparedObject {
+): Promise<PreparedObject> {
   const sent = isJsonObject(draft["metadata"]) ? draft["metadata"] : {};
   if (typeof sent["resourceVersion"] === "string" && sent["resourceVersion"] !== "") {
     throw new StatusError({
@@ -59,7 +57,7 @@ export function prepareCreate(
   if (definition.isNamespaced) metadata["namespace"] = address.namespace;
   metadata["uid"] = context.newUid();
   metadata["creationTimestamp"] = timestamp(context.clock.now());
-  removeClusterAnnotation(metadata);
+  if (metadata["annotations"] !== undefined) removeClusterAnnotation(metadata);
 
   draft["kind"] = definition.kind;
   draft["apiVersion"] = apiVersionOf(definition);
@@ -72,36 +70,26 @@ export function prepareCreate(
     nameErrors: strategy.nameErrors,
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  const pendingValidation = throwIfInvalid(
-    definition,
-    metadata["name"],
-    errors,
-    strategy.validate(draft),
-  );
-  return { object: draft, sent: before ?? draft, pendingValidation };
+  await throwIfInvalid(definition, metadata["name"], errors, strategy.validate(draft));
+  return { object: draft, sent: before ?? draft };
 }
 
-/** Throws on validation errors, or returns a promise of that when validation takes long. */
-function throwIfInvalid(
+/** A validation that takes more than one step yields to the event loop. */
+async function throwIfInvalid(
   definition: ResourceDefinition,
   name: JsonValue | undefined,
   errors: readonly FieldError[],
-  validationResult: ValidationResult,
-): Promise<void> | undefined {
-  const refuse = (found: readonly FieldError[]): void => {
-    if (errors.length === 0 && found.length === 0) return;
-    throw statusError.invalid(kindOf(definition), String(name ?? ""), [...errors, ...found]);
-  };
-  if (Array.isArray(validationResult)) {
-    refuse(validationResult);
-    return undefined;
+  result: ValidationResult,
+): Promise<void> {
+  let found: readonly FieldError[];
+  if (Array.isArray(result)) {
+    found = result;
+  } else {
+    const first = result.next();
+    found = first.done === true ? first.value : await runYielding(result);
   }
-  const first = validationResult.next();
-  if (first.done === true) {
-    refuse(first.value);
-    return undefined;
-  }
-  return runYielding(validationResult).then(refuse);
+  if (errors.length === 0 && found.length === 0) return;
+  throw statusError.invalid(kindOf(definition), String(name ?? ""), [...errors, ...found]);
 }
 
 /** The object without the mutations of admission: its sender does not own the mutated fields. */
@@ -143,13 +131,13 @@ export interface UpdateRules {
   readonly isDerivedFromLive?: boolean;
 }
 
-export function prepareUpdate(
+export async function prepareUpdate(
   definition: ResourceDefinition,
   draft: Draft,
   old: JsonObject,
   { subresource, isDerivedFromLive = false }: UpdateRules,
   context: WriteContext,
-): PreparedObject {
+): Promise<PreparedObject> {
   const rules = subresource ?? definition.strategy;
   const oldMetadata = old["metadata"] as JsonObject;
   const name = String(oldMetadata["name"]);
@@ -187,14 +175,9 @@ export function prepareUpdate(
   const errors = validateObjectMetaUpdate(withoutManagers(metadata), withoutManagers(oldMetadata), {
     requireQualifiedFinalizers: needsQualifiedFinalizers(definition),
   });
-  const pendingValidation = throwIfInvalid(
-    definition,
-    name,
-    errors,
-    rules.validateUpdate(draft, old),
-  );
+  await throwIfInvalid(definition, name, errors, rules.validateUpdate(draft, old));
   bumpGeneration(draft, old);
-  return { object: draft, sent: draft, pendingValidation };
+  return { object: draft, sent: draft };
 }
 
 function needsQualifiedFinalizers({ itemsCarryKind, strategy }: ResourceDefinition): boolean {

@@ -16,7 +16,6 @@ import {
 import { type JsonObject, jsonEqual, shallowCopy } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { fieldError, statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import {
   type Entry,
@@ -37,10 +36,9 @@ import {
 } from "../stored-object/index.ts";
 import type { WatchCache } from "../watch-cache/index.ts";
 import { type DeleteRequest, ignoreReadErrorOption, planDeletion } from "./deletion.ts";
-import type { FieldManager } from "./managed-fields.ts";
+import { type FieldManager, withManagedFields } from "./managed-fields.ts";
 import { checkPreconditions } from "./preconditions.ts";
 import {
-  type PreparedObject,
   prepareAsSent,
   prepareCreate,
   prepareUpdate,
@@ -52,11 +50,6 @@ import { fromStorageError, translateStorageErrors } from "./storage-errors.ts";
 import type { StorageQuota, UsageDelta } from "./storage-quota.ts";
 import type { Draft } from "./strategy.ts";
 import { toServed } from "./version-codec.ts";
-import {
-  type FieldOwnership,
-  withManagedFields,
-  withManagedFieldsYielding,
-} from "./with-managed-fields.ts";
 
 export interface RegistryOptions {
   readonly storage: Storage;
@@ -77,7 +70,7 @@ export interface RegistryOptions {
 export type ConfirmCreate = (
   definition: ResourceDefinition,
   address: ObjectAddress,
-) => MaybePromise<void>;
+) => Promise<void> | undefined;
 
 export interface ObjectAddress {
   readonly cluster: ClusterName;
@@ -86,7 +79,7 @@ export interface ObjectAddress {
 }
 
 /** Runs between the strategy and the store: validating admission. */
-export type Validator = (object: JsonObject, old: JsonObject | undefined) => MaybePromise<void>;
+export type Validator = (object: JsonObject, old: JsonObject | undefined) => Promise<void> | void;
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
@@ -170,8 +163,8 @@ export class Registry {
     if (ahead !== undefined) await ahead;
     const rests = ahead !== undefined || options.isLarge === true;
     for (let tries = 1; ; tries++) {
-      const prepared = prepareCreate(definition, address, shallowCopy(draft) as Draft, context);
-      if (prepared.pendingValidation !== undefined) await prepared.pendingValidation;
+      const copy = shallowCopy(draft) as Draft;
+      const prepared = await prepareCreate(definition, address, copy, context);
       if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
@@ -181,20 +174,14 @@ export class Registry {
               nowMs: this.#options.clock.now(),
               user: options.user,
             });
-      const ownership = this.#fieldOwnership(
-        definition,
-        address.cluster,
-        options,
-        owned,
-        undefined,
-      );
-      const object = rests
-        ? await withManagedFieldsYielding(ownership)
-        : withManagedFields(ownership);
+      const object = await withManagedFields({
+        ...{ definition, cluster: address.cluster, fieldManager: options.fieldManager },
+        ...{ prepared: owned, live: undefined, isLarge: rests },
+        now: timestamp(this.#options.clock.now()),
+      });
       const { name } = object["metadata"] as { name: string };
       if (rests) await yieldToEventLoop();
-      const pending = options.validate(object, undefined);
-      if (pending !== undefined) await pending;
+      await options.validate(object, undefined);
       const prerequisites =
         options.isDryRun || definition.prerequisites === undefined
           ? undefined
@@ -247,8 +234,7 @@ export class Registry {
         if (ahead !== undefined) await ahead;
       }
       const context = { nowMs: this.#options.clock.now(), user: options.user };
-      const prepared = prepareUpdate(definition, draft, old, options, context);
-      if (prepared.pendingValidation !== undefined) await prepared.pendingValidation;
+      const prepared = await prepareUpdate(definition, draft, old, options, context);
       if (rests) await yieldToEventLoop();
       const { sent } = options.asSent ?? {};
       const owned =
@@ -258,10 +244,11 @@ export class Registry {
               old,
               subresource: options.subresource,
             });
-      const ownership = this.#fieldOwnership(definition, address.cluster, options, owned, old);
-      const updated = rests
-        ? await withManagedFieldsYielding(ownership)
-        : withManagedFields(ownership);
+      const updated = await withManagedFields({
+        ...{ definition, cluster: address.cluster, fieldManager: options.fieldManager },
+        ...{ prepared: owned, live: old, isLarge: rests },
+        now: timestamp(context.nowMs),
+      });
       if (rests) await yieldToEventLoop();
       await options.validate(updated, old);
       if (rests) await yieldToEventLoop();
@@ -303,7 +290,8 @@ export class Registry {
       const seen = shown === entry ? old : await decoded(shown);
       await options.validate(seen, seen);
       if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
-      const value = step.kind === "mark" ? await encoded(step.object, rests) : "delete";
+      const value =
+        step.kind === "mark" ? await runSyncFirst(encodeObjectResumable(step.object)) : "delete";
       if (options.isDryRun) {
         return value === "delete"
           ? { entry, isStored: true, outcome: "deleted", uid }
@@ -364,17 +352,6 @@ export class Registry {
     return decoded(await toServed(definition, entry));
   }
 
-  #fieldOwnership(
-    definition: ResourceDefinition,
-    cluster: ClusterName,
-    { fieldManager }: WriteOptions,
-    prepared: PreparedObject,
-    live: JsonObject | undefined,
-  ): FieldOwnership {
-    const now = timestamp(this.#options.clock.now());
-    return { definition, cluster, fieldManager, prepared, live, now };
-  }
-
   async #insert(
     definition: ResourceDefinition,
     address: ObjectAddress,
@@ -382,9 +359,7 @@ export class Registry {
     { isDryRun, signal, user, isLarge = false, isCreatedWithNamespace = false }: WriteOptions,
   ): Promise<WriteResult | undefined> {
     const key = storageKeyOf(definition, address);
-    const form = toStored(definition, object);
-    const stored = form instanceof Promise ? await form : form;
-    const value = await encoded(stored, isLarge);
+    const value = await storedValue(definition, object, isLarge);
     if (isDryRun) {
       if ((await this.#read(definition, key, signal)) !== undefined) return undefined;
       const entry = { key, value, createdAt: 0 as Revision, modifiedAt: 0 as Revision };
@@ -393,8 +368,7 @@ export class Registry {
     const { quota } = this.#options;
     const place = { definition, cluster: address.cluster, name: address.name };
     const growth = { objects: 1, bytes: value.length };
-    const pending = quota?.charge(place, growth, user);
-    if (pending !== undefined) await pending;
+    await quota?.charge(place, growth, user);
     let revision: Revision;
     try {
       const { confirmCreate } = this.#options;
@@ -425,8 +399,8 @@ export class Registry {
     updated: JsonObject,
     { isDryRun, signal, user, isLarge = false }: WriteOptions,
   ): Promise<WriteResult | undefined> {
-    const stored = await toStored(definition, updated);
-    const value = await encoded(stored, isLarge || entry.value.length > largeBytes);
+    const rests = isLarge || entry.value.length > largeBytes;
+    const value = await storedValue(definition, updated, rests);
     const isRemoved = isRemovable(definition, updated);
     if (!isRemoved && (await runSyncFirst(isSame(entry, value))))
       return { entry, isStored: true, outcome: "unchanged" };
@@ -457,8 +431,7 @@ export class Registry {
   ): Promise<Revision | undefined> {
     const { storage, quota } = this.#options;
     const place = { definition, cluster, name };
-    const pending = quota?.charge(place, growth, user);
-    if (pending !== undefined) await pending;
+    await quota?.charge(place, growth, user);
     try {
       return await storage.commit(write, { signal });
     } catch (error) {
@@ -490,13 +463,19 @@ export class Registry {
 }
 
 /** The object of an entry, parsed while yielding to the event loop when it is large. */
-function decoded(entry: Entry): MaybePromise<JsonObject> {
+async function decoded(entry: Entry): Promise<JsonObject> {
   if (entry.value.length <= largeBytes) return decodeObject(entry);
   return runSyncFirst(decodeObjectResumable(entry));
 }
 
-function encoded(object: JsonObject, isLarge: boolean): MaybePromise<Buffer> {
-  return isLarge ? runYielding(encodeObjectResumable(object)) : encodeObject(object);
+/** The bytes that are stored for an object of the definition. */
+async function storedValue(
+  { codec }: ResourceDefinition,
+  object: JsonObject,
+  isLarge: boolean,
+): Promise<Buffer> {
+  const stored = codec?.storesAsServed === false ? await codec.toStored(object) : object;
+  return isLarge ? runYielding(encodeObjectResumable(stored)) : encodeObject(stored);
 }
 
 /**
@@ -525,10 +504,6 @@ function usageDeltaOf({ value: before }: Entry, value: Write["value"]): UsageDel
 function conflictError(definition: ResourceDefinition, error: unknown): undefined {
   if (isStorageError(error, "conflict")) return undefined;
   throw fromStorageError(error, { resource: definition });
-}
-
-function toStored({ codec }: ResourceDefinition, object: JsonObject): MaybePromise<JsonObject> {
-  return codec === undefined ? object : codec.toStored(object);
 }
 
 /**

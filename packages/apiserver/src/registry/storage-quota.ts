@@ -1,6 +1,5 @@
 /** The storage quota of logical clusters, as the registry uses it. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { MaybePromise } from "../request/api-request.ts";
 import type { UserInfo } from "../request/user.ts";
 import type { ResourceDefinition } from "./resource-definition.ts";
 
@@ -21,7 +20,7 @@ export interface StorageQuota {
    * Charges the growth of a write. Throws, or rejects, when the quota is exceeded; without a user
    * the server itself writes.
    */
-  charge(place: StoredLocation, growth: UsageDelta, user: UserInfo | undefined): MaybePromise<void>;
+  charge(place: StoredLocation, growth: UsageDelta, user: UserInfo | undefined): Promise<void>;
   /** Refunds a write that was not stored. */
   refund(place: StoredLocation, growth: UsageDelta): void;
 }

@@ -12,7 +12,7 @@ import type { PatchSchema } from "@kcp-ts/machinery/patch";
 import type { Decoded, MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
 import type { TableColumn } from "@kcp-ts/machinery/table";
-import type { ApiResponse, HeaderRecord, MaybePromise } from "../request/api-request.ts";
+import type { ApiResponse, HeaderRecord } from "../request/api-request.ts";
 import type { ResourceScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 
@@ -48,7 +48,7 @@ export interface Strategy {
    * The shape that decodes protobuf bodies before `decode`; undefined without protobuf support.
    * Called only for protobuf bodies.
    */
-  readonly protobufShape?: () => Promise<MessageShape | undefined>;
+  readonly protobufShape?: () => MessageShape | undefined;
 
   /**
    * Performs expensive parts of `validate` or `validateUpdate` of this draft in advance, while
@@ -166,7 +166,7 @@ export interface SubresourceStrategy {
    * Set when the subresource is an action rather than an object: logs, evictions. It passes all
    * stages, like other requests.
    */
-  readonly connect?: (call: ConnectRequest) => MaybePromise<ApiResponse>;
+  readonly connect?: (call: ConnectRequest) => ApiResponse | Promise<ApiResponse>;
   /** The target of admission before `connect`; absent where data is only read, as with logs. */
   readonly admissionTarget?: AdmissionTarget;
   /** The errors of an update as sent, before admission. */

@@ -27,8 +27,11 @@ export interface VersionCodec {
    */
   toServed(entries: readonly Entry[]): MaybePromise<readonly Entry[]>;
 
+  /** True when objects are stored as they are served: `toStored` need not be called. */
+  readonly storesAsServed: boolean;
+
   /** Converts an object of the definition's version for the store. */
-  toStored(object: JsonObject): MaybePromise<JsonObject>;
+  toStored(object: JsonObject): Promise<JsonObject>;
 }
 
 /** One entry as a client of the definition gets it. */
@@ -54,10 +57,10 @@ type Entries = readonly Entry[] | AsyncIterable<readonly Entry[]>;
  * nothing to convert. Available entries are converted before the response begins, because a
  * conversion may fail.
  */
-export function toServedEntries(
+export async function toServedEntries(
   { codec }: ResourceDefinition,
   entries: Entries,
-): MaybePromise<Entries> {
+): Promise<Entries> {
   if (codec === undefined) return entries;
   if (Symbol.asyncIterator in entries) return batches(codec, entries);
   if (codec.toServedSync === undefined) return toServedInBatches(codec, entries);

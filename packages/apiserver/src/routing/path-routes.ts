@@ -10,7 +10,7 @@ import { type HealthChecks, isHealthPath, serveHealth } from "../health/index.ts
 import type { ServerMetrics } from "../metrics/index.ts";
 import { isOpenApiPath, serveOpenApi } from "../openapi/index.ts";
 import type { Catalog } from "../registry/index.ts";
-import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
+import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import type { PathScope } from "../request/request-scope.ts";
 import type { UserInfo } from "../request/user.ts";
 import { versionInfo } from "./version.ts";
@@ -32,12 +32,12 @@ export interface PublishedDocuments {
   keySet(): object;
 }
 
-export function servePath(
+export async function servePath(
   request: ApiRequest,
   scope: PathScope,
   user: UserInfo,
   dependencies: PathDependencies,
-): MaybePromise<ApiResponse> {
+): Promise<ApiResponse> {
   const { path, query, verb } = scope;
   if (verb !== "get" && verb !== "head") throw statusError.pathNotFound();
   if (isHealthPath(path)) return serveHealth(path, query, dependencies.health);

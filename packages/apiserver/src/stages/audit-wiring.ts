@@ -19,7 +19,7 @@ import {
 } from "../content/index.ts";
 import type { ServerMetrics } from "../metrics/index.ts";
 import { apiVersionOf } from "../registry/index.ts";
-import type { ApiResponse, MaybePromise } from "../request/api-request.ts";
+import type { ApiResponse } from "../request/api-request.ts";
 import type { ServerLog } from "../server-log.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -64,12 +64,12 @@ export function startAuditRecord(context: RequestContext, audit: Audit, clock: C
   context.audit = audit.begin(context);
 }
 
-export function finishAuditRecord(
+export async function finishAuditRecord(
   context: RequestContext,
   response: ApiResponse,
   audit: Audit,
   clock: Clock,
-): MaybePromise<ApiResponse> {
+): Promise<ApiResponse> {
   if (context.audit !== undefined)
     return audit.responded(context.audit, response, decoderOf(context));
   // The audit policy was evaluated, and has no rule for the request.

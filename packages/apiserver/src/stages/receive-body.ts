@@ -33,18 +33,11 @@ export function receiveBody(
   context: RequestContext,
   dependencies: BodyDependencies,
 ): Promise<undefined> | undefined {
-  return bringsBody(context) ? receive(context, dependencies) : undefined;
-}
-
-/**
- * Non-resource paths take no body, and a connection that is to be upgraded has no end of a body.
- */
-function bringsBody(context: RequestContext): boolean {
   const { scope, unresolvedTarget, request } = context;
-  return (
-    (scope?.kind === "resource" || unresolvedTarget !== undefined) &&
-    requestedUpgrade(request.headers) === undefined
-  );
+  // Non-resource paths take no body, and a connection that is to be upgraded has no end of a body.
+  if (scope?.kind !== "resource" && unresolvedTarget === undefined) return undefined;
+  if (requestedUpgrade(request.headers) !== undefined) return undefined;
+  return receive(context, dependencies);
 }
 
 async function receive(

@@ -125,7 +125,7 @@ const waitingFinalizers: readonly string[] = ["orphan", "foregroundDeletion"];
 
 function flagsOf({ metadata, rest: { status } }: Parts): number {
   const { ownerReferences, finalizers, deletionTimestamp } = metadata;
-  let flags = isEstablished(status) ? envelopeFlag.established : 0;
+  let flags = status !== undefined && isEstablished(status) ? envelopeFlag.established : 0;
   if (Array.isArray(ownerReferences) && ownerReferences.length > 0) flags |= envelopeFlag.owned;
   if (Array.isArray(finalizers) && finalizers.length > 0) {
     flags |= envelopeFlag.finalizers;

@@ -11,7 +11,8 @@ import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { createTestAuthority } from "@kcp-ts/testkit";
 import { Listener, type ListenerLimits } from "../http/index.ts";
-import type { ApiRequest, ApiResponse, MaybePromise } from "../request/api-request.ts";
+import type { ApiRequest } from "../request/api-request.ts";
+import type { ApiServer } from "../server.ts";
 import {
   authorizationOf,
   TestServer,
@@ -39,8 +40,8 @@ export interface ListeningOptions extends TestServerOptions {
   /** Wraps the handler between the listener and the server. */
   readonly wrap?: (
     request: ApiRequest,
-    handle: (request: ApiRequest) => MaybePromise<ApiResponse>,
-  ) => MaybePromise<ApiResponse>;
+    handle: ApiServer["handle"],
+  ) => ReturnType<ApiServer["handle"]>;
 }
 
 export class ListeningServer {

@@ -156,7 +156,7 @@ export class CollectionCache {
     if (collection.bytes > this.#options.bytesMax / 2) {
       this.#refuse(prefix, collection);
       this.#drop(prefix, collection);
-    } else {
+    } else if (this.#bytes > this.#options.bytesMax) {
       this.#shrink();
     }
   }

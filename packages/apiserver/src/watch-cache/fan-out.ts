@@ -54,7 +54,7 @@ export class FanOut {
   publish(group: WatcherGroup, event: HubEvent): void {
     const { cursors } = group;
     const isDirect = cursors.size <= fanOutLimits.directMax && this.#budget.isOpen;
-    if (isDirect && group.size === 0) {
+    if (isDirect && group.start === group.end) {
       this.#budget.spend(cursors.size * fanOutCosts.direct);
       for (const { watcher } of cursors) watcher.onEvent(event);
       return;

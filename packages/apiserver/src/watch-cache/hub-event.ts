@@ -5,7 +5,12 @@
  * selection) and on its encoding (complete object, metadata only, table row); each combination is
  * created on first use and shared.
  */
-import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
+import {
+  type MaybeResumable,
+  type Resumable,
+  runInTurn,
+  runYielding,
+} from "@kcp-ts/machinery/base";
 import type { DataChange } from "../storage/change-feed.ts";
 import type { Entry, Revision, StorageKey } from "../storage/index.ts";
 import { labelsOf, servedBytes } from "../stored-object/index.ts";
@@ -48,32 +53,45 @@ export class HubEvent {
   }
 
   /**
-   * encodeShared for an encoding that yields to the event loop: a promise, which equal watches
-   * share as well, if the encoding takes several turns.
+   * encodeShared for an encoding that may yield to the event loop: undefined when it takes several
+   * turns, after which `encodeSharedLater` has the bytes.
    */
-  encodeSharedYielding(type: EventType, form: EventEncoding): Buffer | Promise<Buffer> {
+  tryEncodeShared(type: EventType, form: EventEncoding): Buffer | undefined {
+    const { encodeResumable } = form;
+    if (encodeResumable === undefined) return this.encodeShared(type, form);
     const cacheKey = `${form.name}/${type}`;
-    const known = this.#encoded?.get(cacheKey) ?? this.#encoding?.get(cacheKey);
-    if (known !== undefined) return known;
-    const made = this.encodeYielding(type, form);
-    if (made instanceof Promise) {
+    const known = this.#encoded?.get(cacheKey);
+    if (known !== undefined || this.#encoding?.has(cacheKey) === true) return known;
+    const work = this.#encodeLong(type, encodeResumable);
+    const done = runInTurn(work);
+    if (done === undefined) {
       this.#encoding ??= new Map();
-      this.#encoding.set(cacheKey, made);
-    } else {
-      this.#encoded ??= new Map();
-      this.#encoded.set(cacheKey, made);
+      this.#encoding.set(cacheKey, runYielding(work));
+      return undefined;
     }
-    return made;
+    this.#encoded ??= new Map();
+    this.#encoded.set(cacheKey, done.value);
+    return done.value;
+  }
+
+  /** The bytes of an encoding that takes several turns; equal watches share it. */
+  async encodeSharedLater(type: EventType, form: EventEncoding): Promise<Buffer> {
+    const bytes = this.tryEncodeShared(type, form);
+    return bytes ?? (this.#encoding?.get(`${form.name}/${type}`) as Promise<Buffer>);
   }
 
   /** Encodes for a watcher that is notified later. */
-  encodeYielding(type: EventType, form: EventEncoding): Buffer | Promise<Buffer> {
+  encodeAlone(type: EventType, form: EventEncoding): MaybeResumable<Buffer> {
     const { encodeResumable } = form;
     if (encodeResumable === undefined) return this.encode(type, form);
-    const object = runSyncFirst(encodeResumable(this.entryFor(type), this.revision));
-    return object instanceof Promise
-      ? object.then((bytes) => encodeFrame(type, bytes))
-      : encodeFrame(type, object);
+    return this.#encodeLong(type, encodeResumable);
+  }
+
+  *#encodeLong(
+    type: EventType,
+    encodeResumable: NonNullable<EventEncoding["encodeResumable"]>,
+  ): Resumable<Buffer> {
+    return encodeFrame(type, yield* encodeResumable(this.entryFor(type), this.revision));
   }
 
   /** Encodes in one turn. */

@@ -3,7 +3,7 @@
  * watches that send it at the same time: a thousand clients that stop reading at the same object
  * hold it once.
  */
-import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
+import { type MaybeResumable, type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { Entry } from "../storage/index.ts";
 import { type EventEncoding, encodeFrame } from "./hub-event.ts";
 
@@ -12,9 +12,9 @@ const sharedBytesMin = 16 << 10;
 
 const frames = new WeakMap<Entry, Map<string, WeakRef<Buffer>>>();
 
-/** A promise where the form takes its time and this turn of the event loop has none left. */
-export function initialFrame(entry: Entry, form: EventEncoding): Buffer | Promise<Buffer> {
-  if (form.encodeResumable !== undefined) return runSyncFirst(frameResumable(entry, form));
+/** Resumable where the form may take long. */
+export function initialFrame(entry: Entry, form: EventEncoding): MaybeResumable<Buffer> {
+  if (form.encodeResumable !== undefined) return frameResumable(entry, form);
   if (entry.value.length < sharedBytesMin)
     return encodeFrame("ADDED", form.encode(entry, entry.modifiedAt));
   return runSync(frameResumable(entry, form));

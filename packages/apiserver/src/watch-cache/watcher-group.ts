@@ -47,7 +47,10 @@ export class WatcherGroup {
   readonly lagging = new Set<WatcherCursor>();
   /** The log, in segments that are sent at once; the first may begin before the log's start. */
   #segments: EventLogSegment[] = [];
-  #start = 0;
+  /** The number of the oldest event in the log, which is the next event while the log is empty. */
+  start = 0;
+  /** The number of the next event. */
+  end = 0;
   #bytes = 0;
   /** A pass over all cursors, or over the lagging ones; undefined between passes. */
   pass: FanOutPass | undefined;
@@ -70,18 +73,8 @@ export class WatcherGroup {
     this.lagging.delete(cursor);
   }
 
-  /** The number of the oldest event in the log. */
-  get start(): number {
-    return this.#start;
-  }
-
-  /** The number of the next event. */
-  get end(): number {
-    return this.#segments.at(-1)?.to ?? this.#start;
-  }
-
   get size(): number {
-    return this.end - this.#start;
+    return this.end - this.start;
   }
 
   get bytes(): number {
@@ -110,23 +103,24 @@ export class WatcherGroup {
       segment.add(event);
       this.#segments.push(segment);
     }
+    this.end++;
     this.#bytes += event.bytes;
     this.#totalSize.bytes += event.bytes;
   }
 
   /** Drops all events before this one. */
   dropBefore(number: number): void {
-    const start = Math.min(Math.max(this.#start, number), this.end);
+    const start = Math.min(Math.max(this.start, number), this.end);
     for (const { from, to, events } of this.#segments) {
       if (from >= start) break;
-      for (let at = Math.max(from, this.#start); at < Math.min(to, start); at++) {
+      for (let at = Math.max(from, this.start); at < Math.min(to, start); at++) {
         const event = events[at - from] as HubEvent;
         this.#bytes -= event.bytes;
         this.#totalSize.bytes -= event.bytes;
         event.clearEncoded();
       }
     }
-    this.#start = start;
+    this.start = start;
     const left = this.#segments.findIndex(({ to }) => to > start);
     this.#segments = left < 0 ? [] : this.#segments.slice(left);
   }

@@ -50,6 +50,8 @@ async function place() {
 /** Lets all pending work without timers run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
+const nextOf = (watcher: Watcher) => watcher[Symbol.asyncIterator]().next();
+
 const textOf = ({ value }: IteratorResult<Uint8Array>) => Buffer.from(value ?? "").toString();
 
 describe("the reader of a watch", () => {
@@ -57,14 +59,14 @@ describe("the reader of a watch", () => {
     const { hub, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
-    assert.match(textOf(await watcher.next()), /"first"/);
-    const waiting = watcher.next();
+    assert.match(textOf(await nextOf(watcher)), /"first"/);
+    const waiting = nextOf(watcher);
     await put("second");
     assert.match(textOf(await waiting), /"second"/);
     await put("third");
     await put("fourth");
-    assert.match(textOf(await watcher.next()), /"third".*\n.*"fourth"/);
-    await watcher.return();
+    assert.match(textOf(await nextOf(watcher)), /"third".*\n.*"fourth"/);
+    await watcher.cancel();
     await hub.close();
   });
 
@@ -73,11 +75,11 @@ describe("the reader of a watch", () => {
     const names = Array.from({ length: 10 }, (_, i) => `${i}`.padStart(100 << 10, "x"));
     for (const name of names) await put(name);
     const watcher = watch(signal);
-    let text = textOf(await watcher.next());
+    let text = textOf(await nextOf(watcher));
     assert.ok(!text.includes("x9"), "the first chunk has all of it");
     hub.clearRing();
     while (!text.includes("x9")) {
-      const chunk = await watcher.next();
+      const chunk = await nextOf(watcher);
       assert.equal(chunk.done, false, text.slice(-200));
       text += textOf(chunk);
     }
@@ -86,10 +88,10 @@ describe("the reader of a watch", () => {
       numbers.map((line) => /x(\d)"/.exec(line)?.[1]),
       ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
     );
-    const waiting = watcher.next();
+    const waiting = nextOf(watcher);
     await put("later");
     assert.match(textOf(await waiting), /"later"/);
-    await watcher.return();
+    await watcher.cancel();
     await hub.close();
   });
 
@@ -104,13 +106,13 @@ describe("the reader of a watch", () => {
     ];
     for (const beginning of beginnings) {
       const watcher = watch(signal, { ...beginning, bookmark });
-      const first = watcher.next();
+      const first = nextOf(watcher);
       if ("initial" in beginning) assert.match(textOf(await first), /"BOOKMARK".*"rv":7/);
-      const next = "initial" in beginning ? watcher.next() : first;
+      const next = "initial" in beginning ? nextOf(watcher) : first;
       await settle();
       watcher.onTick();
       assert.match(textOf(await next), /"BOOKMARK".*"rv":7/);
-      await watcher.return();
+      await watcher.cancel();
     }
     await hub.close();
   });
@@ -119,12 +121,12 @@ describe("the reader of a watch", () => {
     const { hub, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
-    await watcher.next();
-    const waiting = watcher.next();
-    assert.equal((await watcher.return()).done, true);
+    await nextOf(watcher);
+    const waiting = nextOf(watcher);
+    assert.equal((await watcher[Symbol.asyncIterator]().return()).done, true);
     assert.equal((await waiting).done, true);
     await put("later");
-    assert.equal((await watcher.next()).done, true);
+    assert.equal((await nextOf(watcher)).done, true);
     await hub.close();
   });
 
@@ -132,14 +134,14 @@ describe("the reader of a watch", () => {
     const { hub, clock, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
-    await watcher.next();
-    const waiting = watcher.next();
+    await nextOf(watcher);
+    const waiting = nextOf(watcher);
     await put("second");
     await waiting;
     await put("third");
     clock.advance(3_600_000);
-    assert.match(textOf(await watcher.next()), /"third"/);
-    assert.equal((await watcher.next()).done, true);
+    assert.match(textOf(await nextOf(watcher)), /"third"/);
+    assert.equal((await nextOf(watcher)).done, true);
     await hub.close();
   });
 
@@ -147,11 +149,11 @@ describe("the reader of a watch", () => {
     const { hub, put, watch } = await place();
     await put("first");
     const watcher = watch(signal);
-    await watcher.next();
-    const waiting = watcher.next();
+    await nextOf(watcher);
+    const waiting = nextOf(watcher);
     watcher.onLost(new StorageError("compacted", "gone", { oldest: toRevision(9) }));
     assert.match(textOf(await waiting), /"type":"ERROR"/);
-    assert.equal((await watcher.next()).done, true);
+    assert.equal((await nextOf(watcher)).done, true);
     await hub.close();
   });
 });
@@ -167,7 +169,7 @@ describe("the audit record of a watch", () => {
     const { hub, watch } = await place();
     const watcher = watch(signal);
     const told = noted(watcher);
-    await watcher.return();
+    await watcher.cancel();
     assert.deepEqual(told, []);
     await hub.close();
   });
@@ -179,17 +181,17 @@ describe("the audit record of a watch", () => {
       await put("first");
       const watcher = watch(left.signal);
       const told = noted(watcher);
-      await watcher.next();
+      await nextOf(watcher);
       assert.deepEqual(told, ["begun"]);
-      const waiting = watcher.next();
-      if (end === "reader") await watcher.return();
+      const waiting = nextOf(watcher);
+      if (end === "reader") await watcher.cancel();
       if (end === "client") left.abort();
       if (end === "server") watcher.end();
       if (end === "history") watcher.onLost(new StorageError("compacted", "gone", {}));
       await waiting;
       watcher.end();
       left.abort();
-      await watcher.return();
+      await watcher.cancel();
       assert.deepEqual(told, ["begun", "ended"], end);
       await hub.close();
     }

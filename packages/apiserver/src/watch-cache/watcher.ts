@@ -7,8 +7,16 @@
  * The queue is bounded: a watch whose client cannot keep up is ended, and the client resumes from
  * its last resourceVersion.
  */
-import type { Clock } from "@kcp-ts/machinery/base";
+import {
+  type Clock,
+  isResumable,
+  type Resumable,
+  runInTurn,
+  runSyncFirst,
+  runYielding,
+} from "@kcp-ts/machinery/base";
 import type { CallbackBody, ObservableBody } from "../request/api-request.ts";
+import { ChunkIterator } from "../request/chunk-iterator.ts";
 import type { Entry, Revision, Storage, StorageKey } from "../storage/index.ts";
 import { StorageError } from "../storage/index.ts";
 import type { EventRange } from "./event-range.ts";
@@ -66,18 +74,13 @@ interface UnencodedEvent {
   readonly form: EventEncoding;
 }
 
-type Chunk = IteratorResult<Uint8Array, undefined>;
 type Notes = Parameters<ObservableBody["observe"]>[0];
 
-const over: Chunk = { done: true, value: undefined };
-
 /**
- * Has one reader: chunk by chunk as a stream, or, once it is live, by a callback on new data. No
+ * Has one reader: it reads the initial chunks, and calls `read` on each callback from then on. No
  * generator is in between: an event goes from the hub to the reader and leaves no garbage behind.
  */
-export class Watcher
-  implements HubWatcher, ObservableBody, CallbackBody, AsyncIterator<Uint8Array, undefined>
-{
+export class Watcher implements HubWatcher, ObservableBody, CallbackBody {
   readonly #request: WatchRequest;
   readonly #context: WatcherContext;
   /** Set only while the watch reads history. */
@@ -99,7 +102,7 @@ export class Watcher
   #isEvicted = false;
   /** Called when there is a chunk to read, or the end. */
   #onReady: (() => void) | undefined;
-  /** Set until the watch is live. */
+  /** Made when the reader asks for them. */
   #initialChunks: AsyncGenerator<Uint8Array, undefined> | undefined;
   #stage: "new" | "beginning" | "live" | "over" = "new";
   #timer: { cancel(): void } | undefined;
@@ -135,10 +138,8 @@ export class Watcher
     if (type === undefined) return 0;
     const form = this.#nextEncoding();
     if (this.#unencoded.length > 0) return this.#encodeLater({ event, type, form });
-    const encoded = event.encodeSharedYielding(type, form);
-    return encoded instanceof Promise
-      ? this.#encodeLater({ event, type, form })
-      : this.#push(encoded);
+    const encoded = event.tryEncodeShared(type, form);
+    return encoded === undefined ? this.#encodeLater({ event, type, form }) : this.#push(encoded);
   }
 
   /** Keeps the order: what comes after an event that takes several turns waits for it. */
@@ -157,7 +158,7 @@ export class Watcher
       if (next === undefined) break;
       const { event, type, form } = next;
       try {
-        const encoded = await event.encodeSharedYielding(type, form);
+        const encoded = await event.encodeSharedLater(type, form);
         if (this.#isOver) return;
         this.#push(encoded);
       } catch (error) {
@@ -209,36 +210,19 @@ export class Watcher
     this.#observers.push(notes);
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<Chunk> {
-    if (this.#stage === "new" || this.#stage === "beginning") {
-      this.#initialChunks ??= this.initialChunks();
-      const chunk = await this.#initialChunks.next();
-      if (chunk.done === false) return chunk;
-      this.#initialChunks = undefined;
-    }
-    for (let taken = this.read(); ; taken = this.read()) {
-      if (taken === "over") return over;
-      if (taken !== undefined) return { done: false, value: taken };
-      await new Promise<void>((resolve) => {
-        this.#onReady = resolve;
-      });
-      this.#onReady = undefined;
-    }
-  }
-
-  async return(): Promise<Chunk> {
-    await this.cancel();
-    return over;
+  [Symbol.asyncIterator](): ChunkIterator {
+    return new ChunkIterator(this);
   }
 
   async cancel(): Promise<void> {
     this.#finish({});
     if (this.#stage === "beginning") await this.#initialChunks?.return(undefined);
     this.#conclude();
+  }
+
+  initialChunks(): AsyncGenerator<Uint8Array, undefined> {
+    this.#initialChunks ??= this.#readInitialChunks();
+    return this.#initialChunks;
   }
 
   onReadable(onReady: () => void): void {
@@ -275,7 +259,7 @@ export class Watcher
 
   readonly #onAbort = () => this.#finish({});
 
-  async *initialChunks(): AsyncGenerator<Uint8Array, undefined> {
+  async *#readInitialChunks(): AsyncGenerator<Uint8Array, undefined> {
     if (this.#stage !== "new") return;
     this.#begin();
     try {
@@ -284,6 +268,7 @@ export class Watcher
       if ((this.#stage as string) === "over") return;
       this.#subscribe();
       this.#stage = "live";
+      this.#initialChunks = undefined;
     } catch (error) {
       const failure = this.#failed(error);
       if (failure !== "over") yield failure;
@@ -344,7 +329,7 @@ export class Watcher
     for (const entry of entries) {
       if (this.#isEvicted) return;
       const made = initialFrame(entry, this.#nextEncoding());
-      const framed = made instanceof Promise ? await made : made;
+      const framed = isResumable(made) ? await runSyncFirst(made) : made;
       chunk.push(framed);
       bytes += framed.length;
       if (bytes < watcherLimits.chunkBytes) continue;
@@ -371,7 +356,10 @@ export class Watcher
       if (change.kind !== "progress") {
         const event = new HubEvent(change);
         const type = eventTypeFor(event, selection);
-        if (type !== undefined) yield await event.encodeYielding(type, this.#nextEncoding());
+        if (type !== undefined) {
+          const made = event.encodeAlone(type, this.#nextEncoding());
+          yield isResumable(made) ? await runSyncFirst(made) : made;
+        }
       }
       if (change.revision > this.#lastRevision) this.#lastRevision = change.revision;
       if (this.#lastRevision >= hub.ringStart) return;
@@ -402,14 +390,15 @@ export class Watcher
       this.#lastRevision = event.revision;
       const type = eventTypeFor(event, selection);
       if (type === undefined) continue;
-      const made = event.encodeYielding(type, this.#nextEncoding());
-      if (made instanceof Promise) {
+      const made = event.encodeAlone(type, this.#nextEncoding());
+      const done = isResumable(made) ? runInTurn(made) : { value: made };
+      if (done === undefined) {
         // The ring moves on meanwhile: what follows is read anew.
-        chunk.push(await made);
+        chunk.push(await runYielding(made as Resumable<Buffer>));
         break;
       }
-      chunk.push(made);
-      bytes += made.length;
+      chunk.push(done.value);
+      bytes += done.value.length;
       if (bytes >= watcherLimits.chunkBytes) break;
     }
     return chunk;

@@ -6,7 +6,7 @@
  * kube-apiserver with --enable-aggregator-routing, with its error messages. A Service with a load
  * balancer is called through the load balancer, as clients outside its cluster do.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, listOf, objectOf, objectsOf, textOf } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 
 export interface ServiceAddress {
@@ -24,14 +24,14 @@ interface Endpoint extends ServiceAddress {
  * such port.
  */
 export function addressOfService(service: JsonObject, port: number): ServiceAddress | undefined {
-  const spec = objectAt(service, "spec");
+  const spec = objectOf(service["spec"]);
   const { type = "ClusterIP", externalName } = spec;
   if (type === "ExternalName") return { host: textOf(externalName), port };
   if (type !== "ClusterIP" && type !== "NodePort" && type !== "LoadBalancer")
     throw new Error(`unsupported service type ${quote(textOf(type))}`);
   portOf(service, port);
   if (type !== "LoadBalancer") return undefined;
-  const [ingress] = objectsAt(objectAt(objectAt(service, "status"), "loadBalancer"), "ingress");
+  const [ingress] = objectsOf(objectOf(objectOf(service["status"])["loadBalancer"])["ingress"]);
   const host = textOf(ingress?.["ip"]) || textOf(ingress?.["hostname"]);
   return host === "" ? undefined : { host, port };
 }
@@ -47,8 +47,8 @@ export function addressOfEndpoints(
   const found =
     slices.length > 0
       ? slices.flatMap((slice) => endpointsOfSlice(slice, name))
-      : objectsAt(endpoints ?? {}, "subsets").flatMap((subset) => endpointsOfSubset(subset, name));
-  const [preferred] = listAt(objectAt(service, "spec"), "ipFamilies");
+      : objectsOf(endpoints?.["subsets"]).flatMap((subset) => endpointsOfSubset(subset, name));
+  const [preferred] = listOf(objectOf(service["spec"])["ipFamilies"]);
   const liked = found.filter(({ family }) => family === preferred);
   const among = liked.length > 0 ? liked : found;
   const chosen = among[Math.floor(next() * among.length)];
@@ -62,7 +62,7 @@ export function addressOfEndpoints(
  * Pods listen at.
  */
 function portOf(service: JsonObject, port: number): string {
-  const found = objectsAt(objectAt(service, "spec"), "ports").find((each) => each["port"] === port);
+  const found = objectsOf(objectOf(service["spec"])["ports"]).find((each) => each["port"] === port);
   if (found === undefined)
     throw new Error(`no service port ${port} found for service ${quote(nameOf(service))}`);
   return textOf(found["name"]);
@@ -73,9 +73,9 @@ function endpointsOfSlice(slice: JsonObject, portName: string): Endpoint[] {
   if (family !== "IPv4" && family !== "IPv6") return [];
   const port = portNumber(slice, portName);
   if (port === undefined) return [];
-  return objectsAt(slice, "endpoints").flatMap((endpoint) => {
-    const [host] = listAt(endpoint, "addresses");
-    const isReady = objectAt(endpoint, "conditions")["ready"] !== false;
+  return objectsOf(slice["endpoints"]).flatMap((endpoint) => {
+    const [host] = listOf(endpoint["addresses"]);
+    const isReady = objectOf(endpoint["conditions"])["ready"] !== false;
     return isReady && typeof host === "string" ? [{ host, port, family }] : [];
   });
 }
@@ -83,13 +83,13 @@ function endpointsOfSlice(slice: JsonObject, portName: string): Endpoint[] {
 function endpointsOfSubset(subset: JsonObject, portName: string): Endpoint[] {
   const port = portNumber(subset, portName);
   if (port === undefined) return [];
-  return objectsAt(subset, "addresses").flatMap(({ ip }) =>
+  return objectsOf(subset["addresses"]).flatMap(({ ip }) =>
     typeof ip === "string" ? [{ host: ip, port, family: ip.includes(":") ? "IPv6" : "IPv4" }] : [],
   );
 }
 
 function portNumber(object: JsonObject, portName: string): number | undefined {
-  const found = objectsAt(object, "ports").find(({ name }) => textOf(name) === portName);
+  const found = objectsOf(object["ports"]).find(({ name }) => textOf(name) === portName);
   const port = found?.["port"];
   return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536
     ? Number(port)
@@ -97,23 +97,5 @@ function portNumber(object: JsonObject, portName: string): number | undefined {
 }
 
 function nameOf(service: JsonObject): string {
-  return textOf(objectAt(service, "metadata")["name"]);
-}
-
-function textOf(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
-}
-
-function objectAt(object: JsonObject, member: string): JsonObject {
-  const value = object[member];
-  return isJsonObject(value) ? value : {};
-}
-
-function listAt(object: JsonObject, member: string): readonly JsonValue[] {
-  const value = object[member];
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-}
-
-function objectsAt(object: JsonObject, member: string): JsonObject[] {
-  return listAt(object, member).filter(isJsonObject);
+  return textOf(objectOf(service["metadata"])["name"]);
 }

@@ -13,7 +13,6 @@ import {
 } from "@kcp-ts/controlplane";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Condition,
   type DynamicObject,
   defineResource,
@@ -21,17 +20,12 @@ import {
   type ObjectInput,
   stringMember,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import type { ClusterRow, DemoView, DeploymentRow } from "./demo-view.ts";
 
-const syncTargets = defineResource<DynamicObject>({
-  group: "workload.kcp.io",
-  version: "v1alpha1",
-  resource: "synctargets",
-  kind: "SyncTarget",
-  namespaced: false,
-});
-const deployments = builtInResource<DynamicObject>("deployments.apps");
+const syncTargets = defineResource<DynamicObject>(kinds.syncTargets);
+const deployments = defineResource<DynamicObject>(kinds.deployments);
 
 const namespace = "default";
 /** Shorter grace periods than in production, where a cluster is evicted after a minute. */

@@ -8,6 +8,7 @@ import { parseLabelSelector } from "@kcp-ts/machinery/selectors";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { computeExportName, hashDigits, syncTargetResource } from "@kcp-ts/multicluster";
 import { type DynamicObject, defineResource, type ResourceClient } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { apiBindings, phaseOf, reasonOf } from "./bind-export.ts";
 import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
@@ -22,13 +23,7 @@ export interface BindComputeOptions {
   readonly timeout?: string;
 }
 
-const placements = defineResource<DynamicObject>({
-  group: "scheduling.kcp.io",
-  version: "v1alpha1",
-  resource: "placements",
-  kind: "Placement",
-  namespaced: false,
-});
+const placements = defineResource<DynamicObject>(kinds.placements);
 
 interface Claim {
   readonly group?: string;

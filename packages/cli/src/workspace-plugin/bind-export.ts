@@ -1,6 +1,8 @@
 /** `kubectl kcp bind apiexport <path:export>`. */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
-import { builtInResource, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
+import { apisV1alpha1ApiExports } from "@kcp-ts/sdk/kinds";
 import { durationMs } from "./durations.ts";
 import type { Session } from "./session.ts";
 
@@ -13,16 +15,10 @@ export interface BindOptions {
   readonly rejectAllPermissionClaims?: boolean;
 }
 
-export const apiBindings = builtInResource<DynamicObject>("apibindings.apis.kcp.io");
+export const apiBindings = defineResource<DynamicObject>(kinds.apiBindings);
 
 /** Claims are read in the API version that has them without verbs. */
-const apiExports = defineResource<DynamicObject>({
-  group: "apis.kcp.io",
-  version: "v1alpha1",
-  resource: "apiexports",
-  kind: "APIExport",
-  namespaced: false,
-});
+const apiExports = defineResource<DynamicObject>(apisV1alpha1ApiExports);
 
 interface Claim {
   readonly group: string;

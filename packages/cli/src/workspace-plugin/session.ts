@@ -5,16 +5,17 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   type Connection,
   connect,
   type DynamicObject,
+  defineResource,
   formatKubeconfigDocument,
   type KubeconfigDocument,
   parseKubeconfig,
   readKubeconfigDocument,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import {
   type ConnectionFlags,
   type ContextTarget,
@@ -32,7 +33,7 @@ export interface SessionFlags extends ConnectionFlags {
   readonly workspace?: string;
 }
 
-export const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
+export const workspaces = defineResource<DynamicObject>(kinds.workspaces);
 
 export class Session {
   readonly #path: string;

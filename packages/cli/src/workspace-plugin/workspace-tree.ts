@@ -1,6 +1,7 @@
 /** `kubectl ws tree`: the workspaces below the current one. */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import type { DynamicObject } from "@kcp-ts/sdk";
+import { logicalClusters } from "@kcp-ts/sdk/kinds";
 import { type Session, workspaces } from "./session.ts";
 
 export interface TreeOptions {
@@ -13,8 +14,6 @@ interface Branch {
   readonly label: string;
   readonly branches: readonly Branch[];
 }
-
-const logicalClusters = builtInResource<DynamicObject>("logicalclusters.core.kcp.io");
 
 /** The maximum depth: against trees that grow while they are printed. */
 const depthMax = 64;

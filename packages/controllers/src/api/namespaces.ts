@@ -1,4 +1,5 @@
-import { builtInResource, type Condition, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Condition, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface Namespace extends KubernetesObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
@@ -8,4 +9,4 @@ export interface Namespace extends KubernetesObject {
   };
 }
 
-export const namespaces = builtInResource<Namespace>("namespaces");
+export const namespaces = defineResource<Namespace>(kinds.namespaces);

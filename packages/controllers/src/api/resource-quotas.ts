@@ -1,4 +1,5 @@
-import { builtInResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface ResourceQuota extends KubernetesObject {
   readonly spec?: {
@@ -9,4 +10,4 @@ export interface ResourceQuota extends KubernetesObject {
   readonly status?: { readonly hard?: StringMap; readonly used?: StringMap };
 }
 
-export const resourceQuotas = builtInResource<ResourceQuota>("resourcequotas");
+export const resourceQuotas = defineResource<ResourceQuota>(kinds.resourceQuotas);

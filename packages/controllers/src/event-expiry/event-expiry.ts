@@ -8,7 +8,8 @@
  */
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource, type Client, clusterOf, type PartialObjectMetadata } from "@kcp-ts/sdk";
+import { type Client, clusterOf, type PartialObjectMetadata } from "@kcp-ts/sdk";
+import { events } from "@kcp-ts/sdk/kinds";
 import type { ControlLoop } from "../control-loop.ts";
 import { forEachConcurrently, YieldTimer } from "../pace/index.ts";
 
@@ -19,8 +20,6 @@ export interface EventExpiryOptions {
   readonly clock?: Clock;
   readonly onError: (error: unknown) => void;
 }
-
-const events = builtInResource("events");
 
 const pageObjects = 250;
 const deletionsMax = 8;

@@ -4,14 +4,8 @@
  * events enqueue the quotas of their namespace.
  */
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
-import {
-  builtInResource,
-  type Client,
-  clusterOf,
-  formatResource,
-  type ObjectKey,
-  type Resource,
-} from "@kcp-ts/sdk";
+import { type Client, clusterOf, formatResource, type ObjectKey, type Resource } from "@kcp-ts/sdk";
+import { apiBindings, customResourceDefinitions } from "@kcp-ts/sdk/kinds";
 import { metadataClient } from "../api/index.ts";
 
 export interface FollowedResourcesOptions {
@@ -31,10 +25,7 @@ export interface FollowedResourcesOptions {
  * The kinds that define resources in a logical cluster: a quota that waits for a resource is
  * enqueued by every change of these.
  */
-const definitions: readonly Resource[] = [
-  builtInResource("customresourcedefinitions.apiextensions.k8s.io"),
-  builtInResource("apibindings.apis.kcp.io"),
-];
+const definitions: readonly Resource[] = [customResourceDefinitions, apiBindings];
 
 export interface UseOptions {
   readonly isClusterScoped: boolean;

@@ -6,16 +6,10 @@
  * any update.
  */
 import { type Resumable, runSync } from "../base/index.ts";
-import { isJsonObject, type JsonObject, member } from "../json/index.ts";
+import { isEmptyObject, isJsonObject, type JsonObject, member } from "../json/index.ts";
 import { StatusError, statusError } from "../status/index.ts";
 import { conflictError } from "./conflict.ts";
-import {
-  equalFieldSets,
-  type FieldSet,
-  isEmptyFieldSet,
-  subtractFieldSet,
-  subtractSubtrees,
-} from "./field-set.ts";
+import { equalFieldSets, type FieldSet, subtractFieldSet, subtractSubtrees } from "./field-set.ts";
 import { clientSideApplyManager, fieldsLastApplied, withLastApplied } from "./last-applied.ts";
 import {
   encodeManagers,
@@ -113,7 +107,7 @@ function* finish(options: ApplyOptions, application: Application): Resumable<Jso
   const applier = applierOf(options);
   const identity = managerIdentity(applier);
   const fields = subtractFieldSet(applied, systemFields);
-  if (isEmptyFieldSet(fields)) {
+  if (isEmptyObject(fields)) {
     managers.delete(identity);
   } else {
     const unchanged =
@@ -142,7 +136,7 @@ function openConflicts(options: ApplyOptions, conflicts: Conflicts): Conflicts {
   const open = new Map<string, FieldSet>();
   for (const [identity, fields] of conflicts) {
     const rest = subtractFieldSet(fields, allowed);
-    if (!isEmptyFieldSet(rest)) open.set(identity, rest);
+    if (!isEmptyObject(rest)) open.set(identity, rest);
   }
   return open;
 }

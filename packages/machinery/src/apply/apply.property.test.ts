@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { JsonObject, JsonValue } from "../json/index.ts";
+import { isEmptyObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { isStatusError } from "../status/index.ts";
 import {
   applyConfiguration,
@@ -14,7 +14,6 @@ import {
   type FieldSet,
   hasPath,
   intersectFieldSets,
-  isEmptyFieldSet,
   keyedListType,
   leavesOf,
   listType,
@@ -107,7 +106,7 @@ function setsOf(object: JsonObject): Map<string, FieldSet> {
 /** Everything that the configuration says is so in the object, but for the order of items. */
 function holds(object: JsonObject, applied: JsonObject): boolean {
   const changes = compareTyped(object, mergeTyped(object, applied, schema), schema);
-  return Object.values(changes).every(isEmptyFieldSet);
+  return Object.values(changes).every(isEmptyObject);
 }
 
 const empty: JsonObject = { apiVersion: "v1", kind: "K", metadata: { name: "x" } };
@@ -139,7 +138,7 @@ describe("server-side apply", () => {
         const forced = force(force(live, "b", applied), "b", applied);
         const { modified } = compareTyped(live, forced, schema);
         const a = setsOf(forced).get("Apply a") ?? {};
-        assert.ok(isEmptyFieldSet(intersectFieldSets(a, modified)));
+        assert.ok(isEmptyObject(intersectFieldSets(a, modified)));
         for (const path of pathsOf(
           leavesOf(intersectFieldSets(modified, ownedFields(applied, schema))),
         )) {

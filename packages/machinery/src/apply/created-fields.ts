@@ -7,7 +7,7 @@ import { type Resumable, runSync } from "../base/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { type FieldSet, hasChildren, type MutableFieldSet, subtractSubtrees } from "./field-set.ts";
 import { fieldElement } from "./path-element.ts";
-import { isSystemMetadata } from "./system-fields.ts";
+import { systemMetadata } from "./system-fields.ts";
 import { type TypeSchema, typeOfMember } from "./type-schema.ts";
 import { presentFields, presentFieldsResumable } from "./typed-field-set.ts";
 
@@ -54,7 +54,7 @@ function* membersFields(
 function metadataFields(metadata: JsonObject, type: TypeSchema): FieldSet {
   const fields: MutableFieldSet = {};
   for (const name of Object.keys(metadata)) {
-    if (isSystemMetadata(name)) continue;
+    if (systemMetadata.has(name)) continue;
     fields[fieldElement(name)] = presentFields(
       metadata[name] as JsonValue,
       typeOfMember(type, name),

@@ -5,7 +5,7 @@
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import type { FieldSet } from "./field-set.ts";
-import { isSystemMetadata } from "./system-fields.ts";
+import { systemMetadata } from "./system-fields.ts";
 import {
   deducedType,
   type ListType,
@@ -88,7 +88,7 @@ function objectOutline(object: JsonObject, type: TypeSchema): string | undefined
 function metadataOutline(metadata: JsonObject, type: TypeSchema): string | undefined {
   let node = "(";
   for (const name in metadata) {
-    if (isSystemMetadata(name)) continue;
+    if (systemMetadata.has(name)) continue;
     const inside = outlineOf(metadata[name] as JsonValue, typeOfMember(type, name));
     if (inside === undefined || node.length > outlineLengthMax) return undefined;
     node += `${name.length}:${name}${inside}`;

@@ -8,8 +8,7 @@
  * A node without members is in the set; a node with members is in the set if it has a `.`. Sets are never modified. Operations keep no
  * order among the members of a node; `sortFieldSet` (fields-v1.ts) gives the order of the wire.
  */
-import { type JsonObject, shallowCopy } from "../json/index.ts";
-import { isEmptyObject } from "./empty-object.ts";
+import { isEmptyObject, type JsonObject, shallowCopy } from "../json/index.ts";
 import type { FieldPath, PathElement } from "./path-element.ts";
 
 export interface FieldSet {
@@ -28,13 +27,9 @@ export const leaf: FieldSet = emptyFieldSet;
 
 export const self: PathElement = ".";
 
-export function isEmptyFieldSet(set: FieldSet): boolean {
-  return isEmptyObject(set);
-}
-
 /** Whether the path that leads to this node is in the set. */
 export function isMember(node: FieldSet): boolean {
-  return node[self] !== undefined || isEmptyFieldSet(node);
+  return node[self] !== undefined || isEmptyObject(node);
 }
 
 /** The same node, its own path included. */
@@ -76,15 +71,15 @@ export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<Field
 }
 
 export function unionFieldSets(a: FieldSet, b: FieldSet): FieldSet {
-  if (a === b || isEmptyFieldSet(b)) return a;
-  return isEmptyFieldSet(a) ? b : unionMembers(a, b);
+  if (a === b || isEmptyObject(b)) return a;
+  return isEmptyObject(a) ? b : unionMembers(a, b);
 }
 
 /** The union of two nodes at the same path, that path included if it is in either set. */
 export function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b) return a;
-  if (isEmptyFieldSet(b)) return asMember(a);
-  return isEmptyFieldSet(a) ? asMember(b) : unionMembers(a, b);
+  if (isEmptyObject(b)) return asMember(a);
+  return isEmptyObject(a) ? asMember(b) : unionMembers(a, b);
 }
 
 function unionMembers(a: FieldSet, b: FieldSet): FieldSet {
@@ -102,15 +97,15 @@ function unionMembers(a: FieldSet, b: FieldSet): FieldSet {
 
 /** The paths of `a` that are not in `b`. A path stays although a parent of it is in `b`. */
 export function subtractFieldSet(a: FieldSet, b: FieldSet): FieldSet {
-  if (isEmptyFieldSet(a) || isEmptyFieldSet(b)) return a;
+  if (isEmptyObject(a) || isEmptyObject(b)) return a;
   return withoutMembers(a, b, subtractNodes) ?? emptyFieldSet;
 }
 
 function subtractNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (a === b) return undefined;
-  if (isEmptyFieldSet(a)) return isMember(b) ? undefined : a;
+  if (isEmptyObject(a)) return isMember(b) ? undefined : a;
   // A leaf of `b` removes this path and nothing below it.
-  const members = isEmptyFieldSet(b) ? ownPathOnly : b;
+  const members = isEmptyObject(b) ? ownPathOnly : b;
   return withoutMembers(a, members, subtractNodes);
 }
 
@@ -118,13 +113,13 @@ const ownPathOnly: FieldSet = Object.freeze({ [self]: leaf });
 
 /** The paths of `a` that are neither in `b` nor below a path in `b`. */
 export function subtractSubtrees(a: FieldSet, b: FieldSet): FieldSet {
-  if (isEmptyFieldSet(a) || isEmptyFieldSet(b)) return a;
+  if (isEmptyObject(a) || isEmptyObject(b)) return a;
   return withoutMembers(a, b, subtractSubtreeNodes) ?? emptyFieldSet;
 }
 
 function subtractSubtreeNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
   if (isMember(b)) return undefined;
-  return isEmptyFieldSet(a) ? a : withoutMembers(a, b, subtractSubtreeNodes);
+  return isEmptyObject(a) ? a : withoutMembers(a, b, subtractSubtreeNodes);
 }
 
 type SubtractNodes = (a: FieldSet, b: FieldSet) => FieldSet | undefined;

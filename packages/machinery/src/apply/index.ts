@@ -11,7 +11,6 @@ export {
   fieldSetOf,
   hasPath,
   intersectFieldSets,
-  isEmptyFieldSet,
   leavesOf,
   pathsOf,
   subtractFieldSet,

@@ -3,13 +3,7 @@
  * server-side apply.
  */
 import { bounds, isBoundExceeded, parseBounded } from "../bounds/index.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  JsonSyntaxError,
-  type JsonValue,
-  member,
-} from "../json/index.ts";
+import { isJsonObject, type JsonObject, JsonSyntaxError, member, textOf } from "../json/index.ts";
 import { type FieldSet, subtractFieldSet } from "./field-set.ts";
 import { stringifyGo } from "./go-json.ts";
 import type { TypeSchema } from "./type-schema.ts";
@@ -106,8 +100,4 @@ function annotationBytes(annotations: JsonObject): number {
     bytes += encoder.encode(key).length + encoder.encode(textOf(value)).length;
   }
   return bytes;
-}
-
-function textOf(value: JsonValue): string {
-  return typeof value === "string" ? value : "";
 }

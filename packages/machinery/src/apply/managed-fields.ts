@@ -167,7 +167,7 @@ export function withManagedFields(object: JsonObject, entries: readonly JsonValu
     const { managedFields: _, ...rest } = current;
     return withMember(object, "metadata", rest);
   }
-  if (isSameList(previous, entries)) return object;
+  if (previous !== undefined && isSameList(previous, entries)) return object;
   return withMember(object, "metadata", withMember(current, "managedFields", entries));
 }
 

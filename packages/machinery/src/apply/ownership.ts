@@ -5,13 +5,8 @@
  * manager's set.
  */
 import type { Resumable } from "../base/index.ts";
-import type { JsonObject } from "../json/index.ts";
-import {
-  type FieldSet,
-  intersectFieldSets,
-  isEmptyFieldSet,
-  subtractFieldSet,
-} from "./field-set.ts";
+import { isEmptyObject, type JsonObject } from "../json/index.ts";
+import { type FieldSet, intersectFieldSets, subtractFieldSet } from "./field-set.ts";
 import type { Manager, Managers } from "./managed-fields.ts";
 import { reconcileWithSchema } from "./reconcile-schema.ts";
 import { type Changes, changedFields, compareTyped, withoutChangesIn } from "./typed-compare.ts";
@@ -92,11 +87,11 @@ export function* takeOwnership(
     yield;
     if (fields === undefined) continue;
     const conflict = intersectFieldSets(manager.fields, fields.written);
-    if (!isEmptyFieldSet(conflict)) conflicts.set(identity, conflict);
+    if (!isEmptyObject(conflict)) conflicts.set(identity, conflict);
     yield;
     const rest = subtractFieldSet(subtractFieldSet(manager.fields, conflict), fields.removed);
     if (rest === manager.fields) left.set(identity, manager);
-    else if (!isEmptyFieldSet(rest)) left.set(identity, { ...manager, fields: rest });
+    else if (!isEmptyObject(rest)) left.set(identity, { ...manager, fields: rest });
   }
   return { managers: left, conflicts };
 }

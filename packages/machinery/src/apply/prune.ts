@@ -6,13 +6,18 @@
  * back the owned fields, add back the fields that the applier never owned. Each step works in the
  * version in which the fields are owned.
  */
-import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
-import { isEmptyObject } from "./empty-object.ts";
+import {
+  isEmptyObject,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  member,
+  setMember,
+} from "../json/index.ts";
 import {
   emptyFieldSet,
   type FieldSet,
   intersectFieldSets,
-  isEmptyFieldSet,
   subtractFieldSet,
   unionFieldSets,
 } from "./field-set.ts";
@@ -42,7 +47,7 @@ export function prune(options: PruneOptions): JsonObject {
   // The common case: all fields are applied again.
   if (
     versions.areAlike(version, versions.apiVersion) &&
-    isEmptyFieldSet(subtractFieldSet(last.fields, applied))
+    isEmptyObject(subtractFieldSet(last.fields, applied))
   ) {
     return merged;
   }
@@ -58,7 +63,7 @@ export function prune(options: PruneOptions): JsonObject {
     subtractFieldSet(declaredFields(object, type), declaredFields(kept, type)),
     lastFields,
   );
-  if (isEmptyFieldSet(gone)) return merged;
+  if (isEmptyObject(gone)) return merged;
   // Of the emptied containers, those stay that a manager owns as such.
   const staying = unionFieldSets(
     ownedAt(managers, version, versions),

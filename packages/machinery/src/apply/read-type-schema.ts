@@ -4,7 +4,7 @@
  *
  * Types that a `$ref` names are read once and may be recursive; inline types cannot.
  */
-import { isJsonObject, type JsonObject, type JsonValue, member } from "../json/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, member, textsOf } from "../json/index.ts";
 import { objectMetaType } from "./object-type.ts";
 import {
   atomicType,
@@ -166,13 +166,13 @@ function readRelationship(node: JsonObject): Omit<ListType, "item"> {
   const listType = member(node, "x-kubernetes-list-type");
   if (listType === "set") return { relationship: "set", keys: [] };
   if (listType === "map") {
-    const keys = texts(member(node, "x-kubernetes-list-map-keys"));
+    const keys = textsOf(member(node, "x-kubernetes-list-map-keys"));
     if (keys.length > 0) return { relationship: "keyed", keys: keys.toSorted() };
   }
   if (listType === undefined) {
     const strategy = member(node, "x-kubernetes-patch-strategy");
     if (typeof strategy === "string" && strategy.split(",").includes("merge")) {
-      const keys = texts([member(node, "x-kubernetes-patch-merge-key") ?? null]);
+      const keys = textsOf([member(node, "x-kubernetes-patch-merge-key") ?? null]);
       return keys.length > 0 ? { relationship: "keyed", keys } : { relationship: "set", keys: [] };
     }
   }
@@ -192,9 +192,4 @@ function referenceOf(node: JsonObject): string | undefined {
   if (!isJsonObject(only) || others.length > 0) return undefined;
   const wrapped = member(only, "$ref");
   return typeof wrapped === "string" ? wrapped : undefined;
-}
-
-function texts(value: JsonValue | undefined): string[] {
-  if (!Array.isArray(value)) return [];
-  return (value as readonly JsonValue[]).filter((item) => typeof item === "string");
 }

@@ -2,7 +2,8 @@
 import { type FieldSet, fieldSetOf } from "./field-set.ts";
 import { fieldElement } from "./path-element.ts";
 
-const metadataNames: ReadonlySet<string> = new Set([
+/** The members of metadata among them. */
+export const systemMetadata: ReadonlySet<string> = new Set([
   "name",
   "namespace",
   "creationTimestamp",
@@ -14,15 +15,11 @@ const metadataNames: ReadonlySet<string> = new Set([
   "resourceVersion",
 ]);
 
-export function isSystemMetadata(name: string): boolean {
-  return metadataNames.has(name);
-}
-
 export const systemFields: FieldSet = fieldSetOf(
   [fieldElement("apiVersion")],
   [fieldElement("kind")],
   [fieldElement("metadata")],
-  ...[...metadataNames].map((name) => [fieldElement("metadata"), fieldElement(name)]),
+  ...[...systemMetadata].map((name) => [fieldElement("metadata"), fieldElement(name)]),
 );
 
 /** The fields that writes through an endpoint cannot change, for example `resetFieldsOf(["status"])`. */

@@ -1,6 +1,11 @@
 /** The changes between two values of one type, as sets of paths. */
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
-import { isEmptyObject } from "./empty-object.ts";
+import {
+  isEmptyObject,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+} from "../json/index.ts";
 import {
   emptyFieldSet,
   type FieldSet,

@@ -1,7 +1,6 @@
 /** The paths of a value: those that its writer owns, and those that are created with it. */
 import { type Resumable, YieldCounter } from "../base/index.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
-import { isEmptyObject } from "./empty-object.ts";
+import { isEmptyObject, isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";
 import { emptyFieldSet, type FieldSet, leaf, type MutableFieldSet, self } from "./field-set.ts";
 import { itemElements } from "./list-item.ts";
 import { fieldElement } from "./path-element.ts";

@@ -5,13 +5,13 @@
  * possible with its inputs, and is the live value itself where the configuration changes nothing.
  */
 import {
+  isEmptyObject,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   jsonEqual,
   setMember,
 } from "../json/index.ts";
-import { isEmptyObject } from "./empty-object.ts";
 import { itemElements } from "./list-item.ts";
 import type { PathElement } from "./path-element.ts";
 import {

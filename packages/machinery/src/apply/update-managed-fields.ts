@@ -1,15 +1,15 @@
 /** managedFields after a write that is not an apply: create, update, patch. */
 import { type Resumable, runSync } from "../base/index.ts";
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "../json/index.ts";
+import {
+  isEmptyObject,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+} from "../json/index.ts";
 import { capUpdateManagers } from "./cap-managers.ts";
 import { createdFields, createdFieldsResumable } from "./created-fields.ts";
-import {
-  type FieldSet,
-  isEmptyFieldSet,
-  subtractFieldSet,
-  subtractSubtrees,
-  unionFieldSets,
-} from "./field-set.ts";
+import { type FieldSet, subtractFieldSet, subtractSubtrees, unionFieldSets } from "./field-set.ts";
 import { cachedFieldSet } from "./field-set-cache.ts";
 import { sortFieldSet } from "./fields-v1.ts";
 import {
@@ -93,7 +93,7 @@ export function* updateResumable(options: UpdateOptions): Resumable<JsonObject> 
 }
 
 function ownedByCreator(options: UpdateOptions, fields: FieldSet): JsonObject {
-  if (isEmptyFieldSet(fields)) return withManagedFields(options.updated, []);
+  if (isEmptyObject(fields)) return withManagedFields(options.updated, []);
   return withManagedFields(options.updated, [encodeSorted(updaterOf(options), fields)]);
 }
 
@@ -158,7 +158,7 @@ function ownFields(
   const changeable = resetFields === undefined ? written : subtractSubtrees(written, resetFields);
   const ownable = unowned === undefined ? changeable : subtractFieldSet(changeable, unowned);
   const fields = subtractFieldSet(ownable, systemFields);
-  return isEmptyFieldSet(fields) ? undefined : fields;
+  return isEmptyObject(fields) ? undefined : fields;
 }
 
 function updaterOf(options: WriteOptions): Omit<Manager, "fields"> {

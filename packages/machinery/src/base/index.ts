@@ -17,6 +17,7 @@ export {
   isResumableWorkWaiting,
   type MaybeResumable,
   type Resumable,
+  runInTurn,
   runSync,
   runSyncFirst,
   runYielding,

@@ -72,9 +72,17 @@ export function runSync<Result>(work: Resumable<Result>): Result {
  * no promise.
  */
 export function runSyncFirst<Result>(work: Resumable<Result>): Result | Promise<Result> {
-  const now = systemClock.monotonic();
-  const done = turns.isOver(now) ? undefined : runTurn(work, now);
+  const done = runInTurn(work);
   return done === undefined ? runYielding(work) : done.value;
+}
+
+/**
+ * Runs a time slice of steps in this turn, unless other tasks have used it up; returns the result,
+ * if they were the last.
+ */
+export function runInTurn<Result>(work: Resumable<Result>): { readonly value: Result } | undefined {
+  const now = systemClock.monotonic();
+  return turns.isOver(now) ? undefined : runTurn(work, now);
 }
 
 /** Runs for a time slice in each turn of the event loop, and not at all in this one. */

@@ -8,7 +8,6 @@ import {
   JsonTooManyValuesError,
   type JsonValue,
   type ParsedText,
-  type ParseOptions,
   parseJson,
   parseResumable,
 } from "../json/index.ts";
@@ -22,7 +21,11 @@ export function parseBounded(bound: Bound, source: string | Uint8Array): JsonVal
 /** The same, with the counts and the duplicate members. */
 export function parseBoundedText(bound: Bound, source: string | Uint8Array): ParsedText {
   assertByteLimit(bound, source.length);
-  return refusing(bound, () => parseJson(textOf(source), limitsOf(bound)));
+  try {
+    return parseJson(typeof source === "string" ? source : decodeText(source), bound);
+  } catch (error) {
+    throw boundError(bound, error);
+  }
 }
 
 /** The resumable form: for inputs that may have more than some tens of kilobytes. */
@@ -31,13 +34,12 @@ export function* parseBoundedResumable(
   source: string | Uint8Array,
 ): Resumable<ParsedText> {
   assertByteLimit(bound, source.length);
-  const text = textOf(source);
+  const text = typeof source === "string" ? source : decodeText(source);
   yield;
-  const work = parseResumable(text, limitsOf(bound));
-  for (;;) {
-    const { done, value } = refusing(bound, () => work.next());
-    if (done === true) return value;
-    yield;
+  try {
+    return yield* parseResumable(text, bound);
+  } catch (error) {
+    throw boundError(bound, error);
   }
 }
 
@@ -45,24 +47,16 @@ export function assertByteLimit(bound: Bound, bytes: number): void {
   if (bytes > bound.bytesMax) throw new BoundExceededError(bound, "bytes", bound.bytesMax);
 }
 
-function limitsOf({ valuesMax, membersMax, depthMax }: Bound): ParseOptions {
-  return { valuesMax, membersMax, depthMax };
-}
-
-/** Converts the parser's limit errors to BoundExceededErrors, which name the input. */
-function refusing<Result>(bound: Bound, parse: () => Result): Result {
-  try {
-    return parse();
-  } catch (error) {
-    if (!(error instanceof JsonTooManyValuesError)) throw error;
-    throw new BoundExceededError(bound, error.dimension, error.max);
-  }
+/** The parser's limit errors as BoundExceededErrors, which name the input; other errors as they are. */
+function boundError(bound: Bound, error: unknown): unknown {
+  return error instanceof JsonTooManyValuesError
+    ? new BoundExceededError(bound, error.dimension, error.max)
+    : error;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function textOf(source: string | Uint8Array): string {
-  if (typeof source === "string") return source;
+function decodeText(source: Uint8Array): string {
   try {
     return utf8.decode(source);
   } catch (error) {

@@ -5,12 +5,14 @@ export type { ParsedJson } from "./parse-lossless.ts";
 export { stringifyJson } from "./stringify.ts";
 export { stringifyResumable } from "./stringify-resumable.ts";
 export { JsonSyntaxError, JsonTooManyValuesError } from "./syntax-error.ts";
+export { listOf, objectOf, objectsOf, textOf, textsOf } from "./unvalidated.ts";
 export {
   cloneJson,
   cloneResumable,
   countValues,
   exceededLimit,
   hasAtMost,
+  isEmptyObject,
   isJsonObject,
   isSmall,
   type JsonArray,

@@ -34,7 +34,11 @@ export function parseJson(text: string, options: ParseOptions = {}): ParsedText 
   const look = new JsonScanner(sharedWidth);
   look.walk(text, text.length);
   refuseBeyond(look, options);
-  return parseWhole(text, look);
+  const { values, members, hasBigNumber } = look;
+  const value = hasBigNumber ? undefined : parsePlain(text);
+  if (value !== undefined && countMembers(value) === members)
+    return { value, duplicates: [], values };
+  return { ...parseLossless(text), values };
 }
 
 /** Texts up to this length are parsed at once. */
@@ -55,14 +59,6 @@ export function* parseResumable(text: string, options: ParseOptions = {}): Resum
   if (value !== undefined) return { value, duplicates: [], values: look.values };
   yield;
   return { ...(yield* parseLosslessResumable(text)), values: look.values };
-}
-
-function parseWhole(text: string, look: JsonScanner): ParsedText {
-  const { values, members, hasBigNumber } = look;
-  const value = hasBigNumber ? undefined : parsePlain(text);
-  if (value !== undefined && countMembers(value) === members)
-    return { value, duplicates: [], values };
-  return { ...parseLossless(text), values };
 }
 
 /** One scanner for all synchronous scans, which do not overlap. */

@@ -39,6 +39,12 @@ export function setMember(
   }
 }
 
+/** Whether an object has no members, without listing them. */
+export function isEmptyObject(object: object): boolean {
+  for (const _ in object) return false;
+  return true;
+}
+
 /**
  * A shallow copy. Not by `{ ...object }`, after which V8 creates a hidden class for every member
  * that is added to the copy: see `withMember`.

@@ -18,7 +18,7 @@ import {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from "./index.ts";
-import { finalizersMax, labelsMax, ownerReferencesMax } from "./member-limits.ts";
+import { finalizersMax, labelsMax, ownerReferencesMax } from "./validate-object-meta.ts";
 
 const qualified =
   "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";

@@ -10,7 +10,6 @@ import { type FieldError, fieldError, quote } from "../status/index.ts";
 import { finalizerErrors, standardFinalizerErrors } from "./finalizers.ts";
 import { annotationErrors, labelErrors } from "./labels-and-annotations.ts";
 import { managedFieldsErrors } from "./managed-fields.ts";
-import { memberLimitErrors } from "./member-limits.ts";
 import { ownerReferenceErrors } from "./owner-references.ts";
 import type { ObjectMeta } from "./types.ts";
 
@@ -32,26 +31,21 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules): Fi
   const field = rules.field ?? "metadata";
   const tooMany = memberLimitErrors(meta, field);
   if (tooMany !== undefined) return tooMany;
+  const { generateName, generation, finalizers, managedFields } = meta;
   return [
-    ...generateNameErrors(meta, rules, field),
+    ...(generateName ? generateNameErrors(generateName, rules, field) : none),
     ...nameErrors(meta, rules, field),
     ...namespaceErrors(meta, rules, field),
-    ...negativeGenerationErrors(meta, field),
+    ...(generation ? negativeGenerationErrors(generation, field) : none),
     ...mapAndOwnerErrors(meta, field),
-    ...(isAbsent(meta.finalizers) ? none : finalizerErrors(meta.finalizers, `${field}.finalizers`)),
-    ...(isAbsent(meta.managedFields)
-      ? none
-      : managedFieldsErrors(meta.managedFields, `${field}.managedFields`)),
-    ...qualifiedFinalizerErrors(meta, rules, field),
+    ...(finalizers ? finalizerErrors(finalizers, `${field}.finalizers`) : none),
+    ...(managedFields ? managedFieldsErrors(managedFields, `${field}.managedFields`) : none),
+    ...(finalizers ? qualifiedFinalizerErrors(finalizers, rules, field) : none),
   ];
 }
 
 /** Most objects lack most of these: absent members are skipped. */
 const none: readonly FieldError[] = [];
-
-function isAbsent(member: unknown): member is null | undefined {
-  return member === undefined || member === null;
-}
 
 export type ObjectMetaUpdateRules = Pick<ObjectMetaRules, "field" | "requireQualifiedFinalizers">;
 
@@ -90,13 +84,11 @@ export function validateObjectMetaUpdate(
     ),
     ...mapAndOwnerErrors(updated, field),
     ...managedFieldsErrors(updated.managedFields ?? [], `${field}.managedFields`),
-    ...qualifiedFinalizerErrors(updated, rules, field),
+    ...(updated.finalizers ? qualifiedFinalizerErrors(updated.finalizers, rules, field) : none),
   ];
 }
 
-function generateNameErrors(meta: ObjectMeta, rules: ObjectMetaRules, field: string): FieldError[] {
-  const prefix = meta.generateName ?? "";
-  if (prefix === "") return [];
+function generateNameErrors(prefix: string, rules: ObjectMetaRules, field: string): FieldError[] {
   return rules
     .nameErrors(prefix, { isPrefix: true })
     .map((message) => fieldError.invalid(`${field}.generateName`, prefix, message));
@@ -124,8 +116,7 @@ function namespaceErrors(meta: ObjectMeta, rules: ObjectMetaRules, field: string
   );
 }
 
-function negativeGenerationErrors(meta: ObjectMeta, field: string): FieldError[] {
-  const generation = meta.generation ?? 0;
+function negativeGenerationErrors(generation: number | bigint, field: string): FieldError[] {
   if (generation >= 0) return [];
   const detail = "must be greater than or equal to 0";
   return [fieldError.invalid(`${field}.generation`, generation, detail)];
@@ -147,21 +138,19 @@ function mapAndOwnerErrors(
   field: string,
 ): FieldError[] {
   return [
-    ...(isAbsent(labels) ? none : labelErrors(labels, `${field}.labels`)),
-    ...(isAbsent(annotations) ? none : annotationErrors(annotations, `${field}.annotations`)),
-    ...(isAbsent(ownerReferences)
-      ? none
-      : ownerReferenceErrors(ownerReferences, `${field}.ownerReferences`)),
+    ...(labels ? labelErrors(labels, `${field}.labels`) : none),
+    ...(annotations ? annotationErrors(annotations, `${field}.annotations`) : none),
+    ...(ownerReferences ? ownerReferenceErrors(ownerReferences, `${field}.ownerReferences`) : none),
   ];
 }
 
 function qualifiedFinalizerErrors(
-  meta: ObjectMeta,
+  finalizers: readonly string[],
   rules: ObjectMetaUpdateRules,
   field: string,
 ): FieldError[] {
-  return rules.requireQualifiedFinalizers === true && !isAbsent(meta.finalizers)
-    ? standardFinalizerErrors(meta.finalizers, `${field}.finalizers`)
+  return rules.requireQualifiedFinalizers === true
+    ? standardFinalizerErrors(finalizers, `${field}.finalizers`)
     : [];
 }
 
@@ -194,4 +183,45 @@ function immutableTime(field: string, updated: Time, old: Time): FieldError[] {
 
 function sameInstant(a: Time, b: Time): boolean {
   return Date.parse(a ?? "") === Date.parse(b ?? "");
+}
+
+/**
+ * The maximum number of labels, finalizers, owners and managers of an object. Kubernetes bounds
+ * them by the size of a request alone; each of them is validated, owned by managers and processed
+ * by controllers individually.
+ */
+export const labelsMax = 2_000;
+export const finalizersMax = 1_000;
+export const ownerReferencesMax = 1_000;
+export const managersMax = 2_000;
+
+/**
+ * Undefined when none of the limits is exceeded. An object that already exceeds a limit may keep
+ * its members.
+ */
+function memberLimitErrors(
+  meta: ObjectMeta,
+  field: string,
+  old: ObjectMeta = {},
+): FieldError[] | undefined {
+  let errors: FieldError[] | undefined;
+  for (const [name, max] of limits) {
+    if (!meta[name]) continue;
+    const found = countOf(meta[name]);
+    if (found <= max || found <= countOf(old[name] ?? [])) continue;
+    errors ??= [];
+    errors.push(fieldError.tooMany(`${field}.${name}`, found, max));
+  }
+  return errors;
+}
+
+const limits = [
+  ["labels", labelsMax],
+  ["finalizers", finalizersMax],
+  ["ownerReferences", ownerReferencesMax],
+  ["managedFields", managersMax],
+] as const;
+
+function countOf(members: object): number {
+  return Array.isArray(members) ? members.length : Object.keys(members).length;
 }

@@ -19,13 +19,14 @@ export interface NameOptions {
 export type NameErrors = (name: string, options?: NameOptions) => string[];
 
 /** Most objects: `my-app.v1`. */
-export function dnsSubdomainErrors(name: string, options: NameOptions = {}): string[] {
-  return dnsErrors(maskIfPrefix(name, options), subdomain);
+export function dnsSubdomainErrors(name: string, { isPrefix }: NameOptions = {}): string[] {
+  return dnsErrors(isPrefix === true ? maskedPrefix(name) : name, subdomain);
 }
 
 /** Namespaces and other names that become one label of a DNS name. */
-export function dnsLabelErrors(name: string, options: NameOptions = {}): string[] {
-  const masked = maskIfPrefix(name, options);
+export function dnsLabelErrors(name: string, { isPrefix }: NameOptions = {}): string[] {
+  const masked = isPrefix === true ? maskedPrefix(name) : name;
+  if (isValid(masked, label)) return [];
   const errors = tooLongErrors(masked, label.bytesMax);
   if (masked.length > checkedLengthMax) return errors;
   if (label.regExp.test(masked)) return errors;
@@ -33,8 +34,8 @@ export function dnsLabelErrors(name: string, options: NameOptions = {}): string[
 }
 
 /** Like a DNS label, but the first character is a letter. Services have such names. */
-export function dns1035LabelErrors(name: string, options: NameOptions = {}): string[] {
-  return dnsErrors(maskIfPrefix(name, options), dns1035Label);
+export function dns1035LabelErrors(name: string, { isPrefix }: NameOptions = {}): string[] {
+  return dnsErrors(isPrefix === true ? maskedPrefix(name) : name, dns1035Label);
 }
 
 /** RBAC objects: anything that fits between two slashes of a URL. Neither length nor emptiness is checked. */
@@ -108,9 +109,15 @@ export function patternMessage(text: string, pattern: string, examples: readonly
 }
 
 function dnsErrors(name: string, rule: NameRule, unit: LengthUnit = "characters"): string[] {
+  if (isValid(name, rule)) return [];
   const errors = tooLongErrors(name, rule.bytesMax, unit);
   if (name.length > checkedLengthMax) return errors;
   return rule.regExp.test(name) ? errors : [...errors, rule.message];
+}
+
+/** A name that matches its pattern is ASCII: it has as many bytes as characters. */
+function isValid(name: string, { bytesMax, regExp }: NameRule): boolean {
+  return name.length <= bytesMax && regExp.test(name);
 }
 
 /** Bytes are counted in both cases; the word depends on Kubernetes' text. */
@@ -129,7 +136,6 @@ function parentDirectoryErrors(key: string): string[] {
  * Kubernetes drops the character before the dash, too; this keeps that, since clients see which
  * prefixes pass.
  */
-function maskIfPrefix(name: string, options: NameOptions): string {
-  const isMasked = options.isPrefix === true && name.length > 1 && name.endsWith("-");
-  return isMasked ? `${name.slice(0, -2)}a` : name;
+function maskedPrefix(name: string): string {
+  return name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
 }

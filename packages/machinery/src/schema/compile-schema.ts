@@ -123,8 +123,10 @@ export class CompiledSchema {
 
   *#check(object: JsonValue, old: JsonValue | undefined): Resumable<FieldError[]> {
     const errors = yield* validateValue(this.root, object, { old });
-    errors.push(...validateEmbeddedResources(this.root, object));
-    errors.push(...this.#validateLists(object, old));
+    const { reach } = this.root;
+    if ((reach & reachBit.embedded) !== 0)
+      errors.push(...validateEmbeddedResources(this.root, object));
+    if ((reach & reachBit.listType) !== 0) errors.push(...this.#validateLists(object, old));
     return errors;
   }
 
@@ -162,7 +164,7 @@ export class CompiledSchema {
     try {
       const errors = yield* check;
       errors.push(...(yield* this.#validateRules(object, old, errors)));
-      return reportedErrors(errors);
+      return errors.length === 0 ? errors : reportedErrors(errors);
     } catch (error) {
       if (!(error instanceof SchemaLimitError)) throw error;
       return [fieldError.invalid("<nil>", "", error.message)];

@@ -15,7 +15,7 @@ import { type RuleEvaluator, ruleObjectCostMax } from "./rule-evaluator.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { itemSchema, type SchemaProps } from "./schema-props.ts";
 import { shape } from "./shape.ts";
-import { RuleBudget, validateRules } from "./validate-rules.ts";
+import { type RuleBudget, validateRules } from "./validate-rules.ts";
 import { validateValue } from "./validate-value.ts";
 
 export interface DefaultOptions {
@@ -65,7 +65,7 @@ class DefaultWalk {
   readonly #options: DefaultOptions;
   readonly #pace = new YieldCounter(schemaNodesPerStep);
   /** One validator for all defaults: a schema can have thousands of them. */
-  readonly #budget = new RuleBudget(ruleObjectCostMax);
+  readonly #budget: RuleBudget = { left: ruleObjectCostMax };
 
   constructor(options: DefaultOptions) {
     this.#options = options;

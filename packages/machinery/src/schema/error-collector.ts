@@ -43,15 +43,12 @@ export class ErrorCollector {
    * reported.
    */
   quiet = false;
-  #count = 0;
-
-  get length(): number {
-    return this.#count;
-  }
+  /** The number of errors. */
+  length = 0;
 
   /** Drops all errors after `length`. */
   truncate(length: number): void {
-    this.#count = length;
+    this.length = length;
     if (this.#held.length > length) this.#held.length = length;
   }
 
@@ -139,7 +136,7 @@ export class ErrorCollector {
   }
 
   #isQuiet(): boolean {
-    this.#count++;
+    this.length++;
     return this.quiet;
   }
 

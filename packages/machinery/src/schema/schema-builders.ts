@@ -25,9 +25,9 @@ export type ObjectOf<Of extends SchemaProperties, Required extends keyof Of> = F
 /** The same members without the intersection, as editors and errors show them. */
 type Flat<Type> = { readonly [Name in keyof Type]: Type[Name] };
 
-interface ObjectRules<Required extends string> extends JsonObject {
+type ObjectRules<Required extends string> = JsonObject & {
   readonly required?: readonly Required[];
-}
+};
 
 export function object<Of extends SchemaProperties, Required extends keyof Of & string = never>(
   properties: Of,
@@ -76,7 +76,10 @@ const anything: JsonObject = { "x-kubernetes-preserve-unknown-fields": true };
 export const anyValue: Schema<JsonValue> = anything;
 
 /** An object with any members. */
-export function anyObject(description = "", more: JsonObject = {}): Schema<JsonObject> {
+export function anyObject<Type = JsonObject>(
+  description = "",
+  more: JsonObject = {},
+): Schema<Type> {
   return { type: "object", ...anything, ...described(description), ...more };
 }
 

@@ -11,14 +11,17 @@ export interface SystemKind {
   readonly isNamespaced?: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  readonly columns: readonly JsonObject[];
-  readonly hasStatus: boolean;
+  readonly columns?: readonly JsonObject[];
+  /** False if omitted. */
+  readonly hasStatus?: boolean;
   /** The schema of the complete object. */
   readonly schema: Schema;
 }
 
 /** The equivalent CustomResourceDefinition, with accepted names. */
-export function definitionOfKind(kind: SystemKind): JsonObject {
+export function definitionOfKind(
+  kind: SystemKind,
+): JsonObject & { readonly metadata: { readonly name: string }; readonly spec: JsonObject } {
   const { group, version, resource } = kind;
   const names = namesOfKind(kind);
   return {
@@ -35,8 +38,8 @@ export function definitionOfKind(kind: SystemKind): JsonObject {
           served: true,
           storage: true,
           schema: { openAPIV3Schema: kind.schema },
-          additionalPrinterColumns: [...kind.columns],
-          ...(kind.hasStatus ? { subresources: { status: {} } } : {}),
+          additionalPrinterColumns: kind.columns ?? [],
+          ...(kind.hasStatus === true ? { subresources: { status: {} } } : {}),
         },
       ],
     },

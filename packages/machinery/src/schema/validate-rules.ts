@@ -34,30 +34,9 @@ export interface RuleOptions {
 }
 
 /** The remaining cost of rules. */
-export class RuleBudget {
+export interface RuleBudget {
   /** Negative: no further rule is run. */
   left: number;
-
-  constructor(cost: number) {
-    this.left = cost;
-  }
-}
-
-/** Decides when rules have cost enough for one step. */
-class CostPace {
-  #restAt: number;
-
-  constructor(left: number) {
-    this.#restAt = left - ruleCostPerYield;
-  }
-
-  /** Asked after each rule. */
-  isTime(left: number): boolean {
-    this.#restAt += costOfCall;
-    if (left > this.#restAt) return false;
-    this.#restAt = left - ruleCostPerYield;
-    return true;
-  }
 }
 
 /**
@@ -79,7 +58,7 @@ export function validateRules(
 export function* validateRulesResumable(
   root: SchemaNode,
   value: JsonValue,
-  { old, isResourceRoot, lookup, budget = new RuleBudget(ruleObjectCostMax) }: RuleOptions,
+  { old, isResourceRoot, lookup, budget = { left: ruleObjectCostMax } }: RuleOptions,
 ): Resumable<FieldError[]> {
   const walk = new RuleWalk(lookup, budget);
   const correlation = old === undefined ? undefined : new Correlation(value, old);
@@ -118,12 +97,13 @@ class RuleWalk {
   readonly #lookup: RuleLookup;
   readonly #path: PathSegment[] = [];
   readonly #budget: RuleBudget;
-  readonly #pace: CostPace;
+  /** The remaining cost at which the rules have cost enough for one step. */
+  #restAt: number;
 
   constructor(lookup: RuleLookup, budget: RuleBudget) {
     this.#lookup = lookup;
     this.#budget = budget;
-    this.#pace = new CostPace(budget.left);
+    this.#restAt = budget.left - ruleCostPerYield;
   }
 
   *value(node: SchemaNode, value: JsonValue, position: Position, isRoot: boolean): Resumable<void> {
@@ -204,20 +184,22 @@ class RuleWalk {
         const message = said !== undefined && isResumable(said) ? yield* said : said;
         if (!this.#failure(run, source, message)) return;
       }
-      if (this.#pace.isTime(this.#budget.left)) yield;
+      this.#restAt += costOfCall;
+      if (this.#budget.left > this.#restAt) continue;
+      this.#restAt = this.#budget.left - ruleCostPerYield;
+      yield;
     }
   }
 
   /** `stop`: no further rule may run. */
   #judge({ node, rule, program, position }: RuleRun, outcome: RuleOutcome): Verdict {
-    const name = ruleName(rule);
     if (outcome.cost > this.#budget.left) {
       this.#stop(node, outOfBudget);
       return "stop";
     }
     this.#budget.left -= outcome.cost;
     if ("exceeded" in outcome) {
-      const text = `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${name}`;
+      const text = `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleName(rule)}`;
       this.#stop(node, text);
       return "stop";
     }
@@ -225,8 +207,8 @@ class RuleWalk {
       this.#fault(
         node,
         outcome.error.startsWith("no such overload")
-          ? `'${outcome.error}': call arguments did not match a supported operator, function or macro signature for rule: ${name}`
-          : `${outcome.error} evaluating rule: ${name}`,
+          ? `'${outcome.error}': call arguments did not match a supported operator, function or macro signature for rule: ${ruleName(rule)}`
+          : `${outcome.error} evaluating rule: ${ruleName(rule)}`,
       );
       return "done";
     }

@@ -135,19 +135,19 @@ class ValueValidator {
     old: JsonValue | undefined,
   ): Resumable<void> {
     const keys = Object.keys(value);
-    this.#size(node, keys.length);
+    if (node.checks !== undefined) this.#size(node.checks, keys.length);
     for (const key of keys) {
       const child = this.#member(node, key);
       if (child === undefined) continue;
       const member = value[key] as JsonValue;
-      const oldMember = this.#oldMember(old, key);
+      const oldMember = old === undefined ? undefined : this.#oldMember(old, key);
       this.#errors.path.push(key);
       if (isCut(child, member)) yield* this.validateResumable(child, member, oldMember);
       else this.validate(child, member, oldMember);
       this.#errors.path.pop();
       if (this.#isTime()) yield;
     }
-    this.#required(node, value);
+    if (node.checks !== undefined) this.#required(node.checks, value);
   }
 
   /** Where the value and the old one are equal, the errors of the value are dropped. */
@@ -272,7 +272,7 @@ class ValueValidator {
 
   #object(node: SchemaNode, value: JsonObject, old: JsonValue | undefined): number {
     const keys = Object.keys(value);
-    this.#size(node, keys.length);
+    if (node.checks !== undefined) this.#size(node.checks, keys.length);
     let matches = 0;
     for (const key of keys) {
       const child = this.#member(node, key);
@@ -283,12 +283,12 @@ class ValueValidator {
         matches += plain;
         continue;
       }
-      const oldMember = this.#oldMember(old, key);
+      const oldMember = old === undefined ? undefined : this.#oldMember(old, key);
       this.#errors.path.push(key);
       matches += this.validate(child, value[key] as JsonValue, oldMember);
       this.#errors.path.pop();
     }
-    this.#required(node, value);
+    if (node.checks !== undefined) this.#required(node.checks, value);
     return matches;
   }
 
@@ -300,21 +300,19 @@ class ValueValidator {
     return typeof additional === "object" ? additional : undefined;
   }
 
-  #oldMember(old: JsonValue | undefined, key: string): JsonValue | undefined {
+  #oldMember(old: JsonValue, key: string): JsonValue | undefined {
     if (!isJsonObject(old) || !Object.hasOwn(old, key)) return undefined;
     // Changes of apiVersion and kind are not visible here: old and new were converted to the same version.
     const isRoot = this.#errors.path.length === 0;
     return isRoot && (key === "kind" || key === "apiVersion") ? undefined : old[key];
   }
 
-  #required({ checks }: SchemaNode, value: JsonObject): void {
-    if (checks === undefined) return;
+  #required(checks: ValueChecks, value: JsonObject): void {
     for (const name of checks.required)
       if (!Object.hasOwn(value, name)) this.#errors.required(name);
   }
 
-  #size({ checks }: SchemaNode, size: number): void {
-    if (checks === undefined) return;
+  #size(checks: ValueChecks, size: number): void {
     const { minProperties, maxProperties } = checks;
     if (minProperties !== undefined && size < minProperties)
       this.#errors.invalid(size, `should have at least ${minProperties} properties`);

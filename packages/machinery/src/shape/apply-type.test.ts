@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { applyTypeOf, atomicMap, map, message, objectMeta, string } from "./index.ts";
+import { applyTypeOf, configMap, type MessageShape, persistentVolume, service } from "./index.ts";
 
-const selectors = message("example.Selectors", {
-  whole: [1, atomicMap(string)],
-  each: [2, map(string)],
-});
-const shape = message("example.Thing", { metadata: [1, objectMeta], spec: [2, selectors] });
+function relationshipOf(shape: MessageShape, ...path: readonly string[]): string | undefined {
+  let type: ReturnType<typeof applyTypeOf> | undefined = applyTypeOf(shape);
+  for (const name of path) type = type?.map?.fields.get(name)?.type;
+  return type?.map?.relationship;
+}
 
-describe("a map", () => {
-  it("has one owner when it is atomic, and one for each key when it is not", () => {
-    const spec = applyTypeOf(shape).map?.fields.get("spec")?.type.map?.fields;
-    assert.equal(spec?.get("whole")?.type.map?.relationship, "atomic");
-    assert.equal(spec?.get("each")?.type.map?.relationship, "granular");
+describe("the apply type of a kind", () => {
+  it("a map has one owner when it is atomic, and one for each key when it is not", () => {
+    assert.equal(relationshipOf(service, "spec", "selector"), "atomic");
+    assert.equal(relationshipOf(configMap, "data"), "granular");
+  });
+
+  it("the members of a field may have owners although the message is atomic elsewhere", () => {
+    assert.equal(relationshipOf(persistentVolume, "spec", "claimRef"), "granular");
   });
 });

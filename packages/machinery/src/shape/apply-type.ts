@@ -38,8 +38,14 @@ function fieldTypes(
 ): { [name: string]: TypeSchema } {
   const types: { [name: string]: TypeSchema } = {};
   for (const field of shape.fields.values())
-    if (isWanted(field.name)) types[field.name] = typeOf(field.shape);
+    if (isWanted(field.name)) types[field.name] = typeOfField(field);
   return types;
+}
+
+function typeOfField({ shape, isGranular }: Field): TypeSchema {
+  return isGranular === true && shape.kind === "message"
+    ? structType(fieldTypes(shape, () => true))
+    : typeOf(shape);
 }
 
 function typeOf(shape: Shape): TypeSchema {
@@ -109,28 +115,15 @@ export function unownedFieldsOf(shape: MessageShape): FieldSet | undefined {
   return fields === "none" ? undefined : fields;
 }
 
-/**
- * Pointers in Go, which can be absent; and the metadata, of which only members are owned anyway.
- */
-const optional: ReadonlySet<string> = new Set(["aggregationRule", "metadata", "related", "series"]);
-/** Below the first level most are pointers; these are not. */
-const nestedValues: ReadonlySet<string> = new Set([
-  "acceptedNames",
-  "names",
-  "priorityLevelConfiguration",
-]);
-
-function alwaysThere(shape: MessageShape): FieldPath[] {
+/** Of hand-made shapes, whose Go types nobody knows, the structs of the first level count. */
+function alwaysThere(shape: MessageShape, isFirstLevel = true): FieldPath[] {
   const paths: FieldPath[] = [];
   for (const field of shape.fields.values()) {
-    if (!isStruct(field) || optional.has(field.name)) continue;
+    if (!isStruct(field) || !(field.isValue ?? isFirstLevel)) continue;
+    // Of an object's own metadata, only members are owned anyway.
+    if (isFirstLevel && field.name === "metadata") continue;
     const element = fieldElement(field.name);
-    paths.push([element]);
-    for (const inner of field.shape.fields.values()) {
-      if (isStruct(inner) && nestedValues.has(inner.name)) {
-        paths.push([element, fieldElement(inner.name)]);
-      }
-    }
+    paths.push([element], ...alwaysThere(field.shape, false).map((path) => [element, ...path]));
   }
   return paths;
 }

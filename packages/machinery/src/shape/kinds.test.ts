@@ -1,5 +1,6 @@
 /**
- * Protobuf of the built-in kinds, in small vectors of our own: the shapes that a table of fields alone does not get right.
+ * Protobuf of the built-in kinds, in small vectors of our own: the shapes that a table of fields
+ * alone does not get right.
  *
  * The tables as a whole were checked against upstream's golden vectors.
  */
@@ -10,6 +11,7 @@ import {
   decodeMessage,
   decodeShape,
   event,
+  job,
   jsonSchemaProps,
   lease,
   type MessageShape,
@@ -130,11 +132,14 @@ describe("protobuf of kinds that contain themselves", () => {
 });
 
 describe("patch rules of built-in kinds", () => {
-  it("lists that upstream has no patch strategy for are replaced, whatever apply does", () => {
+  it("a patch merges the lists for which upstream has a patch strategy, whatever apply does", () => {
     const spec = patchRulesOf(validatingAdmissionPolicyBinding).field("spec")?.schema;
     assert.equal(spec?.field("validationActions"), undefined);
     const status = patchRulesOf(certificateSigningRequest).field("status")?.schema;
     assert.equal(status?.field("conditions")?.strategy, undefined);
+    const jobStatus = patchRulesOf(job).field("status")?.schema;
+    const conditions = jobStatus?.field("conditions");
+    assert.deepEqual([conditions?.strategy, conditions?.mergeKey], ["merge", "type"]);
     const webhooks = patchRulesOf(validatingWebhookConfiguration).field("webhooks");
     assert.deepEqual([webhooks?.strategy, webhooks?.mergeKey], ["merge", "name"]);
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Resumable } from "../base/index.ts";
-import { jsonSchemaProps } from "./apiextensions-v1.ts";
-import { configMap } from "./core-v1.ts";
+import { jsonSchemaProps } from "./generated/apiextensions-v1.ts";
+import { configMap } from "./generated/core-v1.ts";
 import { decodeMessageResumable } from "./protobuf.ts";
 import type { MessageShape } from "./shape.ts";
 

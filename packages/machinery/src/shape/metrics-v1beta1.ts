@@ -2,7 +2,7 @@
  * The shapes of metrics.k8s.io/v1beta1. Numbers are those of the published protobuf files; a window
  * is a duration, which no client sends.
  */
-import { objectMeta } from "./meta.ts";
+import { objectMeta } from "./generated/meta-v1.ts";
 import { listMap, map, message, quantity, string, time } from "./shape.ts";
 
 const metrics = "io.k8s.metrics.pkg.apis.metrics.v1beta1";

@@ -29,6 +29,7 @@ function fieldOf(shape: Shape | undefined): PatchField | undefined {
 
 function listField({ items, list }: Extract<Shape, { kind: "list" }>): PatchField | undefined {
   const schema = items.kind === "message" ? { schema: patchRulesOf(items) } : {};
+  if (list.mergeKey !== undefined) return { strategy: "merge", mergeKey: list.mergeKey, ...schema };
   switch (list.isReplacedByPatch === true ? "atomic" : list.type) {
     case "atomic":
       return items.kind === "message" ? schema : undefined;

@@ -1,13 +1,15 @@
 /**
- * Shapes: what a built-in kind looks like, written once in a compact notation.
+ * Shapes: what a built-in kind looks like. Those of Kubernetes' own kinds are generated
+ * (`shape-table.ts`); others are written in a compact notation.
  *
  *     const configMap = message("io.k8s.api.core.v1.ConfigMap", {
  *       metadata: [1, objectMeta],
  *       data: [2, map(string)],
  *     });
  *
- * A field is its protobuf number and its type. From this one table come decoding with type errors and unknown fields, the protobuf
- * codec, patch merge keys, list types for apply, and the OpenAPI documents.
+ * A field is its protobuf number and its type. From this one table come decoding with type errors
+ * and unknown fields, the protobuf codec, patch merge keys, list types for apply, and the OpenAPI
+ * documents.
  */
 export type Shape =
   | ScalarShape
@@ -69,6 +71,8 @@ export interface ListTraits {
   readonly keys?: readonly string[];
   /** Strategic merge patch replaces the list although apply merges it: the type has no patch strategy upstream. */
   readonly isReplacedByPatch?: boolean;
+  /** Strategic merge patch merges by this key although apply knows no key, or another. */
+  readonly mergeKey?: string;
 }
 
 export interface MessageShape {
@@ -98,6 +102,10 @@ export interface Field {
   readonly description: string;
   /** A message of its own in protobuf, whose members JSON has in the outer object. */
   readonly isInlined?: boolean;
+  /** A Go struct that is no pointer: every object has it. Unknown where shapes are hand-made. */
+  readonly isValue?: boolean;
+  /** Apply merges the members of this field although the message is atomic elsewhere. */
+  readonly isGranular?: boolean;
 }
 
 export type FieldNotation = readonly [number: number, shape: Shape, description?: string];
@@ -105,18 +113,15 @@ export type FieldNotation = readonly [number: number, shape: Shape, description?
 export interface MessageTraits {
   readonly required?: readonly string[];
   readonly isAtomic?: boolean;
-  readonly keepsEmpty?: readonly string[];
-  /** A Go struct that is embedded: nested in protobuf, flat in JSON. */
-  readonly inlined?: readonly [number: number, shape: MessageShape];
 }
 
 export function message(
   name: string,
   fields: Readonly<Record<string, FieldNotation>>,
   description = "",
-  { required = [], isAtomic = false, keepsEmpty = [], inlined }: MessageTraits = {},
+  { required = [], isAtomic = false }: MessageTraits = {},
 ): MessageShape {
-  const own = Object.entries(fields).map(
+  const members = Object.entries(fields).map(
     ([fieldName, [number, shape, text]]): Field => ({
       name: fieldName,
       number,
@@ -124,22 +129,14 @@ export function message(
       description: text ?? "",
     }),
   );
-  const flat = inlined === undefined ? own : [...own, ...inlined[1].fields.values()];
-  const nested: Field[] =
-    inlined === undefined
-      ? own
-      : [
-          ...own,
-          { name: "", number: inlined[0], shape: inlined[1], description: "", isInlined: true },
-        ];
   return {
     kind: "message",
     name,
     description,
-    fields: new Map(flat.map((field) => [field.name, field])),
-    byNumber: new Map(nested.map((field) => [field.number, field])),
-    required: [...required, ...(inlined?.[1].required ?? [])],
-    keepsEmpty: new Set([...required, ...keepsEmpty, ...(inlined?.[1].keepsEmpty ?? [])]),
+    fields: new Map(members.map((field) => [field.name, field])),
+    byNumber: new Map(members.map((field) => [field.number, field])),
+    required,
+    keepsEmpty: new Set(required),
     isAtomic,
   };
 }
@@ -174,11 +171,6 @@ export function map(values: Shape): Shape {
   return { kind: "map", values };
 }
 
-/** A map that apply replaces completely. */
-export function atomicMap(values: Shape): Shape {
-  return { kind: "map", values, isAtomic: true };
-}
-
 /** A list that is replaced completely. */
 export function list(items: Shape): Shape {
   return { kind: "list", items, list: { type: "atomic" } };
@@ -192,14 +184,4 @@ export function set(items: Shape): Shape {
 /** A list of objects with keys. */
 export function listMap(items: Shape, ...keys: readonly string[]): Shape {
   return { kind: "list", items, list: { type: "map", keys } };
-}
-
-/**
- * Keys for apply, but a patch replaces the complete list: some upstream types declare only the
- * former.
- */
-export function replacedByPatch(shape: Shape): Shape {
-  return shape.kind === "list"
-    ? { ...shape, list: { ...shape.list, isReplacedByPatch: true } }
-    : shape;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { bool, decodeShape, int32, message, objectMeta, string, zeroless } from "./index.ts";
+import { bool, decodeShape, int32, message, objectMeta, string } from "./index.ts";
+import { zeroless } from "./shape.ts";
 
 const shape = message("example.Thing", {
   plainFlag: [1, zeroless(bool)],

@@ -1,13 +1,24 @@
 /** The resources of the objects in an agent's account and installation. */
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type DynamicObject, defineResource, type Resource } from "@kcp-ts/sdk";
 import {
-  builtInResource,
-  type DynamicObject,
-  defineResource,
-  type KubernetesObject,
-  type Resource,
-  type StringMap,
-} from "@kcp-ts/sdk";
+  clusterRoleBindings,
+  clusterRoles,
+  deployments,
+  namespaces,
+  roleBindings,
+  roles,
+  secrets,
+  serviceAccounts,
+} from "@kcp-ts/sdk/kinds";
+
+export {
+  type Deployment,
+  deployments,
+  type Secret,
+  secrets,
+  serviceAccounts,
+} from "@kcp-ts/sdk/kinds";
 
 /** The namespace of the agents' ServiceAccounts in the logical cluster. */
 export const accountNamespace = "default";
@@ -25,37 +36,16 @@ export interface TokenRequest {
   readonly status?: { readonly token?: string };
 }
 
-export interface Secret extends KubernetesObject {
-  readonly data?: StringMap;
-}
-
-export interface Deployment extends KubernetesObject {
-  readonly spec?: { readonly replicas?: number };
-  readonly status?: {
-    readonly availableReplicas?: number;
-    readonly observedGeneration?: number;
-    readonly updatedReplicas?: number;
-  };
-}
-
-export const serviceAccounts = builtInResource<KubernetesObject>("serviceaccounts");
-
-export const secrets = builtInResource<Secret>("secrets");
-
-export const deployments = builtInResource<Deployment>("deployments.apps");
-
-const rbac = { group: "rbac.authorization.k8s.io", version: "v1" };
-
 const byKind: ReadonlyMap<string, Resource> = new Map<string, Resource>(
   [
-    { group: "", version: "v1", resource: "namespaces", kind: "Namespace", namespaced: false },
+    namespaces,
     serviceAccounts,
     secrets,
     deployments,
-    { ...rbac, resource: "clusterroles", kind: "ClusterRole", namespaced: false },
-    { ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
-    { ...rbac, resource: "roles", kind: "Role", namespaced: true },
-    { ...rbac, resource: "rolebindings", kind: "RoleBinding", namespaced: true },
+    clusterRoles,
+    clusterRoleBindings,
+    roles,
+    roleBindings,
   ].map((one) => [one.kind, one]),
 );
 

@@ -6,14 +6,8 @@ import { runSyncFirst, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { readCustomResourceDefinition } from "@kcp-ts/machinery/schema";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import {
-  type ApiResource,
-  type ApiVersion,
-  builtInResource,
-  type Client,
-  discover,
-  type KubernetesObject,
-} from "@kcp-ts/sdk";
+import { type ApiResource, type ApiVersion, type Client, discover } from "@kcp-ts/sdk";
+import { customResourceDefinitions } from "@kcp-ts/sdk/kinds";
 import type { ImportedApi } from "./imported-api.ts";
 import { OpenApiModels } from "./openapi-models.ts";
 import { structuralSchemaYielding, UnusableModelError } from "./structural-schema.ts";
@@ -110,10 +104,6 @@ function isSyncable({ verbs, resource }: ApiResource): boolean {
 }
 
 const definitionsPerPage = 50;
-
-const customResourceDefinitions = builtInResource<KubernetesObject>(
-  "customresourcedefinitions.apiextensions.k8s.io",
-);
 
 class SchemaSource {
   readonly #client: Client;

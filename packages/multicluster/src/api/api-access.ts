@@ -4,13 +4,16 @@
  * creates the Secret and the syncer that mounts it into Pods need no communication: the name of the
  * Secret follows from the workload and the SyncTarget.
  */
+import { type KubernetesObject, type Resource, type StringMap, stringMember } from "@kcp-ts/sdk";
 import {
-  defineResource,
-  type KubernetesObject,
-  type Resource,
-  type StringMap,
-  stringMember,
-} from "@kcp-ts/sdk";
+  cronJobs,
+  daemonSets,
+  deployments,
+  jobs,
+  pods,
+  replicaSets,
+  statefulSets,
+} from "@kcp-ts/sdk/kinds";
 import { hashDigits } from "./hash-digits.ts";
 import { apiAccessLabel } from "./names.ts";
 
@@ -28,16 +31,14 @@ export const apiAccessKeys = {
  * template.
  */
 export const apiAccessResources: readonly Resource<KubernetesObject>[] = [
-  ["apps", "deployments", "Deployment"],
-  ["apps", "replicasets", "ReplicaSet"],
-  ["apps", "statefulsets", "StatefulSet"],
-  ["apps", "daemonsets", "DaemonSet"],
-  ["batch", "jobs", "Job"],
-  ["batch", "cronjobs", "CronJob"],
-  ["", "pods", "Pod"],
-].map(([group = "", resource = "", kind = ""]) =>
-  defineResource<KubernetesObject>({ group, version: "v1", resource, kind, namespaced: true }),
-);
+  deployments,
+  replicaSets,
+  statefulSets,
+  daemonSets,
+  jobs,
+  cronJobs,
+  pods,
+];
 
 export interface ApiAccessOf {
   readonly kind: string;

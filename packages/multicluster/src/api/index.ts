@@ -46,7 +46,7 @@ export {
   schemaDigest,
 } from "./import-informer.ts";
 export { jsonObjectOf } from "./json-object.ts";
-export type { Severity, SeverityCondition } from "./kind-schemas.ts";
+export { resourceOf, type Severity, type SeverityCondition } from "./kind-schemas.ts";
 export { multiclusterKinds } from "./kinds.ts";
 export {
   exportConditions,
@@ -192,7 +192,7 @@ export {
   targetConditions,
   tunnellessHeartbeatMs,
 } from "./sync-target.ts";
-export { isSyncedNative, syncedNative } from "./synced-natives.ts";
+export { isSyncedNative, syncedNativeResources } from "./synced-natives.ts";
 export {
   isSharedFrom,
   isSharedTargetName,

@@ -3,28 +3,15 @@
  * synced to a SyncTarget whose resources name them, and are not included in "*": a user who wants
  * Secrets in a cluster names them.
  */
-import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import type { KubernetesObject, Resource } from "@kcp-ts/sdk";
+import { configMaps, secrets, serviceAccounts } from "@kcp-ts/sdk/kinds";
 
-const kinds: ReadonlyMap<string, string> = new Map([
-  ["configmaps", "ConfigMap"],
-  ["secrets", "Secret"],
-  ["serviceaccounts", "ServiceAccount"],
-]);
+/** By `resource.group`. */
+export const syncedNativeResources: ReadonlyMap<string, Resource<KubernetesObject>> = new Map(
+  [configMaps, secrets, serviceAccounts].map((resource) => [resource.resource, resource]),
+);
 
 /** Whether the resource, as `resource.group` in `spec.resources`, is one of them. */
 export function isSyncedNative(name: string): boolean {
-  return kinds.has(name);
-}
-
-/** The resource by its name; throws for any other name. */
-export function syncedNative(name: string): Resource {
-  const kind = kinds.get(name);
-  if (kind === undefined) throw new Error(`${name} is not synced by itself`);
-  return defineResource<KubernetesObject>({
-    group: "",
-    version: "v1",
-    resource: name,
-    kind,
-    namespaced: true,
-  });
+  return syncedNativeResources.has(name);
 }

@@ -6,11 +6,12 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
-  builtInResource,
+  defineResource,
   type KubernetesObject,
   type SharedInformerOptions,
   stringMember,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { computeExportAnnotation } from "../api/index.ts";
 
 export interface ExportedResource {
@@ -38,11 +39,9 @@ export interface APIResourceSchema extends KubernetesObject {
   readonly spec: JsonObject;
 }
 
-export const apiExports = builtInResource<APIExport>("apiexports.apis.kcp.io");
+export const apiExports = defineResource<APIExport>(kinds.apiExports);
 
-export const apiResourceSchemas = builtInResource<APIResourceSchema>(
-  "apiresourceschemas.apis.kcp.io",
-);
+export const apiResourceSchemas = defineResource<APIResourceSchema>(kinds.apiResourceSchemas);
 
 /** The name as in kcp: `root:compute:kubernetes`. */
 export const computeExportName = "kubernetes";
@@ -96,7 +95,7 @@ export interface APIBinding extends KubernetesObject {
   readonly status?: { readonly phase?: string; readonly apiExportClusterName?: string };
 }
 
-export const apiBindings = builtInResource<APIBinding>("apibindings.apis.kcp.io");
+export const apiBindings = defineResource<APIBinding>(kinds.apiBindings);
 
 const closed: ComputeExport = { isShared: false, resources: new Set(), claims: new Set() };
 

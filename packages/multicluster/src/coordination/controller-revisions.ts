@@ -4,7 +4,8 @@
  * ControllerRevisions of their own for running Pods; these are separate objects. Pure.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { builtInResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { ownedByLabel } from "../api/index.ts";
 import { ownerLabelValue, ownerReference } from "./cluster-copy.ts";
 import { annotationsOf, type RevisionKind, templateLabels } from "./revisions.ts";
@@ -15,7 +16,7 @@ export interface ControllerRevision extends KubernetesObject {
   readonly revision: number;
 }
 
-export const controllerRevisions = builtInResource<ControllerRevision>("controllerrevisions.apps");
+export const controllerRevisions = defineResource<ControllerRevision>(kinds.controllerRevisions);
 
 export function controllerRevisionHistory(
   owner: Resource<Workload>,

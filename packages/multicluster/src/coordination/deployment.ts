@@ -3,7 +3,8 @@
  * object may have any content: an object without the shape of a Deployment is ignored.
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import {
   asWorkload,
   isCount,
@@ -29,7 +30,7 @@ export interface DeploymentStatus {
   readonly conditions?: readonly WorkloadCondition[];
 }
 
-export const deployments = builtInResource<Deployment>("deployments.apps");
+export const deployments = defineResource<Deployment>(kinds.deployments);
 
 /** The object as a Deployment; undefined if it cannot be scheduled as one. */
 export function asDeployment(object: KubernetesObject): Deployment | undefined {

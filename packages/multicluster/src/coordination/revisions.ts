@@ -9,13 +9,14 @@
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
-  builtInResource,
+  defineResource,
   type KubernetesObject,
   type ObjectInput,
   type Resource,
   type StringMap,
   stringMember,
 } from "@kcp-ts/sdk";
+import { replicaSets } from "@kcp-ts/sdk/kinds";
 import { ownedByLabel } from "../api/index.ts";
 import {
   ownerLabelValue,
@@ -30,7 +31,7 @@ export interface Revision extends KubernetesObject {
   readonly spec: JsonObject;
 }
 
-export const revisions = builtInResource<Revision>("replicasets.apps");
+export const revisions = defineResource<Revision>(replicaSets);
 
 export const revisionAnnotation = "deployment.kubernetes.io/revision";
 /** The comma-separated numbers that a revision had before. */

@@ -2,12 +2,13 @@
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { approvalAnnotation } from "@kcp-ts/machinery/schema";
 import {
-  builtInResource,
   type Condition,
+  defineResource,
   isConditionTrue,
   type KubernetesObject,
   type ObjectInput,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import {
   type ApiResourceSpec,
   definitionName,
@@ -43,8 +44,8 @@ export interface DefinitionVersion {
   readonly additionalPrinterColumns?: readonly JsonObject[];
 }
 
-export const customResourceDefinitions = builtInResource<Definition>(
-  "customresourcedefinitions.apiextensions.k8s.io",
+export const customResourceDefinitions = defineResource<Definition>(
+  kinds.customResourceDefinitions,
 );
 
 /**

@@ -3,7 +3,8 @@
  * requires: verb by verb, so that a role can be written from the list.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { namespaceVerbs, parseName, syncVerbs } from "../agent/index.ts";
 import { allResources } from "../api/index.ts";
 
@@ -19,9 +20,7 @@ interface AccessReview extends KubernetesObject {
   readonly status?: { readonly allowed?: boolean };
 }
 
-const selfSubjectAccessReviews = builtInResource<AccessReview>(
-  "selfsubjectaccessreviews.authorization.k8s.io",
-);
+const selfSubjectAccessReviews = defineResource<AccessReview>(kinds.selfSubjectAccessReviews);
 
 /** Objects are synced into namespaces that the syncer creates for them. */
 const neededAlways = "namespaces";

@@ -1,7 +1,7 @@
 /** The capacity of a cluster: the sums over its nodes, for each resource. */
-
 import { formatNanos, type QuantityNanos, quantityNanos } from "@kcp-ts/machinery/shape";
-import { builtInResource, type Client, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import { type Client, defineResource, type KubernetesObject, type StringMap } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface Node extends KubernetesObject {
   readonly status?: {
@@ -10,7 +10,7 @@ export interface Node extends KubernetesObject {
   };
 }
 
-export const nodes = builtInResource<Node>("nodes");
+export const nodes = defineResource<Node>(kinds.nodes);
 
 export interface Capacity {
   readonly capacity: StringMap;

@@ -14,10 +14,9 @@ import {
 import { agentViewPath } from "../agent/index.ts";
 import {
   apiResourceImports,
-  isSyncedNative,
   registrationFieldManager,
   type SyncTarget,
-  syncedNative,
+  syncedNativeResources,
   syncerFinalizer,
   targetNameIn,
 } from "../api/index.ts";
@@ -34,14 +33,14 @@ export interface HeldObjectsOptions {
   readonly client: Client;
   readonly target: TargetIdentity;
   /** The synced native resources of the control plane. */
-  readonly natives: readonly string[];
+  readonly natives: readonly Resource[];
   readonly signal: AbortSignal;
 }
 
 /** The objects of all APIs that the cluster exports, one at a time, because there may be many. */
 export async function* heldObjects(options: HeldObjectsOptions): AsyncGenerator<HeldObject> {
   const { client, target, natives, signal } = options;
-  for (const name of natives) yield* heldOf(syncedNative(name), options);
+  for (const native of natives) yield* heldOf(native, options);
   for await (const page of client.resource(apiResourceImports).pages({ signal })) {
     for (const { spec } of page.items) {
       if (spec.location !== target.name) continue;
@@ -126,7 +125,10 @@ export function heldObjectResources(
   cluster: string,
   { resources, signal }: { readonly resources: readonly string[]; readonly signal: AbortSignal },
 ): HeldObjectsOptions {
-  const natives = (spec?.resources ?? resources).filter(isSyncedNative);
+  const synced = spec?.resources ?? resources;
+  const natives = [...syncedNativeResources].flatMap(([name, one]) =>
+    synced.includes(name) ? [one] : [],
+  );
   return { client, target: { cluster, name, uid }, natives, signal };
 }
 

@@ -3,12 +3,11 @@
  * this control plane or of another one.
  */
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource, type Client, type KubernetesObject, stringMember } from "@kcp-ts/sdk";
+import { type Client, stringMember } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { downstreamLabel, namespaceLocatorAnnotation } from "../api/index.ts";
 import { parseLocator, type TargetIdentity, targetKey } from "../syncer/index.ts";
 import { boundedMessage } from "./problem.ts";
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 const lookedAtMax = 50;
 const namedMax = 3;

@@ -1,15 +1,16 @@
 /** The policy of a workload from the watched Placements, Locations, and namespace labels. */
 import { type ClusterName, parseClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import {
-  builtInResource,
   type Clusters,
   type Condition,
   clusterOf,
+  defineResource,
   findCondition,
   type KubernetesObject,
   type ObjectStore,
   type StringMap,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import {
   globalPlacement,
   type Location,
@@ -48,7 +49,7 @@ export interface Namespace extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-export const namespaces = builtInResource<Namespace>("namespaces");
+export const namespaces = defineResource<Namespace>(kinds.namespaces);
 
 export function namespaceInfoOf({ metadata, status }: Namespace): NamespaceInfo {
   return {

@@ -1,10 +1,12 @@
 /** The state that all parts of one syncer share. */
 import type { Clock, Random } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { builtInResource, type Client, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import type { Client, Resource } from "@kcp-ts/sdk";
 import type { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import type { PodSecuritySetting } from "./pod-security.ts";
+
+export { namespaces } from "@kcp-ts/sdk/kinds";
 
 export interface SyncContext {
   readonly target: TargetIdentity;
@@ -53,5 +55,3 @@ export interface SyncedResource {
    */
   readonly consentLabel?: string | undefined;
 }
-
-export const namespaces: Resource<KubernetesObject> = builtInResource("namespaces");

@@ -12,7 +12,6 @@ import { onAbort, runTogether } from "@kcp-ts/machinery/base";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type DynamicObject,
   defineResource,
   ExponentialFailureRateLimiter,
@@ -24,6 +23,7 @@ import {
   stringMember,
   WorkQueue,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import type { SyncRules } from "../api/index.ts";
 import { ownedByLabels, stateLabel, stateUpsync, syncerFieldManager } from "../api/index.ts";
 import type { CachedObject } from "./cached-object.ts";
@@ -73,7 +73,7 @@ export interface Event extends KubernetesObject {
   readonly reportingInstance?: string;
 }
 
-const events = builtInResource<Event>("events");
+const events = defineResource<Event>(kinds.events);
 
 /** The kinds between synced workloads and Pods, which controllers in the cluster create. */
 const between: readonly Resource[] = [

@@ -5,13 +5,8 @@
  */
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import {
-  builtInResource,
-  type DynamicObject,
-  defineResource,
-  pause,
-  type Resource,
-} from "@kcp-ts/sdk";
+import { type DynamicObject, defineResource, pause, type Resource } from "@kcp-ts/sdk";
+import { jobs } from "@kcp-ts/sdk/kinds";
 import {
   downstreamLabel,
   fencedKinds,
@@ -34,8 +29,6 @@ export interface FenceOptions {
 const stoppable: readonly Resource<DynamicObject>[] = fencedKinds.map((one) =>
   defineResource<DynamicObject>({ ...one, version: "v1", namespaced: true }),
 );
-
-const jobs = builtInResource<DynamicObject>("jobs.batch");
 
 /** The interval between checks. The control plane waits some seconds longer than this. */
 const lookMs = 1000;

@@ -3,7 +3,8 @@
  * kinds themselves, so an object may have any content: invalid fields are read as absent.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { builtInResource, type KubernetesObject } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface Service extends KubernetesObject {
   readonly spec?: JsonObject;
@@ -21,9 +22,9 @@ export interface TemplatedObject extends KubernetesObject {
   readonly status?: JsonObject;
 }
 
-export const services = builtInResource<Service>("services");
+export const services = defineResource<Service>(kinds.services);
 
-export const endpointSlices = builtInResource<EndpointSlice>("endpointslices.discovery.k8s.io");
+export const endpointSlices = defineResource<EndpointSlice>(kinds.endpointSlices);
 
 export { serviceNameLabel } from "../api/index.ts";
 

@@ -9,12 +9,13 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
-  builtInResource,
+  defineResource,
   type EventInput,
   type KubernetesObject,
   type ObjectInput,
   type StringMap,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import {
   assignedCluster,
   assignedTargets,
@@ -43,7 +44,7 @@ export interface Ingress extends KubernetesObject {
   readonly status?: JsonObject;
 }
 
-export const ingresses = builtInResource<Ingress>("ingresses.networking.k8s.io");
+export const ingresses = defineResource<Ingress>(kinds.ingresses);
 
 export interface IngressState {
   /** The logical cluster. */

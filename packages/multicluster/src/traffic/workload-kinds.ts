@@ -5,13 +5,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   defineResource,
   type Indexers,
   type ObjectKey,
   type ObjectStore,
   type Resource,
 } from "@kcp-ts/sdk";
+import { daemonSets, deployments, jobs, pods, statefulSets } from "@kcp-ts/sdk/kinds";
 import { clusterLabel, podTemplatePath, type WorkloadStrategy } from "../api/index.ts";
 import { strategiesDefault } from "../coordination/index.ts";
 import { memberText, type TemplatedObject } from "./objects.ts";
@@ -30,19 +30,23 @@ export interface WorkloadKind {
 }
 
 const known = (
-  resource: Resource<TemplatedObject>,
+  resource: Resource,
   replicasOf: WorkloadKind["replicasOf"] = () => undefined,
-): WorkloadKind => ({ resource, templatePath: podTemplatePath(resource.kind), replicasOf });
+): WorkloadKind => ({
+  resource: defineResource(resource),
+  templatePath: podTemplatePath(resource.kind),
+  replicasOf,
+});
 
 const ofSpec = ({ spec }: TemplatedObject) => countOf(spec?.["replicas"]);
 
 export const workloadKinds: readonly WorkloadKind[] = [
-  known(builtInResource("deployments.apps"), ofSpec),
-  known(builtInResource("statefulsets.apps"), ofSpec),
-  known(builtInResource("daemonsets.apps")),
-  known(builtInResource("jobs.batch")),
+  known(deployments, ofSpec),
+  known(statefulSets, ofSpec),
+  known(daemonSets),
+  known(jobs),
   {
-    ...known(builtInResource("pods"), ({ spec }) =>
+    ...known(pods, ({ spec }) =>
       (memberText(spec, "restartPolicy") ?? "Always") === "Always" ? 1 : undefined,
     ),
     // Only Pods that were created here and assigned to a cluster: upsynced Pods belong to a

@@ -5,11 +5,11 @@
  */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client, KubernetesObject } from "@kcp-ts/sdk";
+import { pods } from "@kcp-ts/sdk/kinds";
 import { ownedByLabel, syncTargets } from "../api/index.ts";
 import { workloadUidOf } from "./pod-location.ts";
 
-const pods = builtInResource<KubernetesObject>("pods");
 /** The limit of a label value; longer names are shortened there. */
 const labelCharactersMax = 63;
 

@@ -20,13 +20,12 @@ import {
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   isTransportError,
-  type KubernetesObject,
   type PartialObjectMetadata,
   startDeadline,
 } from "@kcp-ts/sdk";
+import { pods } from "@kcp-ts/sdk/kinds";
 import { isSharedTargetName, ownedByLabel } from "../api/index.ts";
 import { nameInCluster } from "../syncer/index.ts";
 import type { PodConnections } from "./pod-connections.ts";
@@ -57,8 +56,6 @@ export const metricsTimeoutMs = 5000;
 export const metricsQueriesMax = 1000;
 /** The limit of one response: some ten thousand Pods. */
 const answerBytesMax = bounds.clusterAnswer.bytesMax;
-
-const pods = builtInResource<KubernetesObject>("pods");
 
 /** One cluster and namespace, with the requested Pods by their names in the cluster. */
 interface ClusterMetricsQuery {

@@ -12,7 +12,6 @@ import { bounds, isBoundExceeded, parseBounded } from "@kcp-ts/machinery/bounds"
 import { JsonSyntaxError } from "@kcp-ts/machinery/json";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   headerText,
   isTransportError,
@@ -22,6 +21,7 @@ import {
   stringMember,
   type UpgradeResponse,
 } from "@kcp-ts/sdk";
+import { namespaces, pods } from "@kcp-ts/sdk/kinds";
 import { namespaceLocatorAnnotations, syncerFieldManager, targetNameIn } from "../api/index.ts";
 import {
   downstreamNamespace,
@@ -64,8 +64,6 @@ interface FoundPod {
   readonly uid: string;
 }
 
-const namespaces = builtInResource<KubernetesObject>("namespaces");
-const pods = builtInResource<KubernetesObject>("pods");
 /** The limit of a cluster's error response. */
 const refusalBytesMax = 64 << 10;
 

@@ -18,7 +18,6 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   type Clusters,
   Controller,
@@ -27,13 +26,13 @@ import {
   formatKey,
   isConditionTrue,
   type JsonPatchOperation,
-  type KubernetesObject,
   type ObjectKey,
   type ReconcileContext,
   type ReconcileResult,
   stringMember,
   timestamp,
 } from "@kcp-ts/sdk";
+import { type Pod, pods } from "@kcp-ts/sdk/kinds";
 import {
   clusterUnreachableReason,
   isSharedTargetName,
@@ -67,19 +66,6 @@ export interface UnreachablePodsOptions {
 export interface UnreachablePods {
   readonly controller: Controller;
 }
-
-interface Pod extends KubernetesObject {
-  readonly status?: PodStatus;
-}
-
-interface PodStatus {
-  readonly phase?: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-}
-
-const pods = builtInResource<Pod>("pods");
 
 type PodClusterState = "Ready" | "Unreachable" | "Unregistered";
 

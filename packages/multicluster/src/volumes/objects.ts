@@ -3,30 +3,25 @@
  * themselves: invalid fields are read as absent.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { builtInResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface StoredObject extends KubernetesObject {
   readonly spec?: JsonObject;
   readonly status?: JsonObject;
 }
 
-export const persistentVolumeClaims = builtInResource<StoredObject>("persistentvolumeclaims");
+export const persistentVolumeClaims = defineResource<StoredObject>(kinds.persistentVolumeClaims);
 
-export const persistentVolumes = builtInResource<StoredObject>("persistentvolumes");
+export const persistentVolumes = defineResource<StoredObject>(kinds.persistentVolumes);
 
-export const volumeSnapshots = builtInResource<StoredObject>(
-  "volumesnapshots.snapshot.storage.k8s.io",
-);
+export const volumeSnapshots = defineResource<StoredObject>(kinds.volumeSnapshots);
 
-export const volumeSnapshotContents = builtInResource<StoredObject>(
-  "volumesnapshotcontents.snapshot.storage.k8s.io",
-);
+export const volumeSnapshotContents = defineResource<StoredObject>(kinds.volumeSnapshotContents);
 
-export const volumeSnapshotClasses = builtInResource<StoredObject>(
-  "volumesnapshotclasses.snapshot.storage.k8s.io",
-);
+export const volumeSnapshotClasses = defineResource<StoredObject>(kinds.volumeSnapshotClasses);
 
-export const storageClasses = builtInResource<StoredObject>("storageclasses.storage.k8s.io");
+export const storageClasses = defineResource<StoredObject>(kinds.storageClasses);
 
 /**
  * How a user of claims is stopped in a cluster: by a patch of its spec there, by deletion, or not
@@ -53,7 +48,7 @@ export interface ClaimUserKind {
   hasStarted(object: StoredObject): boolean;
 }
 
-export const statefulSets = builtInResource<StoredObject>("statefulsets.apps");
+export const statefulSets = defineResource<StoredObject>(kinds.statefulSets);
 
 /** The spec patch that stops a fenced per-cluster object: 0 replicas. */
 const noReplicas: StopMethod = {
@@ -80,17 +75,11 @@ const replicated: Omit<ClaimUserKind, "resource"> = {
 };
 
 export const claimUserKinds: readonly ClaimUserKind[] = [
-  {
-    ...replicated,
-    resource: builtInResource("deployments.apps"),
-  },
-  {
-    ...replicated,
-    resource: statefulSets,
-  },
+  { ...replicated, resource: defineResource(kinds.deployments) },
+  { ...replicated, resource: statefulSets },
   {
     // A DaemonSet has no replicas that could be 0: it is deleted.
-    resource: builtInResource("daemonsets.apps"),
+    resource: defineResource(kinds.daemonSets),
     stopOf: () => ({ by: "removal" }),
     hasEnded: () => false,
     replicasOf: () => 1,
@@ -100,7 +89,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
       Math.max(1, countAt(status, "desiredNumberScheduled", 1)),
   },
   {
-    resource: builtInResource("jobs.batch"),
+    resource: defineResource(kinds.jobs),
     stopOf: () => ({ by: "end" }),
     hasEnded: ({ status }) =>
       listAt(status, "conditions").some(
@@ -112,7 +101,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
     hasStarted: ({ status }) => countAt(status, "ready", 0) + countAt(status, "succeeded", 0) > 0,
   },
   {
-    resource: builtInResource("cronjobs.batch"),
+    resource: defineResource(kinds.cronJobs),
     stopOf: () => suspension,
     hasEnded: () => false,
     replicasOf: () => 1,
@@ -122,7 +111,7 @@ export const claimUserKinds: readonly ClaimUserKind[] = [
     hasStarted: () => true,
   },
   {
-    resource: builtInResource("pods"),
+    resource: defineResource(kinds.pods),
     stopOf: (pod) => ({ by: runsOnce(pod) ? "end" : "removal" }),
     hasEnded: (pod) =>
       runsOnce(pod) && ["Succeeded", "Failed"].includes(textAt(pod.status, "phase")),

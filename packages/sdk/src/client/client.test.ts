@@ -3,19 +3,13 @@ import { describe, it } from "node:test";
 import { isStatusError, statusError } from "@kcp-ts/machinery/status";
 import { FakeClock } from "@kcp-ts/testkit";
 import { FakeApiServer } from "../fake-server/index.ts";
-import { builtInResource } from "./built-in-resources.ts";
+import { configMaps } from "../kinds/index.ts";
 import { Client } from "./client.ts";
 import { type InProcessHandler, InProcessTransport } from "./in-process-transport.ts";
-import type { KubernetesObject } from "./object.ts";
 import { sharedDeadlineMs } from "./shared-deadlines.ts";
 import { isTransportError, TransportError, type TransportRequest } from "./transport.ts";
 import { watchLineBytesMax } from "./watch.ts";
 
-interface ConfigMap extends KubernetesObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-const configMaps = builtInResource<ConfigMap>("configmaps");
 const resource = "/v1/configmaps";
 const target = { namespace: "default", name: "a" };
 

@@ -2,7 +2,6 @@
 
 export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
 export { AbortableBody } from "./abortable-body.ts";
-export { type BuiltInResourceName, builtInResource } from "./built-in-resources.ts";
 export {
   type CallOptions,
   Client,

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource } from "./built-in-resources.ts";
+import { configMaps } from "../kinds/index.ts";
 import { Client } from "./client.ts";
 import { responseBody } from "./response-body.ts";
 import type { TransportRequest } from "./transport.ts";
 
-const configMaps = builtInResource("configmaps");
 const target = { namespace: "default", name: "x" };
 
 describe("a client that requires preconditions", () => {

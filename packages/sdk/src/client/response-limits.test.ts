@@ -6,14 +6,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { sleep } from "@kcp-ts/machinery/base";
 import { FakeClock } from "@kcp-ts/testkit";
-import { builtInResource } from "./built-in-resources.ts";
+import { pods } from "../kinds/index.ts";
 import { Client } from "./client.ts";
-import type { KubernetesObject } from "./object.ts";
 import { responseBody } from "./response-body.ts";
 import { type ResponseLimits, untrustedServerLimits } from "./response-limits.ts";
 import type { Transport, TransportRequest } from "./transport.ts";
-
-const pods = builtInResource<KubernetesObject>("pods");
 
 type Answer = (request: TransportRequest) => { status?: number; chunks: Iterable<string> };
 

@@ -33,15 +33,15 @@ export function setCondition(
   return list.map((one) => (one === current ? { ...input, lastTransitionTime } : one));
 }
 
-export function findCondition(
-  conditions: readonly Condition[] | undefined,
+export function findCondition<Of extends { readonly type: string } = Condition>(
+  conditions: readonly Of[] | undefined,
   type: string,
-): Condition | undefined {
+): Of | undefined {
   return conditions?.find((one) => one.type === type);
 }
 
 export function isConditionTrue(
-  conditions: readonly Condition[] | undefined,
+  conditions: readonly { readonly type: string; readonly status: string }[] | undefined,
   type: string,
 ): boolean {
   return findCondition(conditions, type)?.status === "True";

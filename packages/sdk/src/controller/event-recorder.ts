@@ -9,11 +9,12 @@ import { type Clock, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
+  defineResource,
   type KubernetesObject,
   type ObjectInput,
 } from "../client/index.ts";
+import * as kinds from "../kinds/index.ts";
 import { timestamp } from "./condition.ts";
 import { type CorrelatedEvent, EventCorrelator } from "./event-correlator.ts";
 
@@ -55,7 +56,7 @@ export interface EventRecorderOptions {
   readonly clock?: Clock;
 }
 
-export const events = builtInResource<Event>("events");
+export const events = defineResource<Event>(kinds.events);
 
 /** The maximum number of requests in flight; further Events are dropped. */
 export const eventsInFlightMax = 100;

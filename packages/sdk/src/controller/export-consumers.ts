@@ -3,7 +3,8 @@
  * the API, and in no others.
  */
 import { sleep } from "@kcp-ts/machinery/base";
-import { builtInResource, type DynamicObject } from "../client/index.ts";
+import { type DynamicObject, defineResource } from "../client/index.ts";
+import { apiExportEndpointSlices } from "../kinds/index.ts";
 import { type Clusters, type ClustersOptions, logicalClusters } from "./clusters.ts";
 
 export interface ExportConsumersOptions extends ClustersOptions {
@@ -12,7 +13,7 @@ export interface ExportConsumersOptions extends ClustersOptions {
   readonly signal?: AbortSignal;
 }
 
-const endpointSlices = builtInResource<DynamicObject>("apiexportendpointslices.apis.kcp.io");
+const endpointSlices = defineResource<DynamicObject>(apiExportEndpointSlices);
 
 const pollMs = 500;
 

@@ -12,8 +12,9 @@ import type { ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { builtInResource, Client, type KubernetesObject } from "../client/index.ts";
+import { Client, type KubernetesObject } from "../client/index.ts";
 import { type Certificates, makeCertificates, startHttp2Server } from "../fake-server/index.ts";
+import { deployments } from "../kinds/index.ts";
 import { NodeTransport } from "../transport/index.ts";
 import { Informer } from "./informer.ts";
 import { metadataOnly } from "./transforms.ts";
@@ -21,7 +22,6 @@ import { metadataOnly } from "./transforms.ts";
 const count = Number(process.env["BENCH_OBJECTS"] ?? 100_000);
 /** When V8 sees that nothing happens any more, it gives back what it has taken for the rush. */
 const settleMs = Number(process.env["BENCH_SETTLE_MS"] ?? 15_000);
-const deployments = builtInResource<KubernetesObject>("deployments.apps");
 
 if (process.argv[2] === "server") await serve(process.argv[3] ?? "");
 else await measure(process.argv[2] ?? "whole", process.argv[3] ?? "stream");

@@ -31,11 +31,7 @@ export function authenticatedTransport(
           },
         }),
     async send(request): Promise<TransportResponse> {
-      const headers = credentials.headers();
-      const response = await sendWith(
-        request,
-        headers instanceof Promise ? await headers : headers,
-      );
+      const response = await sendWith(request, await credentials.headers());
       if (response.status !== 401 || !(await credentials.refresh())) return response;
       await response.body.text();
       return sendWith(request, await credentials.headers());

@@ -6,14 +6,14 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { fileURLToPath } from "node:url";
-import { builtInResource, Client, type KubernetesObject } from "../client/index.ts";
+import { Client } from "../client/index.ts";
 import { type Certificates, makeCertificates, startHttp2Server } from "../fake-server/index.ts";
+import { configMaps } from "../kinds/index.ts";
 import { NodeTransport } from "./node-transport.ts";
 
 const requests = Number(process.env["BENCH_REQUESTS"] ?? 20_000);
 const concurrency = 32;
 const path = "/api/v1/namespaces/default/configmaps/a";
-const configMaps = builtInResource<KubernetesObject>("configmaps");
 
 if (process.argv[2] === "server") await serve(process.argv[3] ?? "");
 else await main();

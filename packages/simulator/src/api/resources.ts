@@ -1,5 +1,6 @@
 /** The resources that controllers use. */
-import { builtInResource } from "@kcp-ts/sdk";
+import { defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import type {
   ControllerRevision,
   CronJob,
@@ -19,45 +20,44 @@ import type {
 } from "./more-objects.ts";
 import type { Deployment, Node, Pod, ReplicaSet } from "./objects.ts";
 
-export const pods = builtInResource<Pod>("pods");
+export const pods = defineResource<Pod>(kinds.pods);
 
-export const nodes = builtInResource<Node>("nodes");
+export const nodes = defineResource<Node>(kinds.nodes);
 
-export const services = builtInResource<Service>("services");
+export const services = defineResource<Service>(kinds.services);
 
-export const endpoints = builtInResource<Endpoints>("endpoints");
+export const endpoints = defineResource<Endpoints>(kinds.endpoints);
 
-export const persistentVolumeClaims =
-  builtInResource<PersistentVolumeClaim>("persistentvolumeclaims");
-
-export const persistentVolumes = builtInResource<PersistentVolume>("persistentvolumes");
-
-export const replicaSets = builtInResource<ReplicaSet>("replicasets.apps");
-
-export const deployments = builtInResource<Deployment>("deployments.apps");
-
-export const statefulSets = builtInResource<StatefulSet>("statefulsets.apps");
-
-export const daemonSets = builtInResource<DaemonSet>("daemonsets.apps");
-
-export const controllerRevisions = builtInResource<ControllerRevision>("controllerrevisions.apps");
-
-export const jobs = builtInResource<Job>("jobs.batch");
-
-export const cronJobs = builtInResource<CronJob>("cronjobs.batch");
-
-export const ingresses = builtInResource<Ingress>("ingresses.networking.k8s.io");
-
-export const endpointSlices = builtInResource<EndpointSlice>("endpointslices.discovery.k8s.io");
-
-export const horizontalPodAutoscalers = builtInResource<HorizontalPodAutoscaler>(
-  "horizontalpodautoscalers.autoscaling",
+export const persistentVolumeClaims = defineResource<PersistentVolumeClaim>(
+  kinds.persistentVolumeClaims,
 );
 
-export const podDisruptionBudgets = builtInResource<PodDisruptionBudget>(
-  "poddisruptionbudgets.policy",
+export const persistentVolumes = defineResource<PersistentVolume>(kinds.persistentVolumes);
+
+export const replicaSets = defineResource<ReplicaSet>(kinds.replicaSets);
+
+export const deployments = defineResource<Deployment>(kinds.deployments);
+
+export const statefulSets = defineResource<StatefulSet>(kinds.statefulSets);
+
+export const daemonSets = defineResource<DaemonSet>(kinds.daemonSets);
+
+export const controllerRevisions = defineResource<ControllerRevision>(kinds.controllerRevisions);
+
+export const jobs = defineResource<Job>(kinds.jobs);
+
+export const cronJobs = defineResource<CronJob>(kinds.cronJobs);
+
+export const ingresses = defineResource<Ingress>(kinds.ingresses);
+
+export const endpointSlices = defineResource<EndpointSlice>(kinds.endpointSlices);
+
+export const horizontalPodAutoscalers = defineResource<HorizontalPodAutoscaler>(
+  kinds.horizontalPodAutoscalers,
 );
 
-export const leases = builtInResource<Lease>("leases.coordination.k8s.io");
+export const podDisruptionBudgets = defineResource<PodDisruptionBudget>(kinds.podDisruptionBudgets);
 
-export const storageClasses = builtInResource<StorageClass>("storageclasses.storage.k8s.io");
+export const leases = defineResource<Lease>(kinds.leases);
+
+export const storageClasses = defineResource<StorageClass>(kinds.storageClasses);

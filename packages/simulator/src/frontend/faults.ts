@@ -86,10 +86,8 @@ export class ClusterFaults {
     return this.#watched(next(request));
   }
 
-  #watched(response: ApiResponse | Promise<ApiResponse>): ApiResponse | Promise<ApiResponse> {
-    return response instanceof Promise
-      ? response.then((answer) => this.#track(answer))
-      : this.#track(response);
+  async #watched(response: ReturnType<Handle>): Promise<ApiResponse> {
+    return this.#track(await response);
   }
 
   #track(response: ApiResponse): ApiResponse {

@@ -1,48 +1,24 @@
 /** Deployments and ReplicaSets. */
 import {
-  ageCell,
-  ageColumn,
-  column,
   type Draft,
   labelSelectorErrors,
   listIn,
   mutableMember,
-  nameCell,
-  nameColumn,
   objectIn,
   type ResourceDefinition,
   setDefault,
   textIn,
-  wideColumn,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { deployment, replicaSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import type { TableColumn } from "@kcp-ts/machinery/table";
-import { deployment, replicaSet } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { replicasIn } from "./drafts.ts";
 import { defineKind } from "./kind.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";
 import { negative, podSpecErrors } from "./pod-errors.ts";
 import { scaleEndpoint } from "./scale.ts";
-import { immutableErrors, selectorText, templateSelectorErrors } from "./selectors.ts";
-
-export const templateColumns: readonly TableColumn[] = [
-  wideColumn("Containers", "string", "Names of the containers."),
-  wideColumn("Images", "string", "Images of the containers."),
-  wideColumn("Selector", "string", "Which Pods belong to it."),
-];
-
-export function templateCells(spec: JsonObject): JsonValue[] {
-  const containers = listIn(
-    objectIn(objectIn(spec, "template"), "spec")["containers"],
-  ) as readonly JsonObject[];
-  return [
-    containers.map((one) => textIn(one, "name")).join(","),
-    containers.map((one) => textIn(one, "image")).join(","),
-    selectorText(spec["selector"]),
-  ];
-}
+import { immutableErrors, templateSelectorErrors } from "./selectors.ts";
 
 /** The validation that all kinds with a Pod template share. */
 export function templateErrors(object: JsonObject): FieldError[] {
@@ -84,25 +60,6 @@ export function deploymentsKind(generation: Generation): ResourceDefinition {
     validate: (object) => [...templateErrors(object), ...strategyErrors(objectIn(object, "spec"))],
     validateUpdate: (updated, old) => immutableErrors(updated, old, "selector"),
     subresources: [["scale", scaleEndpoint]],
-    columns: [
-      nameColumn,
-      column("Ready", "string", "Pods that are ready, of those wanted."),
-      column("Up-to-date", "string", "Pods of the newest template."),
-      column("Available", "string", "Pods that are ready for long enough."),
-      ageColumn,
-      ...templateColumns,
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      return [
-        nameCell(object),
-        `${Number(status["readyReplicas"] ?? 0)}/${replicasIn(spec)}`,
-        Number(status["updatedReplicas"] ?? 0),
-        Number(status["availableReplicas"] ?? 0),
-        ageCell(object, nowMs),
-        ...templateCells(spec),
-      ];
-    },
   });
 }
 
@@ -195,25 +152,6 @@ export function replicaSetsKind(generation: Generation): ResourceDefinition {
       ...labelSelectorErrors(objectIn(updated, "spec")["selector"], "spec.selector"),
     ],
     subresources: [["scale", scaleEndpoint]],
-    columns: [
-      nameColumn,
-      column("Desired", "integer", "Pods that are wanted."),
-      column("Current", "integer", "Pods that are there."),
-      column("Ready", "integer", "Pods that are ready."),
-      ageColumn,
-      ...templateColumns,
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      return [
-        nameCell(object),
-        replicasIn(spec),
-        replicasIn(status),
-        Number(status["readyReplicas"] ?? 0),
-        ageCell(object, nowMs),
-        ...templateCells(spec),
-      ];
-    },
     strategy: {
       selectableFields: new Map([
         ["status.replicas", (object: JsonObject) => String(replicasIn(objectIn(object, "status")))],

@@ -1,24 +1,19 @@
 /** HorizontalPodAutoscalers: v2 is the storage version, and v1 is converted. */
 import {
-  ageCell,
-  ageColumn,
-  column,
   conversionCodec,
   listIn,
   mutableMember,
-  nameCell,
-  nameColumn,
   objectIn,
   type ResourceDefinition,
   setDefault,
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
-  horizontalPodAutoscalerV1,
-  horizontalPodAutoscalerV2,
-} from "@kcp-ts/machinery/workload-shapes";
+  autoscalingV1HorizontalPodAutoscaler,
+  horizontalPodAutoscaler,
+} from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind, type KindOptions } from "./kind.ts";
 
@@ -37,32 +32,10 @@ function autoscaler(
     categories: ["all"],
     hasGeneration: false,
     shape: inGeneration(
-      version === "v1" ? horizontalPodAutoscalerV1 : horizontalPodAutoscalerV2,
+      version === "v1" ? autoscalingV1HorizontalPodAutoscaler : horizontalPodAutoscaler,
       generation,
     ),
     validate: boundErrors,
-    columns: [
-      nameColumn,
-      column("Reference", "string", "What is scaled."),
-      column("Targets", "string", "Metrics, as they are and as they should be."),
-      column("MinPods", "string", "At least so many."),
-      column("MaxPods", "integer", "At most so many."),
-      column("Replicas", "integer", "So many there are."),
-      ageColumn,
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      const target = objectIn(spec, "scaleTargetRef");
-      return [
-        nameCell(object),
-        `${textIn(target, "kind")}/${textIn(target, "name")}`,
-        targetsText(spec),
-        String(spec["minReplicas"] ?? "<unset>"),
-        Number(spec["maxReplicas"] ?? 0),
-        Number(status["currentReplicas"] ?? 0),
-        ageCell(object, nowMs),
-      ];
-    },
   };
 }
 
@@ -142,18 +115,4 @@ function boundErrors(object: JsonObject): FieldError[] {
       fieldError.invalid("spec.maxReplicas", max, "must be greater than or equal to `minReplicas`"),
     );
   return errors;
-}
-
-function targetsText(spec: JsonObject): string {
-  const metrics = listIn(spec["metrics"]) as readonly JsonObject[];
-  const percent = spec["targetCPUUtilizationPercentage"];
-  if (percent !== undefined) return `cpu: <unknown>/${String(percent)}%`;
-  const texts = metrics.map((metric) => {
-    const target = objectIn(objectIn(metric, "resource"), "target");
-    const value = target["averageUtilization"];
-    const wanted = value === undefined ? textIn(target, "averageValue") : `${String(value)}%`;
-    const name = textIn(objectIn(metric, "resource"), "name");
-    return name === "" ? "<unknown>" : `${name}: <unknown>/${wanted}`;
-  });
-  return texts.length === 0 ? "<none>" : texts.slice(0, 2).join(", ");
 }

@@ -1,25 +1,17 @@
 /** Jobs and CronJobs. */
 import {
-  ageCell,
-  ageColumn,
-  column,
   type Draft,
-  listIn,
   mutableMember,
-  nameCell,
-  nameColumn,
   objectIn,
   type ResourceDefinition,
   setDefault,
   textIn,
-  wideColumn,
 } from "@kcp-ts/apiserver/kinds";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
+import { cronJob, job } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { age } from "@kcp-ts/machinery/table";
-import { cronJob, job } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { countErrors, templateCells, templateColumns } from "./apps-kinds.ts";
+import { countErrors } from "./apps-kinds.ts";
 import { defineKind } from "./kind.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";
 import { oneOf, podSpecErrors } from "./pod-errors.ts";
@@ -42,15 +34,6 @@ export function jobsKind(generation: Generation): ResourceDefinition {
         : immutableErrors(updated, old, "template")),
       ...immutableErrors(updated, old, "completionMode"),
     ],
-    columns: [
-      nameColumn,
-      column("Status", "string", "How it is getting on."),
-      column("Completions", "string", "Pods that have done it, of those wanted."),
-      column("Duration", "string", "How long it took, or takes so far."),
-      ageColumn,
-      ...templateColumns,
-    ],
-    cells: jobCells,
     strategy: {
       selectableFields: new Map([
         [
@@ -111,42 +94,6 @@ function jobSpecErrors(spec: JsonObject, field: string): FieldError[] {
   return errors;
 }
 
-function jobCells(object: JsonObject, nowMs: number): JsonValue[] {
-  const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-  const succeeded = Number(status["succeeded"] ?? 0);
-  const parallel = Number(spec["parallelism"] ?? 0);
-  const completions =
-    spec["completions"] !== undefined
-      ? `${succeeded}/${String(spec["completions"])}`
-      : parallel > 1
-        ? `${succeeded}/1 of ${parallel}`
-        : `${succeeded}/1`;
-  const startMs = Date.parse(textIn(status, "startTime"));
-  const endText = textIn(status, "completionTime");
-  const endMs = endText === "" ? nowMs : Date.parse(endText);
-  return [
-    nameCell(object),
-    jobStatusText(object),
-    completions,
-    Number.isNaN(startMs) ? "" : age(textIn(status, "startTime"), endMs),
-    ageCell(object, nowMs),
-    ...templateCells(spec),
-  ];
-}
-
-function jobStatusText(object: JsonObject): string {
-  const holds = (type: string) =>
-    (listIn(objectIn(object, "status")["conditions"]) as readonly JsonObject[]).some(
-      (one) => one["type"] === type && one["status"] === "True",
-    );
-  if (holds("Complete")) return "Complete";
-  if (holds("Failed")) return "Failed";
-  if (objectIn(object, "metadata")["deletionTimestamp"] !== undefined) return "Terminating";
-  if (holds("Suspended")) return "Suspended";
-  if (holds("FailureTarget")) return "FailureTarget";
-  return holds("SuccessCriteriaMet") ? "SuccessCriteriaMet" : "Running";
-}
-
 export function cronJobsKind(generation: Generation): ResourceDefinition {
   return defineKind({
     group: "batch",
@@ -180,31 +127,6 @@ export function cronJobsKind(generation: Generation): ResourceDefinition {
       return [
         ...errors,
         ...jobSpecErrors({ completionMode: "NonIndexed", ...template }, "spec.jobTemplate.spec"),
-      ];
-    },
-    columns: [
-      nameColumn,
-      column("Schedule", "string", "When it runs."),
-      column("Timezone", "string", "By whose clock."),
-      column("Suspend", "string", "Whether it is held."),
-      column("Active", "integer", "Jobs under way."),
-      column("Last Schedule", "string", "When it last ran."),
-      ageColumn,
-      ...templateColumns.slice(0, 2),
-      wideColumn("Selector", "string", "Which Pods belong to it."),
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      const last = textIn(status, "lastScheduleTime");
-      return [
-        nameCell(object),
-        textIn(spec, "schedule"),
-        textIn(spec, "timeZone") || "<none>",
-        spec["suspend"] === true ? "True" : "False",
-        listIn(status["active"]).length,
-        last === "" ? "<none>" : age(last, nowMs),
-        ageCell(object, nowMs),
-        ...templateCells(objectIn(objectIn(spec, "jobTemplate"), "spec")),
       ];
     },
   });

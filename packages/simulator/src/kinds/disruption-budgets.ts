@@ -1,17 +1,7 @@
 /** PodDisruptionBudgets. */
-import {
-  ageCell,
-  ageColumn,
-  column,
-  labelSelectorErrors,
-  nameCell,
-  nameColumn,
-  objectIn,
-  type ResourceDefinition,
-} from "@kcp-ts/apiserver/kinds";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { labelSelectorErrors, objectIn, type ResourceDefinition } from "@kcp-ts/apiserver/kinds";
+import { podDisruptionBudget } from "@kcp-ts/machinery/shape";
 import { fieldError } from "@kcp-ts/machinery/status";
-import { podDisruptionBudget } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 
@@ -30,24 +20,6 @@ export function disruptionBudgetsKind(generation: Generation): ResourceDefinitio
           fieldError.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"),
         );
       return errors;
-    },
-    columns: [
-      nameColumn,
-      column("Min Available", "string", "So many must be left."),
-      column("Max Unavailable", "string", "So many may be missing."),
-      column("Allowed Disruptions", "integer", "So many may go now."),
-      ageColumn,
-    ],
-    cells(object, nowMs) {
-      const shown = (spec: JsonObject, member: string) => String(spec[member] ?? "N/A");
-      const spec = objectIn(object, "spec");
-      return [
-        nameCell(object),
-        shown(spec, "minAvailable"),
-        shown(spec, "maxUnavailable"),
-        Number(objectIn(object, "status")["disruptionsAllowed"] ?? 0),
-        ageCell(object, nowMs),
-      ];
     },
   });
 }

@@ -7,17 +7,20 @@ import {
   builtIn,
   type Draft,
   mutableMemberIfPresent,
+  nameCell,
+  nameColumn,
   type ResourceDefinition,
   restoreMembers,
   type Strategy,
   type SubresourceStrategy,
   startGeneration,
+  workloadPrinter,
 } from "@kcp-ts/apiserver/kinds";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { assert } from "@kcp-ts/machinery/base";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { dnsSubdomainErrors, type NameErrors } from "@kcp-ts/machinery/names";
 import type { MessageShape } from "@kcp-ts/machinery/shape";
 import type { FieldError } from "@kcp-ts/machinery/status";
-import type { TableColumn } from "@kcp-ts/machinery/table";
 
 export interface KindOptions {
   readonly group: string;
@@ -44,8 +47,6 @@ export interface KindOptions {
   readonly completeStatus?: (status: Draft) => void;
   readonly validate?: (object: JsonObject) => FieldError[];
   readonly validateUpdate?: (updated: JsonObject, old: JsonObject) => FieldError[];
-  readonly columns: readonly TableColumn[];
-  readonly cells: (object: JsonObject, nowMs: number) => JsonValue[];
   readonly subresources?: readonly (readonly [string, SubresourceStrategy])[];
   readonly strategy?: Partial<Strategy>;
 }
@@ -53,6 +54,8 @@ export interface KindOptions {
 export function defineKind(options: KindOptions): ResourceDefinition {
   const { kind, hasStatus = true, hasGeneration = true, isNamespaced = true } = options;
   const { setDefaults = () => {}, prepareNew = () => {}, validate = () => [] } = options;
+  const printer = workloadPrinter(options.group, kind);
+  assert(printer !== undefined, `no columns for ${kind}`);
   return builtIn({
     group: options.group,
     version: options.version ?? "v1",
@@ -86,8 +89,8 @@ export function defineKind(options: KindOptions): ResourceDefinition {
         ...validate(updated),
         ...(options.validateUpdate?.(updated, old) ?? []),
       ],
-      columns: options.columns,
-      cells: options.cells,
+      columns: [nameColumn, ...printer.columns],
+      cells: (object, nowMs) => [nameCell(object), ...printer.cells(object, nowMs)],
       ...options.strategy,
     },
   });

@@ -14,9 +14,8 @@ import {
 } from "@kcp-ts/apiserver/kinds";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { podAttachOptions, podExecOptions, podPortForwardOptions } from "@kcp-ts/machinery/shape";
+import { binding, eviction, podSessionKinds } from "@kcp-ts/machinery/shape";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
-import { binding, eviction } from "@kcp-ts/machinery/workload-shapes";
 import { serverHandshake } from "@kcp-ts/sdk/websocket";
 import {
   type CommandResult,
@@ -61,9 +60,9 @@ export function podEndpoints(
     ["binding", { ...posted(bindingKind), connect: (call) => bind(call, options) }],
     ["eviction", { ...posted(evictionKind), connect: (call) => evict(call, options) }],
     ["log", { ...unchanged, verbs: ["get"], connect: (call) => showLog(call, options) }],
-    ["exec", { ...session(podExecOptions), connect: (call) => openExec(call, options) }],
-    ["attach", { ...session(podAttachOptions), connect: openAttach }],
-    ["portforward", { ...session(podPortForwardOptions), connect: openPorts }],
+    ["exec", { ...session(podSessionKinds.exec), connect: (call) => openExec(call, options) }],
+    ["attach", { ...session(podSessionKinds.attach), connect: openAttach }],
+    ["portforward", { ...session(podSessionKinds.portforward), connect: openPorts }],
   ];
 }
 

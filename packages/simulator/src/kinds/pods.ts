@@ -13,13 +13,12 @@ import {
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { pod } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { pod } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 import { addDefaultTolerations, qosClassOf, setAdmittedDefaults } from "./pod-defaults.ts";
 import { podSpecErrors } from "./pod-errors.ts";
-import { podCells, podColumns } from "./pod-table.ts";
 
 /**
  * The user agent of the cluster's own controllers: they make three writes for each Pod, whose
@@ -48,8 +47,6 @@ export function podsKind(
     completeStatus: addProbeTimes,
     validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
     validateUpdate: updateErrors,
-    columns: podColumns,
-    cells: podCells,
     subresources: [["ephemeralcontainers", ephemeralContainers], ...subresources],
     strategy: {
       returnsDeletedObject: true,

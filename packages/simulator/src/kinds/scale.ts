@@ -3,9 +3,12 @@
  */
 import { objectIn, type SubresourceStrategy, type SubresourceView } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type LabelSelectorObject,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
 import { scale } from "@kcp-ts/machinery/shape";
 import { replicasIn } from "./drafts.ts";
-import { selectorText } from "./selectors.ts";
 
 const view: SubresourceView = {
   group: "autoscaling",
@@ -19,12 +22,15 @@ const view: SubresourceView = {
     );
     const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
     const replicas = replicasIn(spec);
+    const selector = selectorFromLabelSelectorObject(
+      objectIn(spec, "selector") as LabelSelectorObject,
+    );
     return {
       kind: "Scale",
       apiVersion: "autoscaling/v1",
       metadata: defined({ name, namespace, uid, resourceVersion, creationTimestamp }),
       spec: replicas === 0 ? {} : { replicas },
-      status: { replicas: replicasIn(status), selector: selectorText(spec["selector"]) },
+      status: { replicas: replicasIn(status), selector: selector.toString() },
     };
   },
   write: (object, wanted) => ({

@@ -1,5 +1,5 @@
-/** Selectors of workload kinds: their validation, and their text in tables. */
-import { labelSelectorErrors, listIn, objectIn, textIn } from "@kcp-ts/apiserver/kinds";
+/** The validation of workload kinds' selectors, and of fields that may not change. */
+import { labelSelectorErrors, listIn, objectIn } from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   type LabelSelectorObject,
@@ -43,37 +43,4 @@ export function immutableErrors(
   const [now, before] = [objectIn(updated, "spec")[member], objectIn(old, "spec")[member]];
   if (jsonEqual(now ?? null, before ?? null)) return [];
   return [fieldError.invalid(field, now ?? null, "field is immutable")];
-}
-
-/** `app=web,tier in (a,b)`; `<none>` without a selector. */
-export function selectorText(selector: unknown): string {
-  if (!isJsonObject(selector as JsonObject)) return "<none>";
-  const { matchLabels = {}, matchExpressions = [] } = selector as {
-    matchLabels?: JsonObject;
-    matchExpressions?: JsonObject[];
-  };
-  const parts = [
-    ...Object.entries(matchLabels).map(([key, value]) => ({
-      key,
-      text: `${key}=${String(value)}`,
-    })),
-    ...matchExpressions.map((one) => ({ key: textIn(one, "key"), text: expressionText(one) })),
-  ];
-  parts.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  return parts.map(({ text }) => text).join(",");
-}
-
-function expressionText(expression: JsonObject): string {
-  const key = textIn(expression, "key");
-  const values = [...listIn(expression["values"])].map(String).sort().join(",");
-  switch (textIn(expression, "operator")) {
-    case "In":
-      return `${key} in (${values})`;
-    case "NotIn":
-      return `${key} notin (${values})`;
-    case "Exists":
-      return key;
-    default:
-      return `!${key}`;
-  }
 }

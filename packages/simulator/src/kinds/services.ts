@@ -1,29 +1,22 @@
 /** Services, Endpoints and EndpointSlices. */
 import {
-  ageCell,
-  ageColumn,
-  column,
   type Draft,
   itemErrors,
   listIn,
   mutableItems,
   mutableMember,
-  nameCell,
-  nameColumn,
   objectIn,
   type ResourceDefinition,
   setDefault,
   textIn,
-  wideColumn,
 } from "@kcp-ts/apiserver/kinds";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import { dns1035LabelErrors } from "@kcp-ts/machinery/names";
+import { endpointSlice, endpoints, service } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { endpointSlice, endpoints, service } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
 import { oneOf } from "./pod-errors.ts";
-import { selectorText } from "./selectors.ts";
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const nodePortMin = 30000;
@@ -57,27 +50,6 @@ export function servicesKind(generation: Generation): ResourceDefinition {
               "may not change once set",
             ),
           ];
-    },
-    columns: [
-      nameColumn,
-      column("Type", "string", "How it is reached."),
-      column("Cluster-IP", "string", "Its address within the cluster."),
-      column("External-IP", "string", "Its address from outside."),
-      column("Port(s)", "string", "Its ports."),
-      ageColumn,
-      wideColumn("Selector", "string", "Which Pods are behind it."),
-    ],
-    cells(object, nowMs) {
-      const spec = objectIn(object, "spec");
-      return [
-        nameCell(object),
-        textIn(spec, "type"),
-        textIn(spec, "clusterIP") || "<none>",
-        externalText(object),
-        portsText(spec),
-        ageCell(object, nowMs),
-        selectorText({ matchLabels: spec["selector"] ?? {} }) || "<none>",
-      ];
     },
     strategy: {
       selectableFields: new Map([
@@ -151,29 +123,6 @@ function serviceErrors(object: JsonObject): FieldError[] {
   return errors;
 }
 
-function externalText(object: JsonObject): string {
-  const spec = objectIn(object, "spec");
-  if (textIn(spec, "type") === "ExternalName") return textIn(spec, "externalName");
-  const own = listIn(spec["externalIPs"]).map(String);
-  const given = listIn(objectIn(objectIn(object, "status"), "loadBalancer")["ingress"]).map(
-    (one) => textIn(one as JsonObject, "ip") || textIn(one as JsonObject, "hostname"),
-  );
-  const all = [...given, ...own];
-  if (all.length > 0) return all.join(",");
-  return textIn(spec, "type") === "LoadBalancer" ? "<pending>" : "<none>";
-}
-
-function portsText(spec: JsonObject): string {
-  const ports = listIn(spec["ports"]) as readonly JsonObject[];
-  if (ports.length === 0) return "<none>";
-  return ports
-    .map((one) => {
-      const node = one["nodePort"] === undefined ? "" : `:${String(one["nodePort"])}`;
-      return `${String(one["port"])}${node}/${textIn(one, "protocol")}`;
-    })
-    .join(",");
-}
-
 export const endpointsKind: ResourceDefinition = defineKind({
   group: "",
   kind: "Endpoints",
@@ -182,24 +131,7 @@ export const endpointsKind: ResourceDefinition = defineKind({
   shape: endpoints,
   hasStatus: false,
   hasGeneration: false,
-  columns: [nameColumn, column("Endpoints", "string", "Addresses and ports."), ageColumn],
-  cells: (object, nowMs) => [nameCell(object), endpointsText(object), ageCell(object, nowMs)],
 });
-
-const shownMax = 3;
-
-function endpointsText(object: JsonObject): string {
-  const texts = (listIn(object["subsets"]) as readonly JsonObject[]).flatMap((subset) =>
-    (listIn(subset["addresses"]) as readonly JsonObject[]).flatMap((address) => {
-      const ports = listIn(subset["ports"]) as readonly JsonObject[];
-      const ip = textIn(address, "ip");
-      return ports.length === 0 ? [ip] : ports.map((port) => `${ip}:${String(port["port"])}`);
-    }),
-  );
-  if (texts.length === 0) return "<none>";
-  const more = texts.length > shownMax ? ` + ${texts.length - shownMax} more...` : "";
-  return `${texts.slice(0, shownMax).join(",")}${more}`;
-}
 
 export function endpointSlicesKind(generation: Generation): ResourceDefinition {
   return defineKind({
@@ -209,34 +141,5 @@ export function endpointSlicesKind(generation: Generation): ResourceDefinition {
     shape: inGeneration(endpointSlice, generation),
     hasStatus: false,
     validate: (object) => oneOf(object, "addressType", ["FQDN", "IPv4", "IPv6"], ""),
-    columns: [
-      nameColumn,
-      column("AddressType", "string", "Of its endpoints."),
-      column("Ports", "string", "Of its endpoints."),
-      column("Endpoints", "string", "Addresses."),
-      ageColumn,
-    ],
-    cells(object, nowMs) {
-      const ports = listIn(object["ports"]) as readonly JsonObject[];
-      const addresses = (listIn(object["endpoints"]) as readonly JsonObject[]).flatMap((one) =>
-        listIn(one["addresses"]).map(String),
-      );
-      return [
-        nameCell(object),
-        textIn(object, "addressType"),
-        shown(
-          ports.map((port) => String(port["port"] ?? "*")),
-          "<unset>",
-        ),
-        shown(addresses, "<unset>"),
-        ageCell(object, nowMs),
-      ];
-    },
   });
-}
-
-function shown(texts: readonly string[], otherwise: string): JsonValue {
-  if (texts.length === 0) return otherwise;
-  const more = texts.length > shownMax ? ` + ${texts.length - shownMax} more...` : "";
-  return `${texts.slice(0, shownMax).join(",")}${more}`;
 }

@@ -1,24 +1,16 @@
 /** StatefulSets, DaemonSets and the ControllerRevisions that store their templates. */
 import {
-  ageCell,
-  ageColumn,
-  column,
-  listIn,
   mutableItems,
   mutableMember,
-  nameCell,
-  nameColumn,
   objectIn,
   type ResourceDefinition,
   setDefault,
-  textIn,
 } from "@kcp-ts/apiserver/kinds";
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { controllerRevision, daemonSet, statefulSet } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
-import { templateCells, templateColumns, templateErrors } from "./apps-kinds.ts";
-import { replicasIn } from "./drafts.ts";
+import { templateErrors } from "./apps-kinds.ts";
 import { defineKind } from "./kind.ts";
 import { setTemplateDefaults } from "./pod-defaults.ts";
 import { oneOf } from "./pod-errors.ts";
@@ -86,21 +78,6 @@ export function statefulSetsKind(generation: Generation): ResourceDefinition {
         : [fieldError.forbidden("spec", fixedStatefulSet)];
     },
     subresources: [["scale", scaleEndpoint]],
-    columns: [
-      nameColumn,
-      column("Ready", "string", "Pods that are ready, of those wanted."),
-      ageColumn,
-      ...templateColumns.slice(0, 2),
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      return [
-        nameCell(object),
-        `${Number(status["readyReplicas"] ?? 0)}/${replicasIn(spec)}`,
-        ageCell(object, nowMs),
-        ...templateCells(spec).slice(0, 2),
-      ];
-    },
   });
 }
 
@@ -134,35 +111,6 @@ export function daemonSetsKind(generation: Generation): ResourceDefinition {
       ),
     ],
     validateUpdate: (updated, old) => immutableErrors(updated, old, "selector"),
-    columns: [
-      nameColumn,
-      column("Desired", "integer", "Nodes that are to have a Pod."),
-      column("Current", "integer", "Nodes that have one."),
-      column("Ready", "integer", "Pods that are ready."),
-      column("Up-to-date", "integer", "Pods of the newest template."),
-      column("Available", "integer", "Pods that are ready for long enough."),
-      column("Node Selector", "string", "Which nodes are meant."),
-      ageColumn,
-      ...templateColumns,
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      const selector = objectIn(objectIn(objectIn(spec, "template"), "spec"), "nodeSelector");
-      const pairs = Object.entries(selector).map(([key, value]) => `${key}=${String(value)}`);
-      return [
-        nameCell(object),
-        ...[
-          "desiredNumberScheduled",
-          "currentNumberScheduled",
-          "numberReady",
-          "updatedNumberScheduled",
-          "numberAvailable",
-        ].map((member) => Number(status[member] ?? 0)),
-        pairs.length === 0 ? "<none>" : pairs.sort().join(","),
-        ageCell(object, nowMs),
-        ...templateCells(spec),
-      ];
-    },
   });
 }
 
@@ -173,23 +121,4 @@ export const controllerRevisionsKind: ResourceDefinition = defineKind({
   shape: controllerRevision,
   hasStatus: false,
   hasGeneration: false,
-  columns: [
-    nameColumn,
-    column("Controller", "string", "Whose revision it is."),
-    column("Revision", "string", "Its number."),
-    ageColumn,
-  ],
-  cells(object, nowMs) {
-    const [owner] = listIn(
-      objectIn(object, "metadata")["ownerReferences"],
-    ) as readonly JsonObject[];
-    const kind = textIn(owner ?? {}, "kind").toLowerCase();
-    const group = textIn(owner ?? {}, "apiVersion").split("/")[0] ?? "";
-    return [
-      nameCell(object),
-      owner === undefined ? "<none>" : `${kind}.${group}/${textIn(owner, "name")}`,
-      Number(object["revision"] ?? 0),
-      ageCell(object, nowMs),
-    ];
-  },
 });

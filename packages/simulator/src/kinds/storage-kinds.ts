@@ -2,38 +2,18 @@
  * PersistentVolumeClaims and PersistentVolumes, as far as a cluster without disks supports them.
  */
 import {
-  ageCell,
-  ageColumn,
-  column,
   type Draft,
   listIn,
   mutableMember,
-  nameCell,
-  nameColumn,
   objectIn,
   type ResourceDefinition,
   setDefault,
-  textIn,
-  wideColumn,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { persistentVolume, persistentVolumeClaim } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { persistentVolume, persistentVolumeClaim } from "@kcp-ts/machinery/workload-shapes";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
-
-const modes = new Map([
-  ["ReadWriteOnce", "RWO"],
-  ["ReadOnlyMany", "ROX"],
-  ["ReadWriteMany", "RWX"],
-  ["ReadWriteOncePod", "RWOP"],
-]);
-
-function modesText(spec: JsonObject): string {
-  return listIn(spec["accessModes"])
-    .map((mode) => modes.get(String(mode)) ?? String(mode))
-    .join(",");
-}
 
 export function setClaimDefaults(draft: Draft): void {
   setDefault(mutableMember(draft, "spec"), "volumeMode", "Filesystem");
@@ -63,32 +43,6 @@ export function claimsKind(generation: Generation): ResourceDefinition {
       draft["status"] = { phase: "Pending" };
     },
     validate: claimErrors,
-    columns: [
-      nameColumn,
-      column("Status", "string", "Whether it has a volume."),
-      column("Volume", "string", "The volume it has."),
-      column("Capacity", "string", "Of the volume."),
-      column("Access Modes", "string", "How it may be used."),
-      column("StorageClass", "string", "What sort of volume is asked for."),
-      column("VolumeAttributesClass", "string", "What else is asked of it."),
-      ageColumn,
-      wideColumn("VolumeMode", "string", "Files or blocks."),
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      const isBound = textIn(spec, "volumeName") !== "";
-      return [
-        nameCell(object),
-        textIn(status, "phase"),
-        textIn(spec, "volumeName"),
-        isBound ? textIn(objectIn(status, "capacity"), "storage") : "",
-        isBound ? modesText(status) : "",
-        textIn(spec, "storageClassName"),
-        textIn(spec, "volumeAttributesClassName") || "<unset>",
-        ageCell(object, nowMs),
-        textIn(spec, "volumeMode"),
-      ];
-    },
   });
 }
 
@@ -108,38 +62,6 @@ export function volumesKind(generation: Generation): ResourceDefinition {
     },
     prepareNew(draft) {
       draft["status"] = { phase: "Pending" };
-    },
-    columns: [
-      nameColumn,
-      column("Capacity", "string", "How much it holds."),
-      column("Access Modes", "string", "How it may be used."),
-      column("Reclaim Policy", "string", "What becomes of it without its claim."),
-      column("Status", "string", "Whether it is taken."),
-      column("Claim", "string", "Who has it."),
-      column("StorageClass", "string", "What sort it is."),
-      column("VolumeAttributesClass", "string", "What else it is."),
-      column("Reason", "string", "Why it is in that state."),
-      ageColumn,
-      wideColumn("VolumeMode", "string", "Files or blocks."),
-    ],
-    cells(object, nowMs) {
-      const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")];
-      const claim = objectIn(spec, "claimRef");
-      return [
-        nameCell(object),
-        textIn(objectIn(spec, "capacity"), "storage"),
-        modesText(spec),
-        textIn(spec, "persistentVolumeReclaimPolicy"),
-        textIn(status, "phase"),
-        spec["claimRef"] === undefined
-          ? ""
-          : `${textIn(claim, "namespace")}/${textIn(claim, "name")}`,
-        textIn(spec, "storageClassName"),
-        textIn(spec, "volumeAttributesClassName") || "<unset>",
-        textIn(status, "reason"),
-        ageCell(object, nowMs),
-        textIn(spec, "volumeMode"),
-      ];
     },
   });
 }

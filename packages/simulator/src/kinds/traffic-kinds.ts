@@ -1,29 +1,23 @@
 /** Ingresses, NetworkPolicies and, in newer clusters, ServiceCIDRs and IPAddresses. */
 import {
-  ageCell,
-  ageColumn,
-  column,
   itemErrors,
   listIn,
   mutableMember,
-  nameCell,
-  nameColumn,
   objectIn,
   type ResourceDefinition,
   textIn,
 } from "@kcp-ts/apiserver/kinds";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
   ingress,
   ingressClass,
   ipAddress,
   networkPolicy,
   serviceCIDR,
-} from "@kcp-ts/machinery/workload-shapes";
+} from "@kcp-ts/machinery/shape";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { type Generation, inGeneration } from "../shapes/index.ts";
 import { defineKind } from "./kind.ts";
-import { selectorText } from "./selectors.ts";
 
 const group = "networking.k8s.io";
 
@@ -48,33 +42,6 @@ function ingressesKind(generation: Generation): ResourceDefinition {
       draft["status"] = { loadBalancer: {} };
     },
     validate: ingressErrors,
-    columns: [
-      nameColumn,
-      column("Class", "string", "Who serves it."),
-      column("Hosts", "string", "Names it answers to."),
-      column("Address", "string", "Where it is reached."),
-      column("Ports", "string", "Ports it is reached at."),
-      ageColumn,
-    ],
-    cells(object, nowMs) {
-      const spec = objectIn(object, "spec");
-      const hosts = (listIn(spec["rules"]) as readonly JsonObject[])
-        .map((rule) => textIn(rule, "host"))
-        .filter((host) => host !== "");
-      const addresses = (
-        listIn(
-          objectIn(objectIn(object, "status"), "loadBalancer")["ingress"],
-        ) as readonly JsonObject[]
-      ).map((one) => textIn(one, "ip") || textIn(one, "hostname"));
-      return [
-        nameCell(object),
-        textIn(spec, "ingressClassName") || "<none>",
-        hosts.length === 0 ? "*" : hosts.join(","),
-        addresses.join(","),
-        listIn(spec["tls"]).length > 0 ? "80, 443" : "80",
-        ageCell(object, nowMs),
-      ];
-    },
   });
 }
 
@@ -114,25 +81,6 @@ function ingressClassesKind(generation: Generation): ResourceDefinition {
     isNamespaced: false,
     hasStatus: false,
     shape: inGeneration(ingressClass, generation),
-    columns: [
-      nameColumn,
-      column("Controller", "string", "Who serves the Ingresses of this class."),
-      column("Parameters", "string", "Its settings."),
-      ageColumn,
-    ],
-    cells(object, nowMs) {
-      const spec = objectIn(object, "spec");
-      const parameters = objectIn(spec, "parameters");
-      const kind = textIn(parameters, "kind");
-      const suffix = textIn(parameters, "apiGroup");
-      const shown = suffix === "" ? kind : `${kind}.${suffix}`;
-      return [
-        nameCell(object),
-        textIn(spec, "controller"),
-        kind === "" ? "<none>" : `${shown}/${textIn(parameters, "name")}`,
-        ageCell(object, nowMs),
-      ];
-    },
   });
 }
 
@@ -150,12 +98,6 @@ function networkPoliciesKind(generation: Generation): ResourceDefinition {
         spec["policyTypes"] =
           listIn(spec["egress"]).length > 0 ? ["Ingress", "Egress"] : ["Ingress"];
     },
-    columns: [nameColumn, column("Pod-Selector", "string", "Whom it is about."), ageColumn],
-    cells: (object, nowMs) => [
-      nameCell(object),
-      selectorText(objectIn(object, "spec")["podSelector"]) || "<none>",
-      ageCell(object, nowMs),
-    ],
   });
 }
 
@@ -165,12 +107,6 @@ const serviceRangesKind: ResourceDefinition = defineKind({
   resource: "servicecidrs",
   isNamespaced: false,
   shape: serviceCIDR,
-  columns: [nameColumn, column("CIDRs", "string", "Ranges of addresses."), ageColumn],
-  cells: (object, nowMs) => [
-    nameCell(object),
-    listIn(objectIn(object, "spec")["cidrs"]).map(String).join(","),
-    ageCell(object, nowMs),
-  ],
 });
 
 const addressesKind: ResourceDefinition = defineKind({
@@ -181,14 +117,4 @@ const addressesKind: ResourceDefinition = defineKind({
   isNamespaced: false,
   hasStatus: false,
   shape: ipAddress,
-  columns: [nameColumn, column("ParentRef", "string", "Who has it."), ageColumn],
-  cells(object, nowMs) {
-    const parent = objectIn(objectIn(object, "spec"), "parentRef");
-    const parts = ["resource", "namespace", "name"].map((member) => textIn(parent, member));
-    return [
-      nameCell(object),
-      parts.filter((part) => part !== "").join("/"),
-      ageCell(object, nowMs),
-    ];
-  },
 });

@@ -1,13 +1,12 @@
 /** Pod Security admission, as every cluster has it: the labels of a namespace restrict its Pods. */
 import { type AdmissionPlugin, denied } from "@kcp-ts/apiserver";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { type Level, violationsOf, violationText } from "./violations.ts";
 
 const enforceLabel = "pod-security.kubernetes.io/enforce";
 const levels: ReadonlySet<string> = new Set<Level>(["privileged", "baseline", "restricted"]);
-
-const namespaces = builtInResource<KubernetesObject>("namespaces");
 
 /** `client` may read namespaces. */
 export function podSecurityAdmission(client: () => Client): AdmissionPlugin {

@@ -3,7 +3,7 @@
  * (k8s.io/pod-security-admission/policy). Of baseline, all rules against container escapes; of
  * restricted, the fields that containers must set.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, listOf, objectOf, objectsOf } from "@kcp-ts/machinery/json";
 
 export type Level = "privileged" | "baseline" | "restricted";
 
@@ -31,13 +31,13 @@ export function violationsOf(spec: JsonObject, level: Level): readonly Violation
   if (level === "privileged") return [];
   const lists = ["initContainers", "containers", "ephemeralContainers"];
   const containers = lists
-    .flatMap((list) => objectsIn(spec, list))
+    .flatMap((list) => objectsOf(spec[list]))
     .map((container) => ({
       name: String(container["name"]),
       container,
-      context: objectIn(container, "securityContext"),
+      context: objectOf(container["securityContext"]),
     }));
-  const parts = { spec, context: objectIn(spec, "securityContext"), containers };
+  const parts = { spec, context: objectOf(spec["securityContext"]), containers };
   const checks = level === "baseline" ? baseline : [...baseline, ...restricted];
   return checks.map((check) => check(parts)).filter((one) => one !== undefined);
 }
@@ -67,13 +67,13 @@ const baseline: readonly Check[] = [
     return found("host namespaces", set.map((field) => `${field}=true`).join(", "));
   },
   ({ spec }) => {
-    const names = objectsIn(spec, "volumes")
+    const names = objectsOf(spec["volumes"])
       .filter((volume) => volume["hostPath"] !== undefined)
       .map((volume) => String(volume["name"]));
     return found("hostPath volumes", names.length === 0 ? "" : counted("volume", names));
   },
   each("hostPort", ({ container }) => {
-    const ports = objectsIn(container, "ports").map((port) => port["hostPort"]);
+    const ports = objectsOf(container["ports"]).map((port) => port["hostPort"]);
     const used = ports.filter((port) => typeof port === "number" && port !== 0);
     return used.length === 0 ? undefined : `uses hostPort ${used.join(", ")}`;
   }),
@@ -81,7 +81,7 @@ const baseline: readonly Check[] = [
     context["privileged"] === true ? "must not set securityContext.privileged=true" : undefined,
   ),
   each("non-default capabilities", ({ context }) => {
-    const added = textsIn(objectIn(context, "capabilities"), "add");
+    const added = textsIn(objectOf(context["capabilities"]), "add");
     const wrong = added.filter((one) => !defaultCapabilities.has(one));
     return wrong.length === 0
       ? undefined
@@ -96,19 +96,19 @@ const baseline: readonly Check[] = [
   (pod) => {
     const text = 'must not set securityContext.seccompProfile.type to "Unconfined"';
     const isSet = (context: JsonObject) =>
-      objectIn(context, "seccompProfile")["type"] === "Unconfined";
+      objectOf(context["seccompProfile"])["type"] === "Unconfined";
     if (isSet(pod.context)) return { reason: "seccompProfile", detail: `pod ${text}` };
     return each("seccompProfile", ({ context }) => (isSet(context) ? text : undefined))(pod);
   },
   (pod) => {
     const isSet = (context: JsonObject) =>
-      objectIn(context, "windowsOptions")["hostProcess"] === true;
+      objectOf(context["windowsOptions"])["hostProcess"] === true;
     const text = "must not set securityContext.windowsOptions.hostProcess=true";
     if (isSet(pod.context)) return { reason: "hostProcess", detail: `pod ${text}` };
     return each("hostProcess", ({ context }) => (isSet(context) ? text : undefined))(pod);
   },
   ({ context }) => {
-    const names = objectsIn(context, "sysctls").map((one) => String(one["name"]));
+    const names = objectsOf(context["sysctls"]).map((one) => String(one["name"]));
     return found("forbidden sysctls", names.filter((name) => !safeSysctls.has(name)).join(", "));
   },
 ];
@@ -120,7 +120,7 @@ const restricted: readonly Check[] = [
       : "must set securityContext.allowPrivilegeEscalation=false",
   ),
   each("unrestricted capabilities", ({ context }) =>
-    textsIn(objectIn(context, "capabilities"), "drop").includes("ALL")
+    textsIn(objectOf(context["capabilities"]), "drop").includes("ALL")
       ? undefined
       : 'must set securityContext.capabilities.drop=["ALL"]',
   ),
@@ -133,8 +133,8 @@ const restricted: readonly Check[] = [
   (pod) =>
     each("seccompProfile", ({ context }) => {
       const profile = {
-        ...objectIn(pod.context, "seccompProfile"),
-        ...objectIn(context, "seccompProfile"),
+        ...objectOf(pod.context["seccompProfile"]),
+        ...objectOf(context["seccompProfile"]),
       };
       return ["RuntimeDefault", "Localhost"].includes(String(profile["type"]))
         ? undefined
@@ -167,20 +167,6 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(", ");
 }
 
-function objectIn(object: JsonObject, name: string): JsonObject {
-  const value = object[name];
-  return value !== undefined && isJsonObject(value) ? value : {};
-}
-
-function listIn(object: JsonObject, name: string): readonly JsonValue[] {
-  const value = object[name];
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-}
-
-function objectsIn(object: JsonObject, name: string): readonly JsonObject[] {
-  return listIn(object, name).filter((one) => isJsonObject(one)) as JsonObject[];
-}
-
 function textsIn(object: JsonObject, name: string): readonly string[] {
-  return listIn(object, name).filter((one) => typeof one === "string");
+  return listOf(object[name]).filter((one) => typeof one === "string");
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { MessageShape, Shape } from "@kcp-ts/machinery/shape";
-import { deployment, pod } from "@kcp-ts/machinery/workload-shapes";
+import { deployment, type MessageShape, pod, type Shape } from "@kcp-ts/machinery/shape";
 import { inGeneration } from "./index.ts";
 
 function at(shape: MessageShape, path: string): Shape | undefined {

@@ -6,7 +6,7 @@
  * prunes unknown fields as a real one does, and its OpenAPI documents do not contain them: API
  * negotiation is tested with this difference.
  */
-import { type Field, type MessageShape, message, type Shape } from "@kcp-ts/machinery/shape";
+import type { Field, MessageShape, Shape } from "@kcp-ts/machinery/shape";
 
 export type Generation = "1.28" | "1.36";
 
@@ -75,7 +75,9 @@ function olderMessage(shape: MessageShape): MessageShape {
   const dropped = new Set(newerFields.get(shape.name) ?? []);
   const fields = new Map<string, Field>();
   const byNumber = new Map<number, Field>();
-  const made: MessageShape = { ...message(shape.name, {}), ...shape, fields, byNumber };
+  const { kind, name, description, required, keepsEmpty, isAtomic } = shape;
+  const parts = { fields, byNumber, required, keepsEmpty, isAtomic };
+  const made: MessageShape = { kind, name, description, ...parts };
   older.set(shape, made);
   for (const field of shape.byNumber.values()) {
     if (dropped.has(field.name)) continue;

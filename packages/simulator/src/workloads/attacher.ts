@@ -10,14 +10,12 @@ import type { WorkloadContext } from "./context.ts";
 
 export const attacherFinalizer = "external-attacher/sim-kcp-io";
 
-export function attacherController({ clusters, clock, onError }: WorkloadContext): Controller {
-  const volumes = clusters.source(persistentVolumes);
-  const running = clusters.source(pods);
+export function attacherController(context: WorkloadContext): Controller {
+  const volumes = context.clusters.source(persistentVolumes);
+  const running = context.clusters.source(pods);
   return new Controller({
     name: "attach-detach",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key, { client }) {
       const volume = volumes.store.get(key);
       if (volume === undefined || volume.spec["csi"] === undefined) return;

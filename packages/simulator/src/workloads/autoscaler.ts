@@ -33,17 +33,14 @@ interface Scale {
 }
 
 export function autoscalerController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
-  const found = clusters.source(horizontalPodAutoscalers);
+  const found = context.clusters.source(horizontalPodAutoscalers);
   return new Controller({
     name: "horizontalpodautoscaler",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key: ObjectKey, { client }): Promise<ReconcileResult> {
       const scaler = found.store.get(key);
       if (scaler === undefined || isTerminating(scaler)) return undefined;
-      await scale(scaler, client, clock.now());
+      await scale(scaler, client, context.clock.now());
       return { requeueAfterMs: lookAgainMs };
     },
   }).watch(horizontalPodAutoscalers);

@@ -24,13 +24,10 @@ import { handleFor } from "./snapshotter.ts";
 export const sharedDriver = "shared.sim.kcp.io";
 
 export function claimController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
-  const found = clusters.source(persistentVolumeClaims);
+  const found = context.clusters.source(persistentVolumeClaims);
   const controller = new Controller({
     name: "persistentvolume-binder",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key, { client }) {
       const claim = found.store.get(key);
       if (claim === undefined || isTerminating(claim) || claim.status?.phase === "Bound") return;
@@ -69,13 +66,11 @@ export function claimController(context: WorkloadContext): Controller {
 }
 
 /** Reclaims volumes whose claims are deleted: deletes or releases them. */
-export function reclaimController({ clusters, clock, onError }: WorkloadContext): Controller {
-  const found = clusters.source(persistentVolumes);
+export function reclaimController(context: WorkloadContext): Controller {
+  const found = context.clusters.source(persistentVolumes);
   return new Controller({
     name: "persistentvolume-reclaimer",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key, { client }) {
       const volume = found.store.get(key);
       const { namespace = "", name, uid } = claimRefOf(volume);

@@ -25,13 +25,10 @@ import { type CronSchedule, nextAfter, parseSchedule } from "./cron-schedule.ts"
 import { finishedConditionOf } from "./job.ts";
 
 export function cronJobController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
   const all = new CronJobs(context);
   return new Controller({
     name: "cronjob",
-    clusters,
-    clock,
-    onError,
+    ...context,
     reconcile: (key, { client }) => all.reconcile(key, client),
   })
     .watch(cronJobs)

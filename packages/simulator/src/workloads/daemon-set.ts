@@ -30,14 +30,11 @@ const daemonTolerations: readonly Toleration[] = [
 ];
 
 export function daemonSetController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
   const sets = new DaemonSets(context);
   const controller = new Controller({
     name: "daemonset",
-    clusters,
-    clock,
+    ...context,
     concurrency: 8,
-    onError,
     reconcile: (key, { client }) => sets.reconcile(key, client),
   })
     .watch(daemonSets)

@@ -52,18 +52,15 @@ import {
 } from "./rollout.ts";
 
 export function deploymentController(context: WorkloadContext): Controller {
-  const { clusters, clock } = context;
-  const found = clusters.source(deployments);
-  const sets = clusters.source<ReplicaSet>(replicaSets, {
+  const found = context.clusters.source(deployments);
+  const sets = context.clusters.source<ReplicaSet>(replicaSets, {
     indexers: controlledBy as Indexers<ReplicaSet>,
   });
-  const running = clusters.source<Pod>(pods, { indexers: controlledBy as Indexers<Pod> });
+  const running = context.clusters.source<Pod>(pods, { indexers: controlledBy as Indexers<Pod> });
   return new Controller({
     name: "deployment",
-    clusters,
-    clock,
+    ...context,
     concurrency: 8,
-    onError: context.onError,
     async reconcile(key, { client }) {
       const deployment = found.store.get(key);
       if (deployment === undefined || isTerminating(deployment)) return undefined;

@@ -16,16 +16,13 @@ import type { WorkloadContext } from "./context.ts";
 import { amount } from "./rollout.ts";
 
 export function disruptionBudgetController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
-  const found = clusters.source<PodDisruptionBudget>(podDisruptionBudgets, {
+  const found = context.clusters.source<PodDisruptionBudget>(podDisruptionBudgets, {
     indexers: byNamespace as Indexers<PodDisruptionBudget>,
   });
-  const running = clusters.source<Pod>(pods);
+  const running = context.clusters.source<Pod>(pods);
   return new Controller({
     name: "disruption",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key: ObjectKey, { client }) {
       const budget = found.store.get(key);
       if (budget === undefined || isTerminating(budget)) return;
@@ -33,7 +30,7 @@ export function disruptionBudgetController(context: WorkloadContext): Controller
       const selected = running.store
         .list({ cluster, namespace })
         .filter((pod) => covers(budget, pod));
-      const status = budgetStatus(budget, selected, clock.now());
+      const status = budgetStatus(budget, selected, context.clock.now());
       if (!jsonEqual(status as unknown as JsonValue, (budget.status ?? {}) as unknown as JsonValue))
         await writeStatus(client, podDisruptionBudgets, budget, status);
     },

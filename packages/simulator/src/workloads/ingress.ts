@@ -10,13 +10,11 @@ import { hashText } from "./revisions.ts";
 
 const addressAnnotation = "sim.kcp.io/address";
 
-export function ingressController({ clusters, clock, onError }: WorkloadContext): Controller {
-  const found = clusters.source<Ingress>(ingresses);
+export function ingressController(context: WorkloadContext): Controller {
+  const found = context.clusters.source<Ingress>(ingresses);
   return new Controller({
     name: "ingress",
-    clusters,
-    clock,
-    onError,
+    ...context,
     reconcile: (key, { client }) => giveAddress(found.store.get(key), key, client),
   }).watch(ingresses);
 }

@@ -28,14 +28,11 @@ type Status = NonNullable<Job["status"]>;
 const indexAnnotation = "batch.kubernetes.io/job-completion-index";
 
 export function jobController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
   const all = new Jobs(context);
   return new Controller({
     name: "job",
-    clusters,
-    clock,
+    ...context,
     concurrency: 8,
-    onError,
     reconcile: (key, { client }) => all.reconcile(key, client),
   })
     .watch(jobs)

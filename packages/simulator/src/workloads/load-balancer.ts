@@ -4,13 +4,11 @@ import { isTerminating, type Service, services, writeStatus } from "../api/index
 import type { WorkloadContext } from "./context.ts";
 
 /** For clusters whose endpoints another controller writes. */
-export function loadBalancerController({ clusters, clock, onError }: WorkloadContext): Controller {
-  const found = clusters.source<Service>(services);
+export function loadBalancerController(context: WorkloadContext): Controller {
+  const found = context.clusters.source<Service>(services);
   return new Controller({
     name: "load-balancer",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key, { client }) {
       const service = found.store.get(key);
       if (service !== undefined && !isTerminating(service)) await assignAddress(service, client);

@@ -19,13 +19,11 @@ const provisioner = "sim.kcp.io/pretend";
 /** Other clusters can reach volumes of the second class; claims without a class get the first. */
 const classNames = ["sim", "shared"] as const;
 
-export function provisionerController({ clusters, clock, onError }: WorkloadContext): Controller {
-  const found = clusters.source<PersistentVolumeClaim>(persistentVolumeClaims);
+export function provisionerController(context: WorkloadContext): Controller {
+  const found = context.clusters.source<PersistentVolumeClaim>(persistentVolumeClaims);
   return new Controller({
     name: "provisioner",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key, { client }) {
       const claim = found.store.get(key);
       if (claim === undefined || isTerminating(claim) || claim.spec.volumeName) return;

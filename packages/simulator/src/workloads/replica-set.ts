@@ -35,14 +35,11 @@ const largeSet = 200;
 const recountMsPerPod = 0.05;
 
 export function replicaSetController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
   const sets = new ReplicaSets(context);
   return new Controller({
     name: "replicaset",
-    clusters,
-    clock,
+    ...context,
     concurrency: 8,
-    onError,
     reconcile: (key, { client }) => sets.reconcile(key, client),
   })
     .watch(replicaSets)

@@ -24,14 +24,11 @@ import { hashText } from "./revisions.ts";
 const addressesMax = 1000;
 
 export function serviceController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
   const all = new Services(context);
   return new Controller({
     name: "endpoints",
-    clusters,
-    clock,
+    ...context,
     concurrency: 4,
-    onError,
     reconcile: (key, { client }) => all.reconcile(key, client),
   })
     .watch(services)

@@ -4,16 +4,18 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
+import { anyObject, bool, definitionOfKind, object, string } from "@kcp-ts/machinery/schema";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   type Condition,
+  defineResource,
   findCondition,
   type KubernetesObject,
   type ObjectInput,
   pause,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { storageClasses } from "../api/index.ts";
 
 export interface Snapshotted extends KubernetesObject {
@@ -27,16 +29,12 @@ export interface VolumeSnapshotClass extends KubernetesObject {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-export const volumeSnapshots = builtInResource<Snapshotted>(
-  "volumesnapshots.snapshot.storage.k8s.io",
-);
+export const volumeSnapshots = defineResource<Snapshotted>(kinds.volumeSnapshots);
 
-export const volumeSnapshotContents = builtInResource<Snapshotted>(
-  "volumesnapshotcontents.snapshot.storage.k8s.io",
-);
+export const volumeSnapshotContents = defineResource<Snapshotted>(kinds.volumeSnapshotContents);
 
-export const volumeSnapshotClasses = builtInResource<VolumeSnapshotClass>(
-  "volumesnapshotclasses.snapshot.storage.k8s.io",
+export const volumeSnapshotClasses = defineResource<VolumeSnapshotClass>(
+  kinds.volumeSnapshotClasses,
 );
 
 interface Definition extends KubernetesObject {
@@ -44,80 +42,61 @@ interface Definition extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-const definitions = builtInResource<Definition>("customresourcedefinitions.apiextensions.k8s.io");
+const definitions = defineResource<Definition>(kinds.customResourceDefinitions);
 
 export const snapshotDriver = "snap.sim.kcp.io";
 
-const text = { type: "string" };
-const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-const properties = (members: object) => ({ type: "object", properties: members });
 const texts = (...names: readonly string[]) =>
-  Object.fromEntries(names.map((name) => [name, text]));
+  Object.fromEntries(names.map((name) => [name, string()]));
 const reported = {
   ...texts("creationTime", "boundVolumeSnapshotContentName", "snapshotHandle", "restoreSize"),
-  readyToUse: { type: "boolean" },
-  error: properties(texts("message", "time")),
+  readyToUse: bool(),
+  error: object(texts("message", "time")),
 };
 
 /** The part of the published schemas that is used here. */
 const schemas = {
   volumesnapshots: {
-    spec: properties({
+    spec: object({
       ...texts("volumeSnapshotClassName"),
-      source: properties(texts("persistentVolumeClaimName", "volumeSnapshotContentName")),
+      source: object(texts("persistentVolumeClaimName", "volumeSnapshotContentName")),
     }),
-    status: properties(reported),
+    status: object(reported),
   },
   volumesnapshotcontents: {
-    spec: properties({
+    spec: object({
       ...texts("deletionPolicy", "driver", "volumeSnapshotClassName", "sourceVolumeMode"),
-      source: properties(texts("snapshotHandle", "volumeHandle")),
-      volumeSnapshotRef: properties(texts("apiVersion", "kind", "namespace", "name", "uid")),
+      source: object(texts("snapshotHandle", "volumeHandle")),
+      volumeSnapshotRef: object(texts("apiVersion", "kind", "namespace", "name", "uid")),
     }),
-    status: properties(reported),
+    status: object(reported),
   },
-  volumesnapshotclasses: { ...texts("driver", "deletionPolicy"), parameters: anything },
+  volumesnapshotclasses: { ...texts("driver", "deletionPolicy"), parameters: anyObject() },
   storageclasses: {
     ...texts("provisioner", "reclaimPolicy", "volumeBindingMode"),
-    parameters: anything,
+    parameters: anyObject(),
   },
 };
 
-const kinds = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses, storageClasses];
+const defined = [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses, storageClasses];
 
-function definitionOf({ group: of, version, resource, kind, namespaced }: (typeof kinds)[number]) {
+function definitionOf({ group, version, resource, kind, namespaced }: (typeof defined)[number]) {
   const members = schemas[resource as keyof typeof schemas];
-  const hasStatus = "status" in members;
-  return {
-    metadata: {
-      name: `${resource}.${of}`,
-      // Groups of Kubernetes' own require an approval annotation.
-      annotations: {
-        "api-approved.kubernetes.io":
-          "https://github.com/kubernetes-csi/external-snapshotter/pull/814",
-      },
-    },
-    spec: {
-      group: of,
-      scope: namespaced ? "Namespaced" : "Cluster",
-      names: { plural: resource, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          ...(hasStatus ? { subresources: { status: {} } } : {}),
-          schema: { openAPIV3Schema: properties(members) },
-        },
-      ],
-    },
-  };
+  const definition = definitionOfKind({
+    ...{ group, version, resource, kind, isNamespaced: namespaced },
+    hasStatus: "status" in members,
+    schema: object(members),
+  });
+  // Groups of Kubernetes' own require an approval annotation.
+  const approval = "https://github.com/kubernetes-csi/external-snapshotter/pull/814";
+  const annotations = { "api-approved.kubernetes.io": approval };
+  return { ...definition, metadata: { ...definition.metadata, annotations } };
 }
 
 /** Resolves when all kinds are served. */
 export async function installSnapshots(client: Client, clock: Clock): Promise<void> {
   const resource = client.resource(definitions);
-  for (const kind of kinds) {
+  for (const kind of defined) {
     const definition = definitionOf(kind);
     const { name } = definition.metadata;
     await unlessThere(() => resource.create(definition));

@@ -19,14 +19,12 @@ import {
   volumeSnapshots,
 } from "./snapshot-kinds.ts";
 
-export function snapshotController({ clusters, clock, onError }: WorkloadContext): Controller {
-  const found = clusters.source(volumeSnapshots);
-  const contents = clusters.source(volumeSnapshotContents);
+export function snapshotController(context: WorkloadContext): Controller {
+  const found = context.clusters.source(volumeSnapshots);
+  const contents = context.clusters.source(volumeSnapshotContents);
   return new Controller({
     name: "snapshotter",
-    clusters,
-    clock,
-    onError,
+    ...context,
     async reconcile(key, { client }) {
       const snapshot = found.store.get(key);
       if (snapshot === undefined)

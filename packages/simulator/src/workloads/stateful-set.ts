@@ -21,14 +21,11 @@ import { ControllerRevisions, revisionLabel } from "./controller-revisions.ts";
 import { PodControl } from "./pod-control.ts";
 
 export function statefulSetController(context: WorkloadContext): Controller {
-  const { clusters, clock, onError } = context;
   const sets = new StatefulSets(context);
   return new Controller({
     name: "statefulset",
-    clusters,
-    clock,
+    ...context,
     concurrency: 8,
-    onError,
     reconcile: (key, { client }) => sets.reconcile(key, client),
   })
     .watch(statefulSets)

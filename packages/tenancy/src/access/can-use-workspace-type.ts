@@ -3,17 +3,16 @@
  * of the user's access to the content of the type's workspace.
  */
 import type { Authorizer } from "@kcp-ts/apiserver/authorization";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { workspaceTypes } from "../workspaces/index.ts";
 
 export function canUseWorkspaceType(
   authorizer: Authorizer,
-): (user: UserInfo, cluster: ClusterName, type: string) => MaybePromise<boolean> {
+): (user: UserInfo, cluster: ClusterName, type: string) => Promise<boolean> {
   const { group, version, resource } = workspaceTypes;
-  return (user, cluster, name) => {
-    const decision = authorizer.authorize({
+  return async (user, cluster, name) => {
+    const { allowed } = await authorizer.authorize({
       user,
       verb: "use",
       cluster,
@@ -26,6 +25,6 @@ export function canUseWorkspaceType(
       path: `/apis/${group}/${version}/${resource}/${name}`,
       isResourceRequest: true,
     });
-    return decision instanceof Promise ? decision.then(({ allowed }) => allowed) : decision.allowed;
+    return allowed;
   };
 }

@@ -35,14 +35,14 @@ import { isWithinTenancyPolicy } from "./tenancy-policy.ts";
  */
 export function canBindExport(
   rules: Authorizer,
-): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
+): (user: UserInfo, cluster: ClusterName, name: string) => Promise<boolean> {
   return (user, cluster, name) => ask(rules, apiExports, { user, cluster, name, verb: "bind" });
 }
 
 /** Authorizes the verb `bind` on a ClusterCachedResource. */
 export function canBindCachedResource(
   rules: Authorizer,
-): (user: UserInfo, cluster: ClusterName, name: string) => MaybePromise<boolean> {
+): (user: UserInfo, cluster: ClusterName, name: string) => Promise<boolean> {
   return (user, cluster, name) =>
     ask(rules, clusterCachedResources, { user, cluster, name, verb: "bind" });
 }
@@ -69,8 +69,10 @@ export function virtualWorkspaceAccess(
       ask(authorizer, workspaceTypes, { user, cluster, name, verb }),
     canReadBindings: (user, cluster) =>
       ask(authorizer, apiBindings, { user, cluster, name: "", verb: "get" }),
-    isAllowedByMaximalPermissionPolicy: (attributes, provider) =>
-      isAllowed(roles.authorize(asConsumer(attributes, provider))),
+    isAllowedByMaximalPermissionPolicy: async (attributes, provider) => {
+      const { allowed } = await roles.authorize(asConsumer(attributes, provider));
+      return allowed;
+    },
     isAllowedByRules: doRulesAllow,
   };
 }
@@ -173,28 +175,23 @@ interface Named {
   readonly resource: string;
 }
 
-function ask(
+async function ask(
   authorizer: Authorizer,
   { group, version, resource }: Named,
   { subresource = "", ...question }: AccessQuery,
-): MaybePromise<boolean> {
+): Promise<boolean> {
   const path = `/apis/${group}/${version}/${resource}/${question.name}`;
-  return isAllowed(
-    authorizer.authorize({
-      ...question,
-      group,
-      version,
-      resource,
-      subresource,
-      namespace: "",
-      path: subresource === "" ? path : `${path}/${subresource}`,
-      isResourceRequest: true,
-    }),
-  );
-}
-
-function isAllowed(decision: Decision | Promise<Decision>): MaybePromise<boolean> {
-  return decision instanceof Promise ? decision.then(({ allowed }) => allowed) : decision.allowed;
+  const { allowed } = await authorizer.authorize({
+    ...question,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace: "",
+    path: subresource === "" ? path : `${path}/${subresource}`,
+    isResourceRequest: true,
+  });
+  return allowed;
 }
 
 function doRulesAllow(rules: JsonValue, attributes: Attributes): boolean {

@@ -9,7 +9,7 @@
  */
 import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   conditionsOf,
@@ -30,7 +30,6 @@ import { endpointSlice, endpointStatus, skipSliceAnnotation } from "./endpoint-s
 import { withExtraAnnotations } from "./extra-annotations.ts";
 import { identityOf } from "./identity.ts";
 import { apiBindings, apiExportEndpointSlices, apiExports } from "./kinds/definitions.ts";
-import { textOf } from "./kinds/to-custom-resource-definition.ts";
 import {
   type BindingRecord,
   type ExportRecord,

@@ -11,7 +11,6 @@ import {
   type ResourceDefinition,
   secrets,
 } from "@kcp-ts/apiserver/registry";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { parseObjectKey, resourcePrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -198,7 +197,7 @@ export class ApiSharing {
   areDefaultBindingsComplete(
     cluster: ClusterName,
     wanted: readonly DefaultBinding[],
-  ): MaybePromise<boolean> {
+  ): Promise<boolean> {
     return areDefaultBindingsComplete(this.dependencies, cluster, wanted);
   }
 
@@ -235,17 +234,6 @@ export class ApiSharing {
     if (served === undefined) return undefined;
     const exported = this.#exportOf(served.binding);
     return exported?.hasPolicy === true ? exported.cluster : undefined;
-  }
-
-  /**
-   * The logical cluster whose admission rules apply to writes of a resource: the provider's for a
-   * bound resource.
-   */
-  providerOf(cluster: ClusterName, group: string, resource: string): ClusterName {
-    return (
-      this.dependencies.bindings.inCluster(cluster)?.find(group, resource)?.binding.exportCluster ??
-      cluster
-    );
   }
 
   #exportOf({ exportCluster, exportName }: BindingRecord): ExportRecord | undefined {

@@ -33,6 +33,10 @@ export class ClusterBindings {
     return this.served.get(`${resource}.${group}`);
   }
 
+  hasClaims(): boolean {
+    return [...this.records.values()].some(({ exportClaims }) => exportClaims.length > 0);
+  }
+
   /**
    * Gives each name to its oldest binding; all servers agree, because the store's order decides.
    */
@@ -82,6 +86,9 @@ export class BindingIndex {
   readonly #uses = new Map<string, number>();
   /** True while no binding serves a resource: read by every request. */
   isEmpty = true;
+  readonly #clustersWithClaims = new Set<ClusterName>();
+  /** The clusters with a binding to an export that claims permissions. */
+  readonly clustersWithClaims: ReadonlySet<ClusterName> = this.#clustersWithClaims;
 
   inCluster(cluster: ClusterName): ClusterBindings | undefined {
     return this.#byCluster.get(cluster);
@@ -111,6 +118,8 @@ export class BindingIndex {
     const bindings = this.#byCluster.get(cluster);
     bindings?.refresh();
     if (bindings?.records.size === 0) this.#byCluster.delete(cluster);
+    if (bindings?.hasClaims() === true) this.#clustersWithClaims.add(cluster);
+    else this.#clustersWithClaims.delete(cluster);
   }
 
   #add(record: BindingRecord): void {

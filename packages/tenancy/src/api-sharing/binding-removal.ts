@@ -13,14 +13,13 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import { decodeMetadata } from "@kcp-ts/apiserver/stored-object";
 import { runSyncFirst } from "@kcp-ts/machinery/base";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, listOf, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Condition, member, systemWriteOptions, uncancelled } from "../workspaces/index.ts";
 import { ServedResource } from "./binding-index.ts";
 import { type BoundResourceCatalog, exportClusterOf } from "./bound-resource-catalog.ts";
 import type { ApiSharingDependencies } from "./dependencies.ts";
-import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import type { BindingRecord, BoundResource } from "./records.ts";
 
 export interface BindingRemovalOptions {

@@ -72,7 +72,7 @@ const at = (name: string) => clusterScoped(rootCluster, name);
  * schema.
  */
 function schemaOf(kind: SystemKind): { readonly name: string; readonly spec: JsonObject } {
-  const { group, version, resource, schema, columns, hasStatus } = kind;
+  const { group, version, resource, schema, columns = [], hasStatus = false } = kind;
   const spec: JsonObject = {
     group,
     scope: "Cluster",
@@ -80,7 +80,7 @@ function schemaOf(kind: SystemKind): { readonly name: string; readonly spec: Jso
     versions: [
       {
         ...{ name: version, served: true, storage: true, schema: withoutRules(schema) },
-        additionalPrinterColumns: [...columns],
+        additionalPrinterColumns: columns,
         ...(hasStatus ? { subresources: { status: {} } } : {}),
       },
     ],

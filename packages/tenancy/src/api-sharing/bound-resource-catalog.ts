@@ -5,7 +5,11 @@
  * `<resource>:<identity>` names the resource of one provider among several of the same name; only
  * this form reads a bound resource in all logical clusters at once.
  */
-import type { Conversion, SharedDefinition } from "@kcp-ts/apiserver/custom-resources";
+import {
+  type Conversion,
+  CustomDefinition,
+  type SharedDefinition,
+} from "@kcp-ts/apiserver/custom-resources";
 import type {
   Catalog,
   CollectionKey,
@@ -20,7 +24,6 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import { statusError } from "@kcp-ts/machinery/status";
 import type { ServedResource } from "./binding-index.ts";
-import { BoundDefinition } from "./bound-definition.ts";
 import { readVerbs } from "./cached-resources/cached-definition.ts";
 import type { CachedResources } from "./cached-resources/cached-resources.ts";
 import type { ApiSharingDependencies } from "./dependencies.ts";
@@ -28,6 +31,8 @@ import type { ExportedResource, ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";
 import { isSystemExport, systemIdentity } from "./system-exports.ts";
 import { RestrictedDefinition } from "./virtual-workspaces/restricted-definition.ts";
+
+const terminatingReason = "create not allowed while the APIBinding is being deleted";
 
 export const revisionNever = Number.MAX_SAFE_INTEGER as Revision;
 
@@ -40,7 +45,7 @@ export interface BoundResourceCatalogOptions extends ApiSharingDependencies {
 
 export class BoundResourceCatalog implements Catalog, CollectionSource {
   readonly #options: BoundResourceCatalogOptions;
-  readonly #definitions = new WeakMap<ServedResource, Map<string, BoundDefinition>>();
+  readonly #definitions = new WeakMap<ServedResource, Map<string, CustomDefinition>>();
   readonly #lists = new InternPool<readonly ResourceDefinition[]>();
   readonly #listIds = new WeakMap<readonly ResourceDefinition[], number>();
   #lastListId = 0;
@@ -123,27 +128,25 @@ export class BoundResourceCatalog implements Catalog, CollectionSource {
   ): MaybePromise<ResourceDefinition | undefined> {
     if (served.bound.isVirtual) return this.#options.cachedResources.definitionOf(served, version);
     const known = this.#definitions.get(served)?.get(version);
-    if (known !== undefined) return warmed(known);
-    const { bound, binding } = served;
-    const { schemaUid, schemaName } = bound;
-    const schema = this.#options.schemas.get(schemaUid, exportClusterOf(binding), schemaName);
-    return schema instanceof Promise
-      ? schema.then((found) => this.#createDefinition(served, version, found))
-      : this.#createDefinition(served, version, schema);
+    if (known === undefined) return this.#createDefinition(served, version);
+    // A version that takes long to compile is compiled before it is used.
+    return known.shared.warmUp()?.then(() => known) ?? known;
   }
 
-  #createDefinition(
+  async #createDefinition(
     served: ServedResource,
     version: string,
-    schema: StoredSchema | undefined,
-  ): MaybePromise<BoundDefinition | undefined> {
+  ): Promise<CustomDefinition | undefined> {
     const { bound, binding, boundAt, retirement } = served;
+    const { schemaUid, schemaName } = bound;
+    const schema = await this.#options.schemas.get(schemaUid, exportClusterOf(binding), schemaName);
     if (schema === undefined)
       throw statusError.unavailable(`${bound.resource}.${bound.group} is currently unavailable`);
     const shared = formOf(schema, binding.isDeleted).version(version);
     if (shared?.isServed !== true) return undefined;
     const isReshaped = this.#options.exportOf(binding)?.hasChangedSchemas !== false;
-    const definition = new BoundDefinition({
+    const definition = new CustomDefinition({
+      terminatingReason,
       version: shared,
       identity: bound.identityHash,
       since: isReshaped ? boundAt : (0 as Revision),
@@ -151,10 +154,11 @@ export class BoundResourceCatalog implements Catalog, CollectionSource {
       owner: exportClusterOf(binding),
       onRetired: retirement.onRetired,
     });
-    const known = this.#definitions.get(served) ?? new Map<string, BoundDefinition>();
-    known.set(version, definition);
+    const known = this.#definitions.get(served) ?? new Map<string, CustomDefinition>();
+    known.set(version, known.get(version) ?? definition);
     this.#definitions.set(served, known);
-    return warmed(definition);
+    await definition.shared.warmUp();
+    return known.get(version);
   }
 
   #bound(
@@ -204,7 +208,8 @@ export class BoundResourceCatalog implements Catalog, CollectionSource {
     const schema = await this.#options.schemas.current(record.cluster, wanted.schema);
     const shared = schema?.shared.version(version);
     if (shared?.isServed !== true) return undefined;
-    return new BoundDefinition({
+    return new CustomDefinition({
+      terminatingReason,
       version: shared,
       identity: record.identityHash,
       // Consumers that are bound to an earlier schema may still write objects of that schema.
@@ -274,12 +279,6 @@ export function exportClusterOf({
 
 function formOf(schema: StoredSchema, isTerminating: boolean): SharedDefinition {
   return isTerminating ? schema.terminating() : schema.shared;
-}
-
-/** Awaits the preparation of a definition, which yields to the event loop when it takes long. */
-function warmed(definition: BoundDefinition): MaybePromise<BoundDefinition> {
-  const warming = definition.warmUp();
-  return warming === undefined ? definition : warming.then(() => definition);
 }
 
 interface ListedDefinition {

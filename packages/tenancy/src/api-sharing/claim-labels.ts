@@ -30,7 +30,7 @@ import { isBuiltInIdentity, systemIdentity } from "./system-exports.ts";
 
 const pageEntries = 200;
 
-/** Costs one map lookup in logical clusters without bindings. */
+/** Costs one lookup in a set where an object has no labels and no export claims permissions. */
 export function claimsAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/PermissionClaims",
@@ -38,12 +38,13 @@ export function claimsAdmission(dependencies: ApiSharingDependencies): Admission
       const { cluster, group, resource, subresource } = request;
       // Bodies of other subresources are other kinds, which are not stored.
       if (subresource !== "" && subresource !== "status") return undefined;
-      const bindings = dependencies.bindings.inCluster(cluster);
+      const { bindings } = dependencies;
       const metadata = draft["metadata"] as JsonObject | undefined;
       const labels = metadata?.["labels"] as JsonObject | undefined;
-      // Users may not forge claim labels in logical clusters without bindings either.
-      if (bindings === undefined && labels === undefined) return undefined;
-      const identity = bindings?.find(group, resource)?.bound.identityHash ?? "";
+      // Users may not forge claim labels in logical clusters without claims either.
+      if (labels === undefined && !bindings.clustersWithClaims.has(cluster)) return undefined;
+      const served = bindings.inCluster(cluster)?.find(group, resource);
+      const identity = served?.bound.identityHash ?? "";
       const next = labelsIn(dependencies, cluster, { group, resource, identity }, labels);
       if (next !== undefined) draft["metadata"] = withLabels(metadata, next);
       return undefined;

@@ -1,7 +1,6 @@
 /**
  * Whether the default bindings of a WorkspaceType are complete: before their creation, and after.
  */
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
@@ -23,11 +22,11 @@ import { isSystemExport } from "./system-exports.ts";
  * Permission claims are applied a moment later, so bindings with claims are waited for. Returns
  * without a promise when all exports are served everywhere, as for nearly every workspace.
  */
-export function areDefaultBindingsComplete(
+export async function areDefaultBindingsComplete(
   dependencies: ApiSharingDependencies,
   cluster: ClusterName,
   wanted: readonly DefaultBinding[],
-): MaybePromise<boolean> {
+): Promise<boolean> {
   const others = wanted.filter((one) => !isSystemExport(one.path as ClusterName, one.export));
   return others.length === 0 || areAllComplete(dependencies, cluster, others);
 }

@@ -1,5 +1,5 @@
 /** The default APIBindings of a WorkspaceType: created before users can see the workspace. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, listOf, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   createIfAbsent,
@@ -13,7 +13,6 @@ import { claimJson, desiredBindingStatus, resolveExportPath } from "./desired-bi
 import { isSameResource } from "./evaluate-claims.ts";
 import { apiBindings, apiExports } from "./kinds/definitions.ts";
 import { base62Hash, exportHash } from "./kinds/hashes.ts";
-import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import { isSystemExport } from "./system-exports.ts";
 

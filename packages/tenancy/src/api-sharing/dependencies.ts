@@ -4,7 +4,6 @@ import {
   type Registry,
   type ResourceDefinition,
 } from "@kcp-ts/apiserver/registry";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import { objectKey, type Storage, type StorageKey } from "@kcp-ts/apiserver/storage";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
@@ -26,7 +25,7 @@ export interface ApiSharingInputs {
   readonly supervisor: Supervisor;
   readonly builtIns: readonly ResourceDefinition[];
   /** Resolves a path to a logical cluster. */
-  readonly resolve: (path: ClusterPath) => MaybePromise<PathResolution>;
+  readonly resolve: (path: ClusterPath) => Promise<PathResolution>;
   /** The maintained default bindings of a logical cluster. */
   readonly maintainedBindingsIn: (cluster: ClusterName) => Promise<MaintainedBindingSet>;
   /** Called when a binding of a logical cluster is created, deleted or changed. */
@@ -48,7 +47,7 @@ export interface ApiSharingInputs {
     user: UserInfo,
     exportCluster: ClusterName,
     exportName: string,
-  ) => MaybePromise<boolean>;
+  ) => Promise<boolean>;
   /**
    * Whether a user may export the published resource of another workspace's ClusterCachedResource.
    */
@@ -56,13 +55,13 @@ export interface ApiSharingInputs {
     user: UserInfo,
     cluster: ClusterName,
     name: string,
-  ) => MaybePromise<boolean>;
+  ) => Promise<boolean>;
   /** Whether a user may list and watch a resource of a logical cluster. */
   readonly canReadAll: (
     user: UserInfo,
     cluster: ClusterName,
     resource: { readonly group: string; readonly version: string; readonly resource: string },
-  ) => MaybePromise<boolean>;
+  ) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 

@@ -9,7 +9,9 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
   stringifyJson,
+  textOf,
 } from "@kcp-ts/machinery/json";
 import { type ClusterName, parseClusterReference } from "@kcp-ts/machinery/names";
 import {
@@ -23,7 +25,6 @@ import { isCachedStorage } from "./cached-resources/records.ts";
 import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
 import { evaluateClaims } from "./evaluate-claims.ts";
 import { apiExports } from "./kinds/definitions.ts";
-import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { namingConflicts } from "./naming-conflicts.ts";
 import { type Claim, claimsOf, type ExportRecord } from "./records.ts";
 import type { StoredSchema } from "./schema-store.ts";

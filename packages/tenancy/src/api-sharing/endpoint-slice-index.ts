@@ -2,12 +2,13 @@
  * Indexes APIExportEndpointSlices of all names and workspaces by the name of their export, because
  * one export has many equivalent paths; and by their Partition.
  */
+
 import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
+import { textOf } from "@kcp-ts/machinery/json";
 import { partitions } from "../topology/index.ts";
 import { member } from "../workspaces/index.ts";
 import { keyOf } from "./dependencies.ts";
-import { textOf } from "./kinds/to-custom-resource-definition.ts";
 
 export interface EndpointSliceRecord {
   readonly exportName: string;

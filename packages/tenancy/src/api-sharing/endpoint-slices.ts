@@ -3,7 +3,7 @@
  * objects, as long as there is a consumer.
  */
 import { apiVersionOf } from "@kcp-ts/apiserver/registry";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type LabelSelector,
@@ -14,7 +14,6 @@ import { type Condition, conditionsOf, member, setCondition } from "../workspace
 import { type ApiSharingDependencies, keyOf } from "./dependencies.ts";
 import { resolveExportPath } from "./desired-binding-status.ts";
 import { apiExports } from "./kinds/definitions.ts";
-import { textOf } from "./kinds/to-custom-resource-definition.ts";
 
 /** The annotation of an export that suppresses its default endpoint slice. */
 export const skipSliceAnnotation = "apiexports.apis.kcp.io/skip-endpointslice";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { namespaces, secrets, storageKeyOf } from "@kcp-ts/apiserver/registry";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type Condition,
@@ -17,7 +17,6 @@ import {
 } from "../workspaces/index.ts";
 import type { ApiSharingInputs } from "./dependencies.ts";
 import { identityHashOf } from "./kinds/hashes.ts";
-import { textOf } from "./kinds/to-custom-resource-definition.ts";
 
 export const identityNamespace = "kcp-system";
 

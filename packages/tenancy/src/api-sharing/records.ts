@@ -9,12 +9,14 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
+  objectsOf,
   stringifyJson,
+  textOf,
 } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { member } from "../workspaces/index.ts";
 import { extraAnnotationsOf } from "./extra-annotations.ts";
-import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { isSystemExport } from "./system-exports.ts";
 
 /** A permission claim on resources in the workspaces of consumers. */
@@ -109,7 +111,7 @@ export function readExport(entry: Entry): ExportRecord {
     name,
     uid: textOf(metadata["uid"]),
     path: textOf(annotations["kcp.io/path"]) || cluster,
-    resources: objects(spec["resources"]).map((resource) => ({
+    resources: objectsOf(spec["resources"]).map((resource) => ({
       group: textOf(resource["group"]),
       resource: textOf(resource["name"]),
       schema: textOf(resource["schema"]),
@@ -173,7 +175,7 @@ const noClaims: readonly Claim[] = [];
 function boundOf(value: JsonValue | undefined): readonly BoundResource[] {
   if (!Array.isArray(value) || value.length === 0) return nothingBound;
   return sharedBound.get(stringifyJson(value), () =>
-    objects(value).map((bound) => {
+    objectsOf(value).map((bound) => {
       const schema = member(bound, "schema");
       return {
         group: textOf(bound["group"]),
@@ -193,7 +195,7 @@ export function claimsOf(
 ): readonly Claim[] {
   if (!Array.isArray(value) || value.length === 0) return noClaims;
   return sharedClaims.get(`${selector} ${stringifyJson(value)}`, () =>
-    objects(value).map((claim) => ({
+    objectsOf(value).map((claim) => ({
       group: textOf(claim["group"]),
       resource: textOf(claim["resource"]),
       identityHash: textOf(claim["identityHash"]),
@@ -209,10 +211,6 @@ function selectorOf(value: JsonValue | undefined): ClaimSelector | undefined {
   return {
     matchAll: value["matchAll"] === true,
     matchLabels: member(value, "matchLabels") as Readonly<Record<string, string>>,
-    matchExpressions: objects(value["matchExpressions"]),
+    matchExpressions: objectsOf(value["matchExpressions"]),
   };
-}
-
-function objects(value: JsonValue | undefined): readonly JsonObject[] {
-  return listOf(value).filter(isJsonObject);
 }

@@ -10,7 +10,6 @@ import {
   type SharedDefinition,
 } from "@kcp-ts/apiserver/custom-resources";
 import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import {
   clusterPrefix,
   type Entry,
@@ -22,11 +21,11 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import { decodeObject, encodeObject } from "@kcp-ts/apiserver/stored-object";
 import type { WatchCache } from "@kcp-ts/apiserver/watch-cache";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { member, uncancelled } from "../workspaces/index.ts";
 import { apiResourceSchemas } from "./kinds/definitions.ts";
-import { textOf, toCustomResourceDefinition } from "./kinds/to-custom-resource-definition.ts";
+import { toCustomResourceDefinition } from "./kinds/to-custom-resource-definition.ts";
 
 export interface StoredSchema {
   readonly name: string;
@@ -81,7 +80,7 @@ export class SchemaStore {
   }
 
   /** The schema of a binding; undefined when neither the original nor a copy exists. */
-  get(uid: string, cluster: ClusterName, name: string): MaybePromise<StoredSchema | undefined> {
+  async get(uid: string, cluster: ClusterName, name: string): Promise<StoredSchema | undefined> {
     const held = this.#cached.get(uid);
     if (held === undefined) return this.#load(uid, cluster, name);
     this.#cached.delete(uid);

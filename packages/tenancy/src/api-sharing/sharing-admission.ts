@@ -8,7 +8,7 @@ import type { ResourceDefinition } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
 import { runSyncFirst } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, jsonEqual, listOf, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, type StatusError, statusError } from "@kcp-ts/machinery/status";
 import { member, workspaceTypes } from "../workspaces/index.ts";
@@ -24,7 +24,6 @@ import {
 } from "./kinds/definitions.ts";
 import { exportHash } from "./kinds/hashes.ts";
 import { apisGroup } from "./kinds/schemas.ts";
-import { listOf, textOf } from "./kinds/to-custom-resource-definition.ts";
 import { bindingCodecV1alpha1 } from "./kinds/versions.ts";
 
 export function sharingAdmission(dependencies: ApiSharingDependencies): readonly AdmissionPlugin[] {
@@ -41,8 +40,9 @@ export function sharingAdmission(dependencies: ApiSharingDependencies): readonly
 function bindingAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIBinding",
+    resources: [apiBindings],
+    handles: ({ subresource }) => subresource === "",
     mutate(request, draft, old) {
-      if (!isWriteOf(request, apiBindings) || request.subresource !== "") return undefined;
       // The permission is checked before the object is mutated, because mutations could reveal to
       // webhooks which exports exist.
       return old === undefined
@@ -52,8 +52,7 @@ function bindingAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin
         : prepareBinding(dependencies, request, draft, old);
     },
     validate(request, object, old) {
-      if (!isWriteOf(request, apiBindings) || request.operation === "DELETE") return undefined;
-      if (request.subresource !== "") return undefined;
+      if (request.operation === "DELETE") return undefined;
       checkSelectors(request, object);
       if (old !== undefined) return undefined;
       return canBindTo(dependencies, request, object);
@@ -191,13 +190,14 @@ async function requireExport(
 function exportAdmission({ builtIns }: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIExport",
+    resources: [apiExports],
     mutate(request, draft) {
       // Drops the status that a client sends: only the system writes it.
-      if (isWriteOf(request, apiExports) && request.operation === "CREATE") delete draft["status"];
+      if (request.operation === "CREATE") delete draft["status"];
       return undefined;
     },
     validate(request, object, old) {
-      if (!isWriteOf(request, apiExports) || request.operation === "DELETE") return undefined;
+      if (request.operation === "DELETE") return undefined;
       for (const claim of listOf(member(object, "spec")["permissionClaims"])) {
         if (!isJsonObject(claim)) continue;
         const { group, resource, identityHash } = claim;
@@ -230,13 +230,12 @@ function isReviewOfOneself({ isReview, resource }: ResourceDefinition): boolean 
 /** Schemas are immutable, because bindings rely on their content at the time of binding. */
 const schemaAdmission: AdmissionPlugin = {
   name: "apis.kcp.io/APIResourceSchema",
-  mutate(request, draft) {
-    if (!isWriteOf(request, apiResourceSchemas)) return undefined;
-    const checked = runSyncFirst(checkDefinitionSize(draft["spec"]));
-    return checked instanceof Promise ? checked : undefined;
+  resources: [apiResourceSchemas],
+  async mutate(_request, draft) {
+    await runSyncFirst(checkDefinitionSize(draft["spec"]));
   },
   validate(request, object, old) {
-    if (!isWriteOf(request, apiResourceSchemas) || old === undefined) return undefined;
+    if (old === undefined) return undefined;
     if (request.operation === "DELETE" || jsonEqual(object["spec"] ?? {}, old["spec"] ?? {}))
       return undefined;
     throw forbiddenError(request, `[spec: Invalid value: ${quote(request.name)}: is immutable]`);
@@ -252,8 +251,9 @@ const schemaAdmission: AdmissionPlugin = {
 function typeAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/DefaultAPIBindings",
+    resources: [workspaceTypes],
     validate(request, object, old) {
-      if (!isWriteOf(request, workspaceTypes) || request.operation === "DELETE") return undefined;
+      if (request.operation === "DELETE") return undefined;
       const [now, before] = [object, old ?? {}].map((type) =>
         listOf(member(type, "spec")["defaultAPIBindings"]).filter(isJsonObject),
       ) as [JsonObject[], JsonObject[]];
@@ -281,14 +281,12 @@ async function mayBindAll(
 function sliceAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
   return {
     name: "apis.kcp.io/APIExportEndpointSlice",
-    mutate(request, draft) {
-      if (isWriteOf(request, apiExportEndpointSlices) && request.operation === "CREATE")
-        delete draft["status"];
-      return undefined;
+    resources: [apiExportEndpointSlices],
+    handles: ({ operation }) => operation === "CREATE",
+    mutate(_request, draft) {
+      delete draft["status"];
     },
     validate(request, object) {
-      if (!isWriteOf(request, apiExportEndpointSlices) || request.operation !== "CREATE")
-        return undefined;
       return requireBindPermission(
         dependencies,
         request,
@@ -298,13 +296,6 @@ function sliceAdmission(dependencies: ApiSharingDependencies): AdmissionPlugin {
       ).then(() => requireExport(dependencies, request, object));
     },
   };
-}
-
-export function isWriteOf(
-  { group, resource }: AdmissionRequest,
-  definition: ResourceDefinition,
-): boolean {
-  return resource === definition.resource && group === definition.group;
 }
 
 export function forbiddenError(

@@ -27,7 +27,6 @@ const partitionKind: SystemKind = {
   ...shared,
   kind: "Partition",
   resource: "partitions",
-  hasStatus: false,
   columns: [
     column("Owner", ".metadata.ownerReferences[*].name", { description: "Who made it." }),
     ageColumn,

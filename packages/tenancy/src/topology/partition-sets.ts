@@ -30,6 +30,7 @@ import {
   clusterScoped,
   conditionsOf,
   createIfAbsent,
+  errorCondition,
   member,
   readShard,
   setCondition,
@@ -85,8 +86,8 @@ export async function reconcilePartitionSet(
   } catch (error) {
     if (!(error instanceof SelectorSyntaxError)) throw error;
     await report(dependencies, set, undefined, [
-      isFalse("PartitionSetValid", "InvalidSelector", error.message),
-      isFalse("PartitionsReady", "ErrorGeneratingPartitions", error.message),
+      errorCondition("PartitionSetValid", "InvalidSelector", error.message),
+      errorCondition("PartitionsReady", "ErrorGeneratingPartitions", error.message),
     ]);
     return undefined;
   }
@@ -96,7 +97,7 @@ export async function reconcilePartitionSet(
     { type: "PartitionSetValid", status: "True" },
     taken.length === 0
       ? { type: "PartitionsReady", status: "True" }
-      : isFalse("PartitionsReady", "ErrorGeneratingPartitions", message),
+      : errorCondition("PartitionsReady", "ErrorGeneratingPartitions", message),
   ]);
   return taken.length === 0 ? undefined : nameTakenMs;
 }
@@ -231,8 +232,4 @@ function ownerOf(partition: JsonObject): JsonObject | undefined {
       ({ kind, apiVersion }) =>
         kind === partitionSets.kind && apiVersion === apiVersionOf(partitionSets),
     );
-}
-
-function isFalse(type: string, reason: string, message: string): Condition {
-  return { type, status: "False", severity: "Error", reason, message };
 }

@@ -8,7 +8,7 @@ import { copyString } from "@kcp-ts/apiserver/request/copy-string";
 import { type Entry, parseObjectKey, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { labelsOf } from "@kcp-ts/apiserver/stored-object";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   clusterScoped,
@@ -19,7 +19,7 @@ import {
 import { KeyedWorkQueue } from "./keyed-work-queue.ts";
 import { type Condition, conditionsOf, setCondition } from "./kinds/conditions.ts";
 import { logicalClusterName, logicalClusters, systemWrite } from "./kinds/definitions.ts";
-import { initializerLabel, put, textsOf } from "./kinds/phases.ts";
+import { initializerLabel, put } from "./kinds/phases.ts";
 import { type DefaultBinding, member } from "./records.ts";
 import {
   bindingsInitializer,

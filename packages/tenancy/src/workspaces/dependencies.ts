@@ -8,7 +8,6 @@ import {
   storageKeyOf,
   type WriteOptions,
 } from "@kcp-ts/apiserver/registry";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
 import {
   objectKey,
@@ -57,7 +56,7 @@ export interface TenancyDependencies {
   /**
    * Whether a user may use a WorkspaceType of a cluster, independent of the access to its content.
    */
-  readonly mayUse: (user: UserInfo, cluster: ClusterName, type: string) => MaybePromise<boolean>;
+  readonly mayUse: (user: UserInfo, cluster: ClusterName, type: string) => Promise<boolean>;
   /** The definition that a logical cluster serves for this kind; undefined when it serves none. */
   readonly definitionOfKind: (
     cluster: ClusterName,
@@ -75,7 +74,7 @@ export interface TenancyDependencies {
   readonly areDefaultBindingsComplete: (
     cluster: ClusterName,
     bindings: readonly DefaultBinding[],
-  ) => MaybePromise<boolean>;
+  ) => Promise<boolean>;
   /** The state of the default bindings of an existing logical cluster. */
   readonly defaultBindingsStateOf: (
     cluster: ClusterName,

@@ -13,9 +13,16 @@ export {
 } from "./dependencies.ts";
 export { homeName } from "./home-workspace.ts";
 export { KeyedWorkQueue } from "./keyed-work-queue.ts";
-export { type Condition, conditionsOf, findCondition, setCondition } from "./kinds/conditions.ts";
+export {
+  type Condition,
+  conditionsOf,
+  errorCondition,
+  findCondition,
+  setCondition,
+} from "./kinds/conditions.ts";
 export {
   logicalClusters,
+  overriding,
   shards,
   tenancyKinds,
   workspaces,

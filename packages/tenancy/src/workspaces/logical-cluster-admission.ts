@@ -24,18 +24,18 @@ const systemGroups = [
 
 export const logicalClusterAdmission: AdmissionPlugin = {
   name: "core.kcp.io/LogicalCluster",
+  resources: [logicalClusters],
   admit(request) {
-    if (!isAbout(request) || isSystem(request)) return undefined;
+    if (isSystem(request)) return undefined;
     if (request.operation === "CREATE") throw refused("LogicalCluster cannot be created");
     return undefined;
   },
   mutate(request, draft, old) {
-    if (!isAbout(request) || isSystem(request) || old === undefined) return undefined;
+    if (isSystem(request) || old === undefined) return undefined;
     if (request.subresource === "status") throwAny(statusUpdateError(draft, old));
     return undefined;
   },
   validate(request, object, old) {
-    if (!isAbout(request)) return undefined;
     if (request.operation === "DELETE") {
       const isAllowed = member(object, "spec")["directlyDeletable"] === true;
       if (!isAllowed && !isSystem(request)) throw refused("LogicalCluster cannot be deleted");
@@ -85,10 +85,6 @@ const reservedAnnotation = /^(?!kcp\.io\/cluster$)(?:[^/]+\.)?kcp\.io\//;
 
 function throwAny(refusal: string | undefined): void {
   if (refusal !== undefined) throw refused(refusal);
-}
-
-function isAbout({ group, resource }: AdmissionRequest): boolean {
-  return resource === logicalClusters.resource && group === logicalClusters.group;
 }
 
 function isSystem({ user }: AdmissionRequest): boolean {

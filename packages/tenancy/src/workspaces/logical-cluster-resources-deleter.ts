@@ -9,6 +9,7 @@
  * may have to remove its finalizer from a namespace, which requires its binding: so namespaces with
  * finalizers are waited for before the bindings are deleted.
  */
+
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -35,12 +36,12 @@ import {
 } from "@kcp-ts/apiserver/stored-object";
 import type { WatchHub } from "@kcp-ts/apiserver/watch-cache";
 import { runSyncFirst } from "@kcp-ts/machinery/base";
+import { textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { ClusterContentIndex, type ContentKey } from "./cluster-content-index.ts";
 import { systemWriteOptions, uncancelled } from "./dependencies.ts";
 import { logicalClusters, workspaces } from "./kinds/definitions.ts";
-import { textsOf } from "./kinds/phases.ts";
 
 /** The page size of reads, and the number of concurrent deletions. */
 const pageEntries = 200;

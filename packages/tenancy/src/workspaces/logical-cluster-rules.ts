@@ -3,8 +3,8 @@
  * is allowed. The object is validated as sent, and once more after mutating webhooks and with the
  * derived phase.
  */
-import type { JsonObject } from "@kcp-ts/machinery/json";
-import { deletionFinalizer, textsOf } from "./kinds/phases.ts";
+import { type JsonObject, textsOf } from "@kcp-ts/machinery/json";
+import { deletionFinalizer } from "./kinds/phases.ts";
 import { member } from "./records.ts";
 
 /**

@@ -2,8 +2,7 @@
  * Admission of `kcp.io/path`, the path of an object's workspace for references by path: it is
  * enforced on kinds with such references, and on every other object that carries the annotation.
  */
-import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
+import type { AdmissionPlugin, MutableObject } from "@kcp-ts/apiserver/admission";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { logicalClusterKey, type TenancyDependencies } from "./dependencies.ts";
@@ -23,29 +22,17 @@ export function pathAnnotation({
 }: Pick<TenancyDependencies, "logicalClusterIndex">): AdmissionPlugin {
   return {
     name: "kcp.io/PathAnnotation",
-    mutate(request, draft): MaybePromise<void> {
-      if (request.subresource !== "" || isLogicalCluster(request)) return undefined;
-      const annotations = annotationsOf(draft);
-      const isWanted =
-        request.group.endsWith("kcp.io") && referredTo.has(`${request.resource}.${request.group}`);
-      const present = annotations?.[annotation.path];
-      if (!isWanted && present === undefined) return undefined;
-      const known = logicalClusterIndex.get(logicalClusterKey(request.cluster));
-      if (known instanceof Promise)
-        return known.then((record) => put(draft, record?.path, request.cluster));
-      put(draft, known?.path, request.cluster);
-      return undefined;
+    async mutate({ group, resource, subresource, cluster }, draft) {
+      if (subresource !== "") return;
+      if (resource === logicalClusters.resource && group === logicalClusters.group) return;
+      const { metadata } = draft as { metadata?: { annotations?: JsonObject } };
+      const isPresent = metadata?.annotations?.[annotation.path] !== undefined;
+      if (!isPresent && !(group.endsWith("kcp.io") && referredTo.has(`${resource}.${group}`)))
+        return;
+      const record = await logicalClusterIndex.get(logicalClusterKey(cluster));
+      put(draft, record?.path, cluster);
     },
   };
-}
-
-function isLogicalCluster({ group, resource }: AdmissionRequest): boolean {
-  return resource === logicalClusters.resource && group === logicalClusters.group;
-}
-
-function annotationsOf(draft: MutableObject): JsonObject | undefined {
-  const { metadata } = draft as { metadata?: { annotations?: JsonObject } };
-  return metadata?.annotations;
 }
 
 function put(draft: MutableObject, path: string | undefined, cluster: ClusterName): void {

@@ -5,9 +5,9 @@ import { shards } from "./kinds/definitions.ts";
 
 export const shardAdmission: AdmissionPlugin = {
   name: "tenancy.kcp.io/Shard",
-  mutate({ group, resource, subresource }, draft) {
-    if (resource !== shards.resource || group !== shards.group || subresource !== "")
-      return undefined;
+  resources: [shards],
+  mutate({ subresource }, draft) {
+    if (subresource !== "") return undefined;
     const { spec } = draft;
     if (!isJsonObject(spec) || typeof spec["baseURL"] !== "string") return undefined;
     const externalURL = spec["externalURL"] || spec["baseURL"];

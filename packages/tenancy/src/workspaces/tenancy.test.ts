@@ -246,10 +246,10 @@ describe("a logical cluster that is being emptied", () => {
       looked.push(cluster);
     });
     const cluster = "c" as ClusterName;
-    assert.equal(closing.has(cluster), false);
+    assert.equal(closing.clusters.has(cluster), false);
     closing.markTerminating(cluster);
     closing.markDeleted(cluster);
-    assert.equal(closing.has(cluster), true);
+    assert.equal(closing.clusters.has(cluster), true);
     clock.advance(59_000);
     await settle();
     assert.deepEqual(looked, []);
@@ -258,7 +258,7 @@ describe("a logical cluster that is being emptied", () => {
       await settle();
     }
     assert.deepEqual(looked, ["c"]);
-    assert.equal(closing.has(cluster), false);
+    assert.equal(closing.clusters.has(cluster), false);
     assert.equal(clock.pending, 0);
   });
 });

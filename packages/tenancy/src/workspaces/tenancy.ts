@@ -170,7 +170,7 @@ export class Tenancy {
       onError,
     });
     this.admissionPlugins = [
-      terminatingClusterAdmission((cluster) => this.#isTerminating(cluster)),
+      terminatingClusterAdmission(this),
       typeAdmission({ clock: options.clock, externalUrl }),
       logicalClusterAdmission,
       shardAdmission,
@@ -245,26 +245,26 @@ export class Tenancy {
   }
 
   /** The object limit of the cluster; undefined when it is not set. */
-  objectLimitOf(cluster: ClusterName): MaybePromise<number | undefined> {
+  async objectLimitOf(cluster: ClusterName): Promise<number | undefined> {
     const { withObjectLimit, hasSynced } = this.#lifecycle;
-    if (hasSynced && (withObjectLimit.size === 0 || !withObjectLimit.has(cluster)))
-      return undefined;
-    const record = this.logicalCluster(cluster);
-    return record instanceof Promise ? record.then((one) => one?.objectsMax) : record?.objectsMax;
+    if (hasSynced && !withObjectLimit.has(cluster)) return undefined;
+    const record = await this.logicalCluster(cluster);
+    return record?.objectsMax;
   }
 
   /**
    * Whether the cluster is not ready yet. A cluster that was not created as a workspace is ready
    * from the beginning.
    */
-  isBootstrapping(cluster: ClusterName): MaybePromise<boolean> {
+  async isBootstrapping(cluster: ClusterName): Promise<boolean> {
     return this.#checkRecord(cluster, ({ phase }) => phase !== "Ready");
   }
 
   /** Whether the cluster is being emptied, or queued for it. */
-  #isTerminating(cluster: ClusterName): MaybePromise<boolean> {
+  async isTerminating(cluster: ClusterName): Promise<boolean> {
     const { terminating, hasSynced } = this.#lifecycle;
-    if (hasSynced || terminating.has(cluster)) return terminating.has(cluster);
+    const isKnown = terminating.clusters.has(cluster);
+    if (hasSynced || isKnown) return isKnown;
     return this.#checkRecord(
       cluster,
       ({ isDeleted, terminators }) => isDeleted && terminators.length === 0,

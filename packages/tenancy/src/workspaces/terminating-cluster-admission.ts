@@ -1,20 +1,18 @@
 /** Rejects creates in a logical cluster that is being emptied. */
 import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { StatusError, statusError } from "@kcp-ts/machinery/status";
 
-export function terminatingClusterAdmission(
-  isClosing: (cluster: ClusterName) => MaybePromise<boolean>,
-): AdmissionPlugin {
+interface TerminatingClusterSource {
+  isTerminating(cluster: ClusterName): Promise<boolean>;
+}
+
+export function terminatingClusterAdmission(clusters: TerminatingClusterSource): AdmissionPlugin {
   return {
     name: "tenancy.kcp.io/LogicalClusterDeletion",
-    admit(request) {
-      if (request.operation !== "CREATE") return undefined;
-      const closing = isClosing(request.cluster);
-      if (closing instanceof Promise)
-        return closing.then((is) => (is ? denyCreate(request) : undefined));
-      return closing ? denyCreate(request) : undefined;
+    async admit(request) {
+      const { operation, cluster } = request;
+      if (operation === "CREATE" && (await clusters.isTerminating(cluster))) denyCreate(request);
     },
   };
 }

@@ -17,6 +17,8 @@ export class TerminatingClusters {
   readonly #clock: Clock;
   readonly #finalCleanup: (cluster: ClusterName) => Promise<unknown>;
   readonly #terminating = new Set<ClusterName>();
+  /** The clusters that reject creates. */
+  readonly clusters: ReadonlySet<ClusterName> = this.#terminating;
   /** In order of their deletion. */
   readonly #deleted = new Map<ClusterName, number>();
   #timer: Timer | undefined;
@@ -25,11 +27,6 @@ export class TerminatingClusters {
   constructor(clock: Clock, lastLook: (cluster: ClusterName) => Promise<unknown>) {
     this.#clock = clock;
     this.#finalCleanup = lastLook;
-  }
-
-  /** Costs next to nothing while no cluster is being deleted. */
-  has(cluster: ClusterName): boolean {
-    return this.#terminating.size > 0 && this.#terminating.has(cluster);
   }
 
   /** Whether the cluster was deleted, and not recreated since. */

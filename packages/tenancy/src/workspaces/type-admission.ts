@@ -1,7 +1,7 @@
 /**
  * Admission of WorkspaceTypes: reserved names, and the virtual workspace URLs of their controllers.
  */
-import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
+import type { AdmissionPlugin } from "@kcp-ts/apiserver/admission";
 import type { Clock } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { rootCluster } from "@kcp-ts/machinery/names";
@@ -20,8 +20,9 @@ export interface TypeAdmissionOptions {
 export function typeAdmission({ clock, externalUrl }: TypeAdmissionOptions): AdmissionPlugin {
   return {
     name: "tenancy.kcp.io/WorkspaceType",
+    resources: [workspaceTypes],
+    handles: ({ operation }) => operation === "CREATE",
     admit(request) {
-      if (!isNew(request)) return undefined;
       const { name, cluster } = request;
       if (reservedNames.has(name)) throw refused(name, "name is reserved");
       if (name === "root" && cluster !== rootCluster)
@@ -29,7 +30,6 @@ export function typeAdmission({ clock, externalUrl }: TypeAdmissionOptions): Adm
       return undefined;
     },
     mutate(request, draft) {
-      if (!isNew(request)) return undefined;
       const name = String(member(draft, "metadata")["name"] ?? "");
       draft["status"] = typeStatus(externalUrl(), request.cluster, name, clock.now());
       return undefined;
@@ -48,12 +48,6 @@ export function typeStatus(url: string, cluster: string, name: string, nowMs: nu
       { url: at("terminatingworkspaces"), type: "terminating" },
     ],
   };
-}
-
-function isNew({ group, resource, operation }: AdmissionRequest): boolean {
-  return (
-    resource === workspaceTypes.resource && group === workspaceTypes.group && operation === "CREATE"
-  );
 }
 
 function refused(name: string, message: string): StatusError {

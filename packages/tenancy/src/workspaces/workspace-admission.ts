@@ -45,17 +45,13 @@ export interface WorkspaceAdmissionOptions extends TenancyDependencies {
 export function workspaceAdmission(options: WorkspaceAdmissionOptions): AdmissionPlugin {
   return {
     name: "tenancy.kcp.io/Workspace",
+    resources: [workspaces],
     mutate(request, draft, old) {
-      if (!isAbout(request)) return undefined;
       if (request.operation === "CREATE") return admitCreate(options, request, draft);
       if (request.subresource === "" && old !== undefined) admitUpdate(request, draft, old);
       return undefined;
     },
   };
-}
-
-function isAbout({ group, resource }: AdmissionRequest): boolean {
-  return resource === workspaces.resource && group === workspaces.group;
 }
 
 async function admitCreate(

@@ -16,7 +16,7 @@ import {
 } from "@kcp-ts/apiserver/storage";
 import { decodeObject, isBeingDeleted } from "@kcp-ts/apiserver/stored-object";
 import type { HubEvent } from "@kcp-ts/apiserver/watch-cache";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { BackgroundScan, type ScanTask } from "./background-scan.ts";
@@ -37,7 +37,7 @@ import {
   workspaceFinalizer,
   workspaces,
 } from "./kinds/definitions.ts";
-import { deletionFinalizer, phaseLabel, put, textsOf } from "./kinds/phases.ts";
+import { deletionFinalizer, phaseLabel, put } from "./kinds/phases.ts";
 import { isOwnedBy, logicalClusterOwnerOf } from "./logical-cluster-owner.ts";
 import { LogicalClusterResourcesDeleter } from "./logical-cluster-resources-deleter.ts";
 import { MountController } from "./mount-controller.ts";
@@ -174,7 +174,7 @@ export class WorkspaceLifecycleController {
       this.#mounts.forget(key);
       const { cluster: parent } = parseObjectKey(key);
       // The parent's logical cluster may wait for the deletion of its last workspace.
-      if (this.terminating.has(parent)) this.#jobs.add(logicalClusterKey(parent));
+      if (this.terminating.clusters.has(parent)) this.#jobs.add(logicalClusterKey(parent));
       const { cluster } = member(decodeObject(previous as Entry), "spec") as { cluster?: string };
       if (cluster === undefined || this.terminating.isDeleted(cluster as ClusterName)) return;
       this.#jobs.add(logicalClusterKey(cluster as ClusterName));

@@ -3,7 +3,13 @@
  * ready.
  */
 import type { UserInfo } from "@kcp-ts/apiserver/request/user";
-import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+  textsOf,
+} from "@kcp-ts/machinery/json";
 import { annotation, member } from "./records.ts";
 
 /** Undefined when the annotation is invalid; system:masters may write anything there. */
@@ -42,8 +48,4 @@ function parsed(text: unknown): JsonValue | undefined {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
-}
-
-function textsOf(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }

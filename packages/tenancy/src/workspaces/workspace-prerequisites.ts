@@ -5,13 +5,12 @@
  */
 import { apiVersionOf, type Prerequisites } from "@kcp-ts/apiserver/registry";
 import { isSystemMaster, type UserInfo } from "@kcp-ts/apiserver/request/user";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { createLogicalCluster } from "./create-logical-cluster.ts";
 import { logicalClusterKey, type TenancyDependencies } from "./dependencies.ts";
 import type { GeneratedNames } from "./generated-names.ts";
 import { workspaces } from "./kinds/definitions.ts";
-import { textsOf } from "./kinds/phases.ts";
 import { annotation, member, reference } from "./records.ts";
 import { shardName } from "./shard.ts";
 import { clusterNameConflict, resolveOrForbid } from "./workspace-admission.ts";

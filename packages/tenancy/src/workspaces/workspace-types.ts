@@ -3,7 +3,6 @@
  * are allowed below others.
  */
 import { collectionKeyOf } from "@kcp-ts/apiserver/registry";
-import type { MaybePromise } from "@kcp-ts/apiserver/request/api-request";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { objectKey } from "@kcp-ts/apiserver/storage";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -41,9 +40,9 @@ export interface ResolvedType {
 export class WorkspaceTypeError extends Error {}
 
 /** Whether a user may use types of a name in a logical cluster, whether they exist or not. */
-export type CanUseType = (cluster: ClusterName, name: string) => MaybePromise<boolean>;
+export type CanUseType = (cluster: ClusterName, name: string) => Promise<boolean>;
 
-const everybody: CanUseType = () => true;
+const everybody: CanUseType = async () => true;
 
 export class WorkspaceTypes {
   readonly #types: ObjectIndex<WorkspaceTypeRecord>;
@@ -92,15 +91,13 @@ export class WorkspaceTypes {
   }
 
   async #clusterAt(path: string): Promise<ClusterName | undefined> {
-    const pending = this.#tree.resolvePathText(path);
-    const found = pending instanceof Promise ? await pending : pending;
+    const found = await this.#tree.resolvePathText(path);
     return found.kind === "cluster" ? found.cluster : undefined;
   }
 
   async #typeIn(cluster: ClusterName, name: string): Promise<WorkspaceTypeRecord | undefined> {
     const key = objectKey({ ...collectionKeyOf(workspaceTypes), cluster, namespace: "", name });
-    const type = this.#types.get(key);
-    return type instanceof Promise ? await type : type;
+    return this.#types.get(key);
   }
 
   async #collect(

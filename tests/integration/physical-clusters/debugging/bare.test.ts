@@ -8,7 +8,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { stateLabel, stateSync } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
+import type { Client, DynamicObject } from "@kcp-ts/sdk";
+import { jobs } from "@kcp-ts/sdk/kinds";
 import { eventually } from "../fixture.ts";
 import { sharedNameOf } from "../tenants.ts";
 import { debug, exec, log, podPath, pods, topPods } from "./fixture.ts";
@@ -20,8 +21,6 @@ import {
   tenants,
   usage,
 } from "./tenants-fixture.ts";
-
-const jobs = builtInResource<DynamicObject>("jobs.batch");
 
 const part = `bare--${sharedNameOf("compute", "east").replaceAll(".", "-")}`;
 const at = { namespace: "default", name: "bare" };

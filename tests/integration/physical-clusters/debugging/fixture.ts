@@ -5,13 +5,14 @@ import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Client,
   connect,
+  defineResource,
   isUpgraded,
   type KubernetesObject,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { clientHandshake, WebSocketConnection } from "@kcp-ts/sdk/websocket";
 import type { KubeconfigOptions, TestControlPlane } from "@kcp-ts/testing/internal";
 import { deployment, deployments, eventually, register } from "../fixture.ts";
@@ -26,7 +27,7 @@ export interface Pod extends KubernetesObject {
   };
 }
 
-export const pods = builtInResource<Pod>("pods");
+export const pods = defineResource<Pod>(kinds.pods);
 
 /** A SyncTarget that lends what it lends if nobody says otherwise, and the wish to wait until Deployments are served. */
 export async function registerReady(

@@ -16,7 +16,9 @@ import {
   syncTargets,
   upsyncedFromAnnotation,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import { type Client, defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
+import { configMaps, namespaces } from "@kcp-ts/sdk/kinds";
 import { type SimulatedCluster, startListeningCluster } from "@kcp-ts/simulator";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { deployments, eventually, fastProbes } from "../fixture.ts";
@@ -35,14 +37,10 @@ import {
 const alice = { username: "alice", groups: [] };
 const bob = { username: "bob", groups: [] };
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
-const clusterRoles = builtInResource<KubernetesObject & { rules: object[] }>(
-  "clusterroles.rbac.authorization.k8s.io",
-);
-const clusterRoleBindings = builtInResource<
+const clusterRoles = defineResource<KubernetesObject & { rules: object[] }>(kinds.clusterRoles);
+const clusterRoleBindings = defineResource<
   KubernetesObject & { subjects: object[]; roleRef: object }
->("clusterrolebindings.rbac.authorization.k8s.io");
-const configMaps = builtInResource<KubernetesObject>("configmaps");
-const namespaces = builtInResource<KubernetesObject>("namespaces");
+>(kinds.clusterRoleBindings);
 
 let plane: TestControlPlane;
 let east: SimulatedCluster;

@@ -1,7 +1,7 @@
 /** Goal: commands are run through a workspace that is a mount of another workspace of this server, by who may run them there. */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { workspaces } from "@kcp-ts/sdk/kinds";
 import { mountWorkspace, type TestControlPlane } from "@kcp-ts/testing/internal";
 import {
   deployments,
@@ -18,7 +18,6 @@ import {
   webDeployment,
 } from "./fixture.ts";
 
-const workspaces = builtInResource<DynamicObject>("workspaces.tenancy.kcp.io");
 const bob = { username: "bob", groups: ["system:authenticated"] };
 
 describe("a session through a mount of a workspace of this server", () => {

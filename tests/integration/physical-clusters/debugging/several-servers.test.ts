@@ -13,14 +13,15 @@ import { type ControlPlane, controlPlaneDefaults, startControlPlane } from "@kcp
 import { heartbeatIntervalMsOf, muxProtocol, syncTargets } from "@kcp-ts/multicluster";
 import { peerLabel, systemNamespace } from "@kcp-ts/multicluster-server/internal";
 import {
-  builtInResource,
   type Client,
   connect,
   type DynamicObject,
+  defineResource,
   findCondition,
   isUpgraded,
   parseKubeconfig,
 } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { clientHandshake } from "@kcp-ts/sdk/websocket";
 import { startAgent } from "@kcp-ts/testing/internal";
 import { type EtcdCluster, etcdMissing, freePorts, startEtcd } from "@kcp-ts/testkit";
@@ -43,7 +44,7 @@ interface Server {
   readonly caPem: string;
 }
 
-const secrets = builtInResource<DynamicObject>("secrets");
+const secrets = defineResource<DynamicObject>(kinds.secrets);
 
 describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
   let etcd: EtcdCluster;

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { builtInResource, type Client, type DynamicObject } from "@kcp-ts/sdk";
+import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import type { SimulatedCluster } from "@kcp-ts/simulator";
 import {
   type KubeconfigOptions,
@@ -28,10 +29,8 @@ export type Tenant = (typeof tenants)[number];
 export const usage: Readonly<Record<Tenant, string>> = { one: "111m", two: "222m" };
 
 const rbac = { group: "rbac.authorization.k8s.io", version: "v1", namespaced: false };
-const clusterRoles = builtInResource<DynamicObject>("clusterroles.rbac.authorization.k8s.io");
-export const clusterRoleBindings = builtInResource<DynamicObject>(
-  "clusterrolebindings.rbac.authorization.k8s.io",
-);
+const clusterRoles = defineResource<DynamicObject>(kinds.clusterRoles);
+export const clusterRoleBindings = defineResource<DynamicObject>(kinds.clusterRoleBindings);
 
 const resources = ["deployments.apps", "replicasets.apps", "jobs.batch", "pods"];
 export const everything: readonly JsonObject[] = [

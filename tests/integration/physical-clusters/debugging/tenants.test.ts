@@ -14,7 +14,7 @@ import {
   syncTargets,
   upsyncedFromAnnotation,
 } from "@kcp-ts/multicluster";
-import { builtInResource, type DynamicObject } from "@kcp-ts/sdk";
+import { events } from "@kcp-ts/sdk/kinds";
 import { deployments, eventually } from "../fixture.ts";
 import { apiBindings, namespacesByOwner, sharedNameOf } from "../tenants.ts";
 import { debug, exec, log, networkClient, podPath, pods, runningPods, topPods } from "./fixture.ts";
@@ -28,7 +28,6 @@ import {
   usage,
 } from "./tenants-fixture.ts";
 
-const events = builtInResource<DynamicObject>("events");
 const shared = sharedNameOf("compute", "east");
 const other = (tenant: Tenant): Tenant => (tenant === "one" ? "two" : "one");
 

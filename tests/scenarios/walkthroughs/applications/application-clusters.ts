@@ -1,7 +1,8 @@
 /** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
 import type { Manifest } from "@kcp-ts/controlplane";
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
-import { builtInResource, type Client, type KubernetesObject } from "@kcp-ts/sdk";
+import type { Client, KubernetesObject } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
 import { type Pod, pods } from "@kcp-ts/testing/internal";
 import type { TestCluster } from "../../test-environments/index.ts";
 import { resourceOf } from "./resource-of.ts";
@@ -10,8 +11,6 @@ export interface Found<Object> {
   readonly cluster: string;
   readonly object: Object;
 }
-
-const namespaces = builtInResource("namespaces");
 
 export class ApplicationClusters {
   readonly clusters: readonly TestCluster[];

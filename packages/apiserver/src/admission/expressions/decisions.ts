@@ -1,5 +1,5 @@
 /**
- * The `authorizer` of expressions. Evaluation is synchronous and a decision may be asynchronous: a
+ * The `authorizer` of expressions. Evaluation is synchronous and a decision is asynchronous: a
  * check without a decision fails for now, and the expression is evaluated again when the decision
  * is available.
  */
@@ -76,26 +76,16 @@ export class AuthorizerDecisions {
     const known = this.#decided.get(key);
     if (known !== undefined) return known;
     if (this.#decided.size >= checksMax) return refusal("too many checks in one request");
-    try {
-      const decision = this.#sources.authorize(this.#attributes(user, asked));
-      if (!(decision instanceof Promise)) return this.#keep(key, decision);
-      this.#unanswered++;
-      const pending = decision
-        .then(
-          (settled) => void this.#keep(key, settled),
-          (error: Error) => void this.#keep(key, refusal(error.message)),
-        )
-        .finally(() => this.#pending.delete(pending));
-      this.#pending.add(pending);
-      return refusal("the check is not answered yet");
-    } catch (error) {
-      return this.#keep(key, refusal(error instanceof Error ? error.message : String(error)));
-    }
-  }
-
-  #keep(key: string, decision: AuthorizationDecision): AuthorizationDecision {
-    this.#decided.set(key, decision);
-    return decision;
+    this.#unanswered++;
+    const pending = this.#sources
+      .authorize(this.#attributes(user, asked))
+      .catch((error: unknown) => refusal(error instanceof Error ? error.message : String(error)))
+      .then((decision) => {
+        this.#decided.set(key, decision);
+        this.#pending.delete(pending);
+      });
+    this.#pending.add(pending);
+    return refusal("the check is not answered yet");
   }
 
   #attributes(user: UserInfo, asked: AuthorizationAttributes): Attributes {

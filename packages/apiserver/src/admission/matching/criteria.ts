@@ -82,8 +82,7 @@ async function findRule(
     !rules.some((rule) => ruleMatchesEquivalent(rule, reviewed.matchedOperation, resource))
   )
     return undefined;
-  const pending = reviewed.equivalents();
-  const equivalents = pending instanceof Promise ? await pending : pending;
+  const equivalents = await reviewed.equivalents();
   for (const rule of rules)
     for (const equivalent of equivalents)
       if (ruleMatches(rule, reviewed.matchedOperation, equivalent))

@@ -1,5 +1,5 @@
 /** The rules of webhooks and policies: the operations and resources that they match. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, textsOf } from "@kcp-ts/machinery/json";
 import type { Operation } from "../admission.ts";
 import type { TargetKind } from "../sources.ts";
 
@@ -44,12 +44,6 @@ function readRule(rule: JsonObject): Rule {
     scope: scope === "Cluster" || scope === "Namespaced" ? scope : "*",
     names: names.length === 0 ? undefined : new Set(names),
   };
-}
-
-export function textsOf(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value)
-    ? (value as readonly JsonValue[]).filter((each) => typeof each === "string")
-    : [];
 }
 
 export function ruleMatches(rule: Rule, asked: MatchedOperation, target: TargetKind): boolean {

@@ -2,10 +2,9 @@
  * A binding: the resources that a policy applies to, its parameters, and the actions on a
  * violation.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue, textsOf } from "@kcp-ts/machinery/json";
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import { type MatchCriteria, readMatchCriteria, readSelector } from "../matching/criteria.ts";
-import { textsOf } from "../matching/rules.ts";
 
 export interface Binding {
   readonly policyName: string;

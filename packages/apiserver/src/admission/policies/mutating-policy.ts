@@ -1,8 +1,8 @@
 /** A MutatingAdmissionPolicy, shared by all clusters with an equal policy. */
 import { InternPool } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, objectsOf } from "@kcp-ts/machinery/json";
 import { type Expression, expressionOf } from "../expressions/expression.ts";
-import { contentKey, objectsIn, Policy } from "./policy.ts";
+import { contentKey, Policy } from "./policy.ts";
 
 export interface Mutation {
   readonly type: "ApplyConfiguration" | "JSONPatch";
@@ -17,7 +17,7 @@ export class MutatingPolicy extends Policy {
   }
 
   get mutations(): readonly Mutation[] {
-    this.#mutations ??= objectsIn(this.spec["mutations"]).map(readMutation);
+    this.#mutations ??= objectsOf(this.spec["mutations"]).map(readMutation);
     return this.#mutations;
   }
 }

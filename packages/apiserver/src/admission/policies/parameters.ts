@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ReviewedRequest } from "../reviewed-request.ts";
-import { configuringCluster, type ParameterKind } from "../sources.ts";
+import type { ParameterKind } from "../sources.ts";
 import type { Binding, ParamRef } from "./binding.ts";
 import type { ParamKind, Policy } from "./policy.ts";
 
@@ -30,8 +30,9 @@ export async function parametersOf(
 ): Promise<readonly (JsonObject | null)[]> {
   if (paramKind === undefined) return [null];
   const { sources, request } = reviewed;
+  const { cluster, group, resource } = request;
   const kind = await sources.parameters.kind(
-    configuringCluster(sources, request),
+    sources.providers.ownerOf(cluster, group, resource),
     paramKind.apiVersion,
     paramKind.kind,
   );

@@ -4,6 +4,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectsOf,
   stringifyJson,
 } from "@kcp-ts/machinery/json";
 import type { Variable } from "../expressions/evaluator.ts";
@@ -44,16 +45,12 @@ export class Policy {
   }
 
   get variables(): readonly Variable[] {
-    this.#variables ??= objectsIn(this.spec["variables"]).map(({ name, expression }) => ({
+    this.#variables ??= objectsOf(this.spec["variables"]).map(({ name, expression }) => ({
       name: String(name),
       expression: expressionOf(String(expression), "variable"),
     }));
     return this.#variables;
   }
-}
-
-export function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
-  return (Array.isArray(value) ? (value as readonly JsonValue[]) : []).filter(isJsonObject);
 }
 
 /** Equal contents have equal keys. */

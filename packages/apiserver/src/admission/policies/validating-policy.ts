@@ -1,8 +1,8 @@
 /** A ValidatingAdmissionPolicy, shared by all clusters with an equal policy. */
 import { InternPool } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, objectsOf } from "@kcp-ts/machinery/json";
 import { type Expression, expressionOf } from "../expressions/expression.ts";
-import { contentKey, objectsIn, Policy } from "./policy.ts";
+import { contentKey, Policy } from "./policy.ts";
 
 export interface Validation {
   readonly expression: Expression;
@@ -21,12 +21,12 @@ export class ValidatingPolicy extends Policy {
   #annotations: readonly AuditAnnotation[] | undefined;
 
   get validations(): readonly Validation[] {
-    this.#validations ??= objectsIn(this.spec["validations"]).map(readValidation);
+    this.#validations ??= objectsOf(this.spec["validations"]).map(readValidation);
     return this.#validations;
   }
 
   get annotations(): readonly AuditAnnotation[] {
-    this.#annotations ??= objectsIn(this.spec["auditAnnotations"]).map(
+    this.#annotations ??= objectsOf(this.spec["auditAnnotations"]).map(
       ({ key, valueExpression }) => ({
         key: String(key),
         expression: expressionOf(String(valueExpression).trim(), "audit"),

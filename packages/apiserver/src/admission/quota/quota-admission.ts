@@ -14,11 +14,8 @@ import { QuotaCharger } from "./quota-charger.ts";
 import { countedResourceNames, limitedNames, quotaExceededMessage, statusOf } from "./usage.ts";
 
 export interface QuotaSource {
-  /**
-   * Whether the namespace may have quotas: synchronously false where there are none, as in most
-   * namespaces.
-   */
-  mayContain(cluster: ClusterName, namespace: string): boolean;
+  /** Clusters that are known to have no quota: most clusters. */
+  readonly clusters: { isEmpty(cluster: ClusterName): boolean };
   quotas(cluster: ClusterName, namespace: string): Promise<readonly Quota[]>;
   /**
    * Updates the status of a quota from its current state, and again when it changed meanwhile.
@@ -53,10 +50,8 @@ export class QuotaAdmission implements AdmissionPlugin {
     this.#charger = new QuotaCharger(source);
   }
 
-  handles({ operation, subresource, cluster, namespace }: AdmissionRequest): boolean {
-    return (
-      operation === "CREATE" && subresource === "" && this.#source.mayContain(cluster, namespace)
-    );
+  handles({ operation, subresource, cluster }: AdmissionRequest): boolean {
+    return operation === "CREATE" && subresource === "" && !this.#source.clusters.isEmpty(cluster);
   }
 
   async validate(request: AdmissionRequest): Promise<void> {

@@ -1,10 +1,5 @@
 /** AdmissionReview: the request to a webhook, and its response. */
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  stringifyJson,
-} from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, stringifyJson, textOf } from "@kcp-ts/machinery/json";
 import {
   bool,
   bytes,
@@ -98,8 +93,8 @@ export function readAdmissionResponse(
         `expected response.uid=${quote(uid)}, got ${quote(String(response["uid"] ?? ""))}`,
       );
     const expected = "admission.k8s.io/v1, Kind=AdmissionReview";
-    const version = text(answer["apiVersion"]);
-    const got = `${version.includes("/") ? "" : "/"}${version}, Kind=${text(answer["kind"])}`;
+    const version = textOf(answer["apiVersion"]);
+    const got = `${version.includes("/") ? "" : "/"}${version}, Kind=${textOf(answer["kind"])}`;
     if (got !== expected) throw new Error(`expected webhook response of ${expected}, got ${got}`);
     checkPatch(response, kind);
   }
@@ -107,15 +102,15 @@ export function readAdmissionResponse(
   return {
     isAllowed: response["allowed"] === true,
     result: isJsonObject(response["status"]) ? response["status"] : {},
-    patch: kind === "mutating" ? text(response["patch"]) : "",
-    patchType: text(patchType),
+    patch: kind === "mutating" ? textOf(response["patch"]) : "",
+    patchType: textOf(patchType),
     warnings: Array.isArray(warnings) ? (warnings as readonly string[]) : [],
     annotations: isJsonObject(auditAnnotations) ? auditAnnotations : {},
   };
 }
 
 function checkPatch({ patch, patchType }: JsonObject, kind: "mutating" | "validating"): void {
-  const hasPatch = text(patch) !== "";
+  const hasPatch = textOf(patch) !== "";
   const hasType = patchType !== undefined && patchType !== null;
   if (kind === "validating") {
     if (hasPatch) throw new Error("validating webhook may not return response.patch");
@@ -135,17 +130,13 @@ function checkPatch({ patch, patchType }: JsonObject, kind: "mutating" | "valida
 export function denialStatus(webhook: string, result: JsonObject): StatusError {
   const { reason, code, details } = result;
   const deniedBy = `admission webhook ${quote(webhook)} denied the request`;
-  const why = text(result["message"]) || text(reason);
+  const why = textOf(result["message"]) || textOf(reason);
   return new StatusError({
     code: typeof code === "number" && code >= 400 && code < 600 ? Math.trunc(code) : 400,
-    ...(text(reason) === "" ? {} : { reason: text(reason) as StatusReason }),
+    ...(textOf(reason) === "" ? {} : { reason: textOf(reason) as StatusReason }),
     message: why === "" ? `${deniedBy} without explanation` : `${deniedBy}: ${why}`,
     ...(isJsonObject(details)
       ? { details: details as NonNullable<StatusError["status"]["details"]> }
       : {}),
   });
-}
-
-function text(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
 }

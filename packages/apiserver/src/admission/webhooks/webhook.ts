@@ -1,12 +1,17 @@
 /** A webhook as its configuration describes it, shared by all clusters with an equal webhook. */
 import { InternPool } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  objectsOf,
+  textsOf,
+} from "@kcp-ts/machinery/json";
 import type { WebhookClientConfig } from "@kcp-ts/machinery/schema";
 import type { Expression } from "../expressions/expression.ts";
 import { readMatchConditions } from "../expressions/match-conditions.ts";
 import { type MatchCriteria, readMatchCriteria } from "../matching/criteria.ts";
-import { textsOf } from "../matching/rules.ts";
-import { contentKey, objectsIn } from "../policies/policy.ts";
+import { contentKey } from "../policies/policy.ts";
 
 const timeoutDefaultSeconds = 10;
 
@@ -50,7 +55,7 @@ export class Webhook {
 const interned = new InternPool<Webhook>();
 
 export function readWebhooks(object: JsonObject): readonly Webhook[] {
-  return objectsIn(object["webhooks"]).map((spec) =>
+  return objectsOf(object["webhooks"]).map((spec) =>
     interned.get(contentKey(spec), () => new Webhook(spec)),
   );
 }

@@ -7,8 +7,9 @@
  */
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
+import type { MaybePromise } from "../../request/api-request.ts";
 import { credentialIdKey, type UserInfo } from "../../request/index.ts";
-import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
+import type { TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
 import { BoundedCache } from "../bearer-token.ts";
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, type JsonWebToken, parseJsonWebToken } from "../jwt/json-web-token.ts";
@@ -118,15 +119,14 @@ export class IssuerAuthenticator implements TokenAuthenticator {
       : this.#accept(id, parsed, keys);
   }
 
-  reviewToken(
+  async reviewToken(
     token: string,
     audiences: readonly string[],
-  ): MaybePromise<TokenIdentity | undefined> {
+  ): Promise<TokenIdentity | undefined> {
     const own = audiences.filter((audience) => this.#options.apiAudiences.includes(audience));
     if (own.length === 0 && audiences.length > 0) return undefined;
-    const user = this.authenticateToken(token);
-    const identity = (found: UserInfo | undefined) => found && { user: found, audiences: own };
-    return user instanceof Promise ? user.then(identity) : identity(user);
+    const user = await this.authenticateToken(token);
+    return user && { user, audiences: own };
   }
 
   #accept(id: string, token: JsonWebToken, keys: readonly VerificationKey[]): UserInfo {

@@ -9,7 +9,7 @@
  * waits for it.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
-import type { MaybePromise } from "../authenticator.ts";
+import type { MaybePromise } from "../../request/api-request.ts";
 import { parseKeySet, type VerificationKey } from "../jwt/keys.ts";
 
 /**

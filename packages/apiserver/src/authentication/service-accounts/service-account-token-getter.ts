@@ -1,6 +1,6 @@
 /** The objects that authentication reads from the store; wiring implements it. */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import type { MaybePromise } from "../authenticator.ts";
+import type { MaybePromise } from "../../request/api-request.ts";
 
 export interface ServiceAccountTokenGetter {
   /**

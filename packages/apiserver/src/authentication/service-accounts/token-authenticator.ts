@@ -9,6 +9,7 @@
 import { hash } from "node:crypto";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { quote } from "@kcp-ts/machinery/status";
+import type { MaybePromise } from "../../request/api-request.ts";
 import {
   clusterNameKey,
   credentialIdKey,
@@ -16,7 +17,7 @@ import {
   type UserInfo,
   wellKnownGroup,
 } from "../../request/index.ts";
-import type { MaybePromise, TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
+import type { TokenAuthenticator, TokenIdentity } from "../authenticator.ts";
 import { BoundedCache } from "../bearer-token.ts";
 import { AuthenticationError } from "../errors.ts";
 import { isSignedBy, parseJsonWebToken } from "../jwt/json-web-token.ts";
@@ -102,18 +103,17 @@ export class ServiceAccountAuthenticator implements TokenAuthenticator {
     return alive === undefined ? verified.user : alive.then(() => verified.user);
   }
 
-  reviewToken(
+  async reviewToken(
     token: string,
     audiences: readonly string[],
-  ): MaybePromise<TokenIdentity | undefined> {
+  ): Promise<TokenIdentity | undefined> {
     const now = this.#options.clock.now();
     const verified = this.#verify(token, now);
     if (verified === undefined) return undefined;
     const found = this.#matchingAudiences(verified.claims, audiences);
     if (found.length === 0) throw this.#audienceError(verified.claims, audiences);
-    const identity = { user: verified.user, audiences: found };
-    const alive = this.#checkNotDeleted(verified, token, now);
-    return alive === undefined ? identity : alive.then(() => identity);
+    await this.#checkNotDeleted(verified, token, now);
+    return { user: verified.user, audiences: found };
   }
 
   /** Undefined when the token is not of this server. */

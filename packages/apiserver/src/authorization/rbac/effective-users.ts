@@ -12,7 +12,13 @@
  * These extras come from authenticators and impersonation, never from clients; malformed extras
  * grant nothing.
  */
-import { isJsonObject, JsonSyntaxError, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  JsonSyntaxError,
+  type JsonValue,
+  parseJson,
+  textsOf,
+} from "@kcp-ts/machinery/json";
 import { type UserInfo, warrantKey, wellKnownGroup, wellKnownUser } from "../../request/index.ts";
 
 export const userExtra = {
@@ -128,9 +134,11 @@ export function readWarrant(text: string): UserInfo | undefined {
   if (!isJsonObject(value) || typeof value["user"] !== "string") return undefined;
   const user: UserInfo = {
     username: value["user"],
-    groups: texts(value["groups"]),
+    groups: textsOf(value["groups"]),
     extra: isJsonObject(value["extra"])
-      ? Object.fromEntries(Object.entries(value["extra"]).map(([key, item]) => [key, texts(item)]))
+      ? Object.fromEntries(
+          Object.entries(value["extra"]).map(([key, item]) => [key, textsOf(item)]),
+        )
       : {},
   };
   const isUnplaced = valuesOf(user, userExtra.clusterName).length === 0;
@@ -144,9 +152,4 @@ function parsed(text: string): JsonValue | undefined {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;
   }
-}
-
-function texts(value: JsonValue | undefined): readonly string[] {
-  if (!Array.isArray(value)) return [];
-  return (value as readonly JsonValue[]).filter((item) => typeof item === "string");
 }

@@ -27,7 +27,14 @@ export interface RoleWrite {
   readonly user: UserInfo;
 }
 
-export const rbacGroup = "rbac.authorization.k8s.io";
+const group = "rbac.authorization.k8s.io";
+/** The resources whose writes are checked. */
+export const checkedRoleResources = [
+  { group, resource: "roles" },
+  { group, resource: "clusterroles" },
+  { group, resource: "rolebindings" },
+  { group, resource: "clusterrolebindings" },
+];
 
 export class EscalationCheck {
   readonly #rbac: RbacAuthorizer;
@@ -48,7 +55,7 @@ export class EscalationCheck {
     object: JsonObject,
     old: JsonObject | undefined,
   ): Promise<void> | undefined {
-    if (write.group !== rbacGroup || write.operation === "DELETE") return undefined;
+    if (write.operation === "DELETE") return undefined;
     if (isSystemMaster(write.user)) return undefined;
     if (old !== undefined && onlyCollectorsFieldsDiffer(object, old)) return undefined;
     switch (write.resource) {
@@ -106,7 +113,7 @@ export class EscalationCheck {
     const { cluster, namespace } = write;
     const rules = await this.#rbac.roleRules(roleRef, cluster, namespace);
     if (rules === undefined) {
-      const missing = { group: rbacGroup, resource: roleRef.kind.toLowerCase() };
+      const missing = { group, resource: roleRef.kind.toLowerCase() };
       throw statusError.notFound(missing, roleRef.name);
     }
     await this.#confirm(write, nameOf(object), rules);
@@ -121,7 +128,7 @@ export class EscalationCheck {
       user,
       verb,
       cluster,
-      group: rbacGroup,
+      group,
       version,
       subresource: "",
       namespace,

@@ -1,6 +1,6 @@
 /** Iterates over a list or a map, with the iteration variables set for each round. */
 import type { Resumable } from "../../base/index.ts";
-import { toInt } from "../values/small-int.ts";
+import { toInt } from "../values/json-view.ts";
 import { CelList, CelMap, type CelResult, type CelValue } from "../values/value.ts";
 import type { EvalContext } from "./eval-context.ts";
 import type { Plan } from "./plan.ts";

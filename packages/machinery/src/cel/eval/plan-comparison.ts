@@ -49,6 +49,11 @@ function ordered(left: Run, right: Run, holds: (order: number) => boolean): Run 
     const a = left(context);
     const b = right(context);
     if (a instanceof CelError || b instanceof CelError) return failed(context, a, b);
+    // Most rules order integers.
+    if (typeof a === "bigint" && typeof b === "bigint") {
+      context.charge(1);
+      return holds(a < b ? -1 : a > b ? 1 : 0);
+    }
     const order = compareValues(a, b);
     if (order instanceof CelError) return order;
     context.charge(comparisonCost(true, a, b));

@@ -38,12 +38,15 @@ export interface Evaluation {
 
 export class Program {
   readonly checked: CheckedExpr;
+  /** Whether the expression has a loop, so that evaluating it may take long. */
+  readonly isLong: boolean;
   readonly #planned: PlannedProgram;
   readonly #declarations: readonly (DeclaredType | undefined)[];
 
   constructor(checked: CheckedExpr, environment: Environment) {
     this.checked = checked;
     this.#planned = planProgram(checked, environment);
+    this.isLong = this.#planned.plan.inPieces !== undefined;
     this.#declarations = this.#planned.variables.map((name) => environment.variables.get(name));
   }
 
@@ -56,20 +59,13 @@ export class Program {
     return this.#planned.variables;
   }
 
-  /** Whether the expression has a loop, so that evaluating it may take long. */
-  get isLong(): boolean {
-    return this.#planned.plan.inPieces !== undefined;
-  }
-
   evaluate(activation: Activation, budget: Budget = {}): Evaluation {
     const { run } = this.#planned.plan;
     if (run === undefined) return runSync(this.evaluateInPieces(activation, budget));
     const context = this.#context(activation, budget);
     try {
-      return finished(
-        context,
-        withStepCounter(context, () => run(context)),
-      );
+      const result = withStepCounter(context, () => run(context));
+      return { result, ...context.spent, cancelled: undefined };
     } catch (error) {
       return cancelled(context, error);
     }
@@ -81,7 +77,8 @@ export class Program {
     if (inPieces === undefined) return this.evaluate(activation, budget);
     const context = this.#context(activation, budget);
     try {
-      return finished(context, yield* countedResumable(context, inPieces(context)));
+      const result = yield* countedResumable(context, inPieces(context));
+      return { result, ...context.spent, cancelled: undefined };
     } catch (error) {
       return cancelled(context, error);
     }
@@ -89,30 +86,23 @@ export class Program {
 
   #context(activation: Activation, budget: Budget): EvalContext {
     const { variables, localCount } = this.#planned;
-    const find = lookup(activation);
     return new EvalContext({
       costLimit: budget.costLimit ?? COST_PER_CALL_MAX,
       interrupt: budget.interrupt,
-      load: (slot) => this.#load(slot, find),
+      load: (slot) => {
+        const name = variables[slot] ?? "";
+        const raw = valueIn(activation, name);
+        if (raw === undefined) return new CelError(`no such attribute(s): ${name}`);
+        if (raw instanceof CelError) return raw;
+        const declared = this.#declarations[slot];
+        return declared === undefined
+          ? new CelError(`no such attribute(s): ${name}`)
+          : declared.adapt(raw);
+      },
       variableCount: variables.length,
       localCount,
     });
   }
-
-  #load(slot: number, find: (name: string) => unknown): CelResult {
-    const name = this.#planned.variables[slot] ?? "";
-    const raw = find(name);
-    if (raw === undefined) return new CelError(`no such attribute(s): ${name}`);
-    if (raw instanceof CelError) return raw;
-    const declared = this.#declarations[slot];
-    return declared === undefined
-      ? new CelError(`no such attribute(s): ${name}`)
-      : declared.adapt(raw);
-  }
-}
-
-function finished(context: EvalContext, result: CelResult): Evaluation {
-  return { result, ...context.spent, cancelled: undefined };
 }
 
 /** The result of an evaluation that was stopped; rethrows other errors. */
@@ -126,11 +116,11 @@ function cancelled(context: EvalContext, error: unknown): Evaluation {
   return { result, ...context.spent, cancelled: "cost" };
 }
 
-function lookup(activation: Activation): (name: string) => unknown {
-  if (typeof activation === "function") return activation;
-  if (activation instanceof Map) return (name) => activation.get(name);
+function valueIn(activation: Activation, name: string): unknown {
+  if (typeof activation === "function") return activation(name);
+  if (activation instanceof Map) return activation.get(name);
   const record = activation as Readonly<Record<string, unknown>>;
-  return (name) => (Object.hasOwn(record, name) ? record[name] : undefined);
+  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 /** Deep data can exhaust the stack in comparisons; only the evaluation fails then. */

@@ -27,8 +27,8 @@ import {
 } from "../types/type.ts";
 import { ArrayList, elementsOf } from "../values/collections.ts";
 import { compareValues, equalValues } from "../values/compare.ts";
+import { toInt } from "../values/json-view.ts";
 import { typeNameOf } from "../values/kind.ts";
-import { toInt } from "../values/small-int.ts";
 import { chargeSteps, chargeText } from "../values/step-counter.ts";
 import { CelError, CelList, type CelResult, type CelValue } from "../values/value.ts";
 

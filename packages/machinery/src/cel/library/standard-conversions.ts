@@ -17,8 +17,8 @@ import {
 } from "../types/type.ts";
 import { doubleToInt, doubleToUint, intResult, uintResult } from "../values/arithmetic.ts";
 import { formatDouble } from "../values/format-double.ts";
+import { UINT_MAX } from "../values/int-ranges.ts";
 import { typeValueOf } from "../values/kind.ts";
-import { UINT_MAX } from "../values/small-int.ts";
 import {
   type CelDuration,
   type CelTimestamp,

@@ -1,6 +1,6 @@
 /** Scalars of JSON as values of their declared types. */
 import { decodeBase64 } from "../values/base64.ts";
-import { toInt } from "../values/small-int.ts";
+import { toInt } from "../values/json-view.ts";
 import { chargeSteps, chargeText } from "../values/step-counter.ts";
 import { parseDate, parseDuration, parseTimestamp } from "../values/time.ts";
 import { CelError, type CelResult } from "../values/value.ts";

@@ -13,7 +13,6 @@ import {
   JsonKeyedListView,
   JsonListView,
   JsonMapView,
-  type JsonObject,
   JsonObjectView,
   type ObjectField,
 } from "../values/json-view.ts";
@@ -197,15 +196,13 @@ export function declaredObject(
   }
   return {
     type: structType(name, (field) => fields.get(field)?.declared.type),
-    adapt: refusingNull((raw) => (isJsonObject(raw) ? viewOf(raw, fields) : notAnObject())),
+    adapt: refusingNull((raw) =>
+      isJsonObject(raw) ? new JsonObjectView(raw, fields) : notAnObject(),
+    ),
     elementsMax: 0,
     serializedBytesMin,
     fields,
   };
-}
-
-function viewOf(raw: JsonObject, fields: ReadonlyMap<string, ObjectField>): JsonObjectView {
-  return new JsonObjectView(raw, fields);
 }
 
 /** A value that may be missing, such as `oldSelf` with `optionalOldSelf`; null stands for nothing. */

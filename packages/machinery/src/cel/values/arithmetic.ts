@@ -1,5 +1,5 @@
 /** Arithmetic that fails instead of wrapping around, in cel-go's words. */
-import { INT_MAX, INT_MIN, UINT_MAX } from "./small-int.ts";
+import { INT_MAX, INT_MIN, UINT_MAX } from "./int-ranges.ts";
 import { CelError, type CelResult, CelUint } from "./value.ts";
 
 const INT_OVERFLOW = new CelError("integer overflow");

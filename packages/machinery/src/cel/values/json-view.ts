@@ -6,9 +6,9 @@
  */
 import { escapeProperty } from "../types/identifier.ts";
 import { equalValues } from "./compare.ts";
+import { INT_MAX, INT_MIN } from "./int-ranges.ts";
 import { type ElementKey, equalKeyed, type KeyedElements } from "./keyed-list.ts";
 import { ownKeys } from "./object-keys.ts";
-import { INT_MAX, INT_MIN, toInt } from "./small-int.ts";
 import type { StepCounter } from "./step-counter.ts";
 import { CelError, CelList, CelMap, type CelResult, type CelValue } from "./value.ts";
 
@@ -180,4 +180,16 @@ export class JsonObjectView extends CelMap {
     }
     return keys;
   }
+}
+
+const SMALLEST = -128;
+const LARGEST = 1023;
+/** Most integers are small, and a table look-up is cheaper than making a bigint. */
+const TABLE: readonly bigint[] = Array.from({ length: LARGEST - SMALLEST + 1 }, (_, i) =>
+  BigInt(i + SMALLEST),
+);
+
+/** An integer of JSON as a CEL int. */
+export function toInt(integer: number): bigint {
+  return TABLE[integer - SMALLEST] ?? BigInt(integer);
 }

@@ -11,7 +11,6 @@ import { type Clock, TaskGroup } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { formatGroupResource, isStatusError } from "@kcp-ts/machinery/status";
 import {
-  builtInResource,
   type Change,
   type Client,
   type Clusters,
@@ -23,6 +22,13 @@ import {
   type Resource,
   stringMember,
 } from "@kcp-ts/sdk";
+import {
+  configMaps,
+  ingresses,
+  podDisruptionBudgets,
+  secrets,
+  serviceAccounts,
+} from "@kcp-ts/sdk/kinds";
 import { clusterLabel, dependenciesAnnotation, dependenciesOn } from "../../api/index.ts";
 import { podTemplateOf, templateAt } from "../pod-template.ts";
 import { metadataAndTargets, metadataClusters } from "../watched-clusters.ts";
@@ -58,14 +64,13 @@ export interface CustomKinds {
 }
 
 const dependencyResources: Readonly<Record<DependencyResource, Resource<KubernetesObject>>> = {
-  configmaps: builtInResource("configmaps"),
-  secrets: builtInResource("secrets"),
-  serviceaccounts: builtInResource("serviceaccounts"),
-  poddisruptionbudgets: builtInResource("poddisruptionbudgets.policy"),
+  configmaps: configMaps,
+  secrets: secrets,
+  serviceaccounts: serviceAccounts,
+  poddisruptionbudgets: podDisruptionBudgets,
 };
 
 /** Per-cluster Ingresses, which `traffic` creates; their certificates are propagated with them. */
-const ingresses = builtInResource<KubernetesObject>("ingresses.networking.k8s.io");
 
 const fieldManager = "kcp-follower";
 /** The delay until the watch cache agrees with the objects that were read. */

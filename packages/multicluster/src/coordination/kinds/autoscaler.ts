@@ -13,7 +13,8 @@
  * a StatefulSet to several clusters.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { builtInResource, type Client, findCondition, stringMember } from "@kcp-ts/sdk";
+import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
+import { horizontalPodAutoscalers } from "@kcp-ts/sdk/kinds";
 import { assignedCluster, ownedByLabel, syncErrorAnnotation } from "../../api/index.ts";
 import {
   clusterCopyName,
@@ -55,7 +56,7 @@ import {
   type Workload,
 } from "../workload.ts";
 
-export const autoscalers = builtInResource<Workload>("horizontalpodautoscalers.autoscaling");
+export const autoscalers = defineResource<Workload>(horizontalPodAutoscalers);
 
 export const autoscalerStrategy: Strategy = {
   name: "horizontalpodautoscalers.autoscaling",

@@ -3,14 +3,15 @@
  * finish, removes the copy, and starts the copy in the next cluster: two clusters with the same
  * schedule would run every Job twice.
  */
-import { builtInResource } from "@kcp-ts/sdk";
+import { defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { withMoveGuards } from "../move-guards.ts";
 import { planStopBeforeStart } from "../plan-stop-before-start.ts";
 import { type CopyStatus, reachableCopies, unlessEqual } from "../status-aggregation.ts";
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, statusText, type Workload } from "../workload.ts";
 
-export const cronJobs = builtInResource<Workload>("cronjobs.batch");
+export const cronJobs = defineResource<Workload>(kinds.cronJobs);
 
 export const cronJobStrategy: Strategy = {
   name: "cronjobs.batch",

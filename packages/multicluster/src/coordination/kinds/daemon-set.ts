@@ -1,5 +1,6 @@
 /** DaemonSets run on the nodes of every cluster, so every cluster has a complete copy. */
-import { builtInResource } from "@kcp-ts/sdk";
+import { defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
 import { withMoveGuards } from "../move-guards.ts";
 import { planDuplicated } from "../plan-duplicated.ts";
@@ -15,7 +16,7 @@ import {
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, isObserved, statusCount, type Workload } from "../workload.ts";
 
-export const daemonSets = builtInResource<Workload>("daemonsets.apps");
+export const daemonSets = defineResource<Workload>(kinds.daemonSets);
 
 const always = [
   "currentNumberScheduled",

@@ -8,7 +8,8 @@
  * do the same work. It runs in one cluster, and finishes there.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { builtInResource } from "@kcp-ts/sdk";
+import { defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { earliest } from "../cluster-state.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { withMoveGuards } from "../move-guards.ts";
@@ -24,7 +25,7 @@ import {
   finishedConditionOf,
 } from "./job-state.ts";
 
-export const jobs = builtInResource<Workload>("jobs.batch");
+export const jobs = defineResource<Workload>(kinds.jobs);
 
 export const jobStrategy: Strategy = {
   name: "jobs.batch",

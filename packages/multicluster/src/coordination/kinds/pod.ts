@@ -3,7 +3,8 @@
  * Pod that runs once is never in two reachable clusters, and does not start again after it has
  * finished.
  */
-import { builtInResource } from "@kcp-ts/sdk";
+import { defineResource } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { withMoveGuards } from "../move-guards.ts";
 import { planIndivisible } from "../plan-indivisible.ts";
 import { finishInPlace, planStopBeforeStart } from "../plan-stop-before-start.ts";
@@ -11,7 +12,7 @@ import { aggregatedConditions, reachableCopies, unlessEqual } from "../status-ag
 import type { Strategy } from "../strategy.ts";
 import { asWorkload, conditionsOf, statusText, type Workload } from "../workload.ts";
 
-export const pods = builtInResource<Workload>("pods");
+export const pods = defineResource<Workload>(kinds.pods);
 
 export const podStrategy: Strategy = {
   name: "pods",

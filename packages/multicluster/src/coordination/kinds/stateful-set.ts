@@ -5,7 +5,8 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { builtInResource, stringMember } from "@kcp-ts/sdk";
+import { defineResource, stringMember } from "@kcp-ts/sdk";
+import * as kinds from "@kcp-ts/sdk/kinds";
 import { requestedOrdinalsAnnotation } from "../../api/index.ts";
 import type { ClusterInfo } from "../cluster-state.ts";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
@@ -42,9 +43,9 @@ import {
   type Workload,
 } from "../workload.ts";
 
-export const statefulSets = builtInResource<Workload>("statefulsets.apps");
+export const statefulSets = defineResource<Workload>(kinds.statefulSets);
 
-const persistentVolumeClaims = builtInResource<Workload>("persistentvolumeclaims");
+const persistentVolumeClaims = defineResource<Workload>(kinds.persistentVolumeClaims);
 
 const counts = ["currentReplicas"];
 const updatedCounts = ["updatedReplicas"];

@@ -2,17 +2,16 @@
  * Admission of the kinds of cache.kcp.io: which resources can be published, by which users, and
  * with whose permission a workspace exports the published resource of another.
  */
-import type { AdmissionPlugin, AdmissionRequest } from "@kcp-ts/apiserver/admission";
+import type { AdmissionPlugin, AdmissionRequest, MutableObject } from "@kcp-ts/apiserver/admission";
 import type { Catalog } from "@kcp-ts/apiserver/registry";
 import { unresolvedCluster } from "@kcp-ts/apiserver/request/request-scope";
 import { isSystemMaster } from "@kcp-ts/apiserver/request/user";
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual, textOf } from "@kcp-ts/machinery/json";
 import { quote } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
 import type { ApiSharingDependencies } from "../dependencies.ts";
 import { resolveExportPath } from "../desired-binding-status.ts";
-import { textOf } from "../kinds/to-custom-resource-definition.ts";
-import { forbiddenError, isWriteOf, requireBindPermission } from "../sharing-admission.ts";
+import { forbiddenError, requireBindPermission } from "../sharing-admission.ts";
 import type { CachedResources } from "./cached-resources.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";
 
@@ -24,19 +23,19 @@ export function cachedAdmission(
   return [
     {
       name: "apis.kcp.io/ClusterCachedResource",
-      mutate: withoutStatus(clusterCachedResources),
+      resources: [clusterCachedResources],
+      mutate: withoutStatus,
       validate(request, object, old) {
-        if (!isWriteOf(request, clusterCachedResources) || isStatusOnlyWrite(request))
-          return undefined;
+        if (request.operation === "DELETE" || request.subresource !== "") return undefined;
         return validateResource({ dependencies, cachedResources, catalog }, request, object, old);
       },
     },
     {
       name: "apis.kcp.io/ClusterCachedResourceEndpointSlice",
-      mutate: withoutStatus(clusterCachedResourceEndpointSlices),
+      resources: [clusterCachedResourceEndpointSlices],
+      mutate: withoutStatus,
       validate(request, object) {
-        const isNew = request.operation === "CREATE";
-        if (!isWriteOf(request, clusterCachedResourceEndpointSlices) || !isNew) return undefined;
+        if (request.operation !== "CREATE") return undefined;
         return validateSlice(dependencies, request, object);
       },
     },
@@ -44,17 +43,8 @@ export function cachedAdmission(
 }
 
 /** Drops the status that a client sends: only the system writes it. */
-function withoutStatus(
-  definition: typeof clusterCachedResources,
-): NonNullable<AdmissionPlugin["mutate"]> {
-  return (request, draft) => {
-    if (isWriteOf(request, definition) && request.operation === "CREATE") delete draft["status"];
-    return undefined;
-  };
-}
-
-function isStatusOnlyWrite({ operation, subresource }: AdmissionRequest): boolean {
-  return operation === "DELETE" || subresource !== "";
+function withoutStatus(request: AdmissionRequest, draft: MutableObject): void {
+  if (request.operation === "CREATE") delete draft["status"];
 }
 
 interface AdmissionDependencies {

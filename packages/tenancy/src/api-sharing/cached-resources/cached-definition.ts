@@ -50,6 +50,7 @@ class ConsumerClusterCodec implements VersionCodec {
   readonly #base: VersionCodec | undefined;
   readonly #cluster: ClusterName;
   readonly toServedSync: ((entry: Entry) => Entry) | undefined;
+  readonly storesAsServed = false;
 
   constructor(base: VersionCodec | undefined, cluster: ClusterName) {
     this.#base = base;
@@ -69,7 +70,7 @@ class ConsumerClusterCodec implements VersionCodec {
   }
 
   /** Unreachable: the resource is read-only. */
-  toStored(object: JsonObject): JsonObject {
+  async toStored(object: JsonObject): Promise<JsonObject> {
     return object;
   }
 

@@ -8,7 +8,7 @@
 import { type Catalog, collectionKeyOf } from "@kcp-ts/apiserver/registry";
 import { clusterPrefix, type StorageKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, textOf } from "@kcp-ts/machinery/json";
 import {
   type Condition,
   conditionsOf,
@@ -20,7 +20,6 @@ import {
 } from "../../workspaces/index.ts";
 import type { ApiSharingDependencies } from "../dependencies.ts";
 import { type Identity, identityOf } from "../identity.ts";
-import { textOf } from "../kinds/to-custom-resource-definition.ts";
 import { SecretWaiters } from "../secret-waiters.ts";
 import { updateAsSystem } from "../update-as-system.ts";
 import { clusterCachedResourceEndpointSlices, clusterCachedResources } from "./kinds.ts";

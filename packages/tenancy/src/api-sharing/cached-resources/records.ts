@@ -1,7 +1,7 @@
 /** Small records of the kinds of cache.kcp.io with the fields that decisions need. */
 import { type Entry, parseObjectKey } from "@kcp-ts/apiserver/storage";
 import { decodeObject } from "@kcp-ts/apiserver/stored-object";
-import { isJsonObject, stringifyJson } from "@kcp-ts/machinery/json";
+import { isJsonObject, stringifyJson, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   type LabelSelector,
@@ -11,7 +11,6 @@ import {
 } from "@kcp-ts/machinery/selectors";
 import { member } from "../../workspaces/index.ts";
 import { type EndpointSliceRecord, readEndpointSlice } from "../endpoint-slice-index.ts";
-import { textOf } from "../kinds/to-custom-resource-definition.ts";
 import type { ExportRecord, VirtualStorage } from "../records.ts";
 import { clusterCachedResourceEndpointSlices } from "./kinds.ts";
 

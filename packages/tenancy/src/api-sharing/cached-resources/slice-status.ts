@@ -3,7 +3,13 @@
  * the endpoint of the consumers' objects.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Condition, conditionsOf, member, setCondition } from "../../workspaces/index.ts";
+import {
+  type Condition,
+  conditionsOf,
+  errorCondition,
+  member,
+  setCondition,
+} from "../../workspaces/index.ts";
 import type { ApiSharingDependencies } from "../dependencies.ts";
 import { includesThisShard, partitionOf } from "../endpoint-slices.ts";
 import type { ExportRecord } from "../records.ts";
@@ -55,7 +61,7 @@ function resourceCondition(
   if (record !== undefined) return { type, status: "True" };
   const place = `${resourcePath || cluster}|${resourceName}`;
   const message = `Error getting ClusterCachedResource ${place}`;
-  return isFalse(type, "ClusterCachedResourceNotFound", message);
+  return errorCondition(type, "ClusterCachedResourceNotFound", message);
 }
 
 function exportCondition(
@@ -66,7 +72,7 @@ function exportCondition(
   const type = "APIExportValid";
   const place = `${slice.exportPath || slice.cluster}|${slice.exportName}`;
   const is = (what: string) =>
-    isFalse(type, "APIExportInvalidReference", `APIExport ${place} ${what}`);
+    errorCondition(type, "APIExportInvalidReference", `APIExport ${place} ${what}`);
   if (exported === undefined) return is("not found");
   // An export references only slices of its own workspace.
   const resource =
@@ -79,8 +85,4 @@ function exportCondition(
   if (resource.resource !== record.resource || resource.group !== record.group)
     return is("has another resource than the ClusterCachedResource");
   return { type, status: "True" };
-}
-
-function isFalse(type: string, reason: string, message: string): Condition {
-  return { type, status: "False", severity: "Error", reason, message };
 }

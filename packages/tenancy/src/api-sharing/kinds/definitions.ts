@@ -8,9 +8,9 @@ import {
   type SubresourceStrategy,
 } from "@kcp-ts/apiserver/registry";
 import type { Resumable } from "@kcp-ts/machinery/base";
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, listOf, textOf } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { member } from "../../workspaces/index.ts";
+import { member, overriding } from "../../workspaces/index.ts";
 import {
   bindingKind,
   bindingKindV1alpha1,
@@ -20,12 +20,7 @@ import {
   exportKindV1alpha1,
   resourceSchemaKind,
 } from "./schemas.ts";
-import {
-  groupInName,
-  listOf,
-  textOf,
-  toCustomResourceDefinition,
-} from "./to-custom-resource-definition.ts";
+import { groupInName, toCustomResourceDefinition } from "./to-custom-resource-definition.ts";
 import { bindingCodecV1alpha1, exportCodecV1alpha1 } from "./versions.ts";
 
 const plainSchemas = systemDefinition(resourceSchemaKind);
@@ -177,17 +172,3 @@ export const systemWrite: SubresourceStrategy = {
   prepareForUpdate: () => {},
   validateUpdate: () => [],
 };
-
-/**
- * The strategy of the schema with these overrides. A spread would evaluate the lazy members of the
- * schema's strategy, and keep them.
- */
-function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
-  return Object.defineProperties(
-    {},
-    {
-      ...Object.getOwnPropertyDescriptors(strategy),
-      ...Object.getOwnPropertyDescriptors(own),
-    },
-  ) as Strategy;
-}

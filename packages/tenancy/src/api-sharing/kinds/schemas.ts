@@ -62,7 +62,6 @@ export const resourceSchemaKind = {
   resource: "apiresourceschemas",
   categories,
   columns: [ageColumn],
-  hasStatus: false,
   schema: kindSchema(
     "A schema that an APIExport offers. It never changes, and by itself serves nothing.",
     {
@@ -420,7 +419,6 @@ export const conversionKind = {
   resource: "apiconversions",
   categories,
   columns: [ageColumn],
-  hasStatus: false,
   schema: kindSchema("Rules of conversion between versions. Kept, and not evaluated.", {
     spec: object(
       {

@@ -1,5 +1,11 @@
 /** Converts an APIResourceSchema to the equivalent CustomResourceDefinition. Pure. */
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listOf,
+  textOf,
+} from "@kcp-ts/machinery/json";
 import { member } from "../../workspaces/index.ts";
 
 /** The core group is written `core` in names. */
@@ -48,12 +54,4 @@ function storedVersions(versions: readonly JsonValue[]): string[] {
   return versions.flatMap((version) =>
     isJsonObject(version) && version["storage"] === true ? [textOf(version["name"])] : [],
   );
-}
-
-export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
-}
-
-export function textOf(value: JsonValue | undefined): string {
-  return typeof value === "string" ? value : "";
 }

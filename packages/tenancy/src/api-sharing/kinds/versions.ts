@@ -11,13 +11,16 @@ import {
   type JsonObject,
   JsonSyntaxError,
   type JsonValue,
+  listOf,
+  objectsOf,
   parseJson,
   stringifyJson,
+  textOf,
 } from "@kcp-ts/machinery/json";
 import { statusError } from "@kcp-ts/machinery/status";
 import { member } from "../../workspaces/index.ts";
 import { apisGroup } from "./schemas.ts";
-import { groupInName, listOf, textOf } from "./to-custom-resource-definition.ts";
+import { groupInName } from "./to-custom-resource-definition.ts";
 
 const overhang = {
   resources: "apis.v1alpha2.kcp.io/resource-schemas",
@@ -53,9 +56,10 @@ function codecOf(name: string, toOld: Turn, toNew: Turn): VersionCodec {
   };
   return {
     name,
+    storesAsServed: false,
     toServedSync,
     toServed: (entries) => entries.map(toServedSync),
-    toStored: (object) => toNew(object),
+    toStored: async (object) => toNew(object),
   };
 }
 
@@ -221,10 +225,6 @@ function claimsLostInV1alpha2(claims: JsonValue | undefined): Record<string, str
 
 function byKey(claims: readonly JsonValue[]): ReadonlyMap<string, JsonObject> {
   return new Map(objectsOf([...claims]).map((claim) => [keyOf(claim), claim]));
-}
-
-function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
-  return listOf(value).filter(isJsonObject);
 }
 
 function readLostClaims(object: JsonObject, key: string): readonly JsonValue[] {

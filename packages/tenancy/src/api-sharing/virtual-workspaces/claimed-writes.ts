@@ -5,13 +5,12 @@
 import { collectionKeyOf, type Draft } from "@kcp-ts/apiserver/registry";
 import { objectKey } from "@kcp-ts/apiserver/storage";
 import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
-import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, jsonEqual, listOf, textOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { quote, statusError } from "@kcp-ts/machinery/status";
 import { member, uncancelled } from "../../workspaces/index.ts";
 import { acceptedClaimIn, isSelected } from "../claims.ts";
 import type { ApiSharingDependencies } from "../dependencies.ts";
-import { listOf, textOf } from "../kinds/to-custom-resource-definition.ts";
 import type { Claim, ExportRecord } from "../records.ts";
 
 /** A write through an accepted claim. */

@@ -11,7 +11,7 @@ import {
   type SubresourceStrategy,
 } from "@kcp-ts/apiserver/registry";
 import { cachedLabels } from "@kcp-ts/apiserver/watch-cache";
-import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual, listOf, textOf } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import {
   initializerLabel,
@@ -20,7 +20,6 @@ import {
   phaseLabel,
   terminatorLabel,
 } from "../../workspaces/index.ts";
-import { listOf, textOf } from "../kinds/to-custom-resource-definition.ts";
 import { RestrictedDefinition } from "./restricted-definition.ts";
 
 export type LifecycleService = "initializingworkspaces" | "terminatingworkspaces";
@@ -86,7 +85,7 @@ export function lifecycleVirtualWorkspace(service: LifecycleService, id: string)
       isLogicalClusters(group, resource) && version === logicalClusters.version
         ? definition
         : undefined,
-    all: () => definitions,
+    all: async () => definitions,
     discoveryEntriesOf: entriesOf,
   };
 }

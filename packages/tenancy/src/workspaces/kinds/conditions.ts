@@ -13,6 +13,11 @@ export interface Condition {
   readonly message?: string;
 }
 
+/** A condition that is False, and must not be. */
+export function errorCondition(type: string, reason: string, message: string): Condition {
+  return { type, status: "False", severity: "Error", reason, message };
+}
+
 export function conditionsOf(status: JsonValue | undefined): readonly JsonObject[] {
   const { conditions } = isJsonObject(status) ? status : {};
   return Array.isArray(conditions) ? (conditions as JsonObject[]) : [];

@@ -112,7 +112,7 @@ export const systemWrite: SubresourceStrategy = {
  * The strategy of the schema with these overrides. A spread would evaluate the lazy members of the
  * schema's strategy, and keep them.
  */
-function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
+export function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
   return Object.defineProperties(
     {},
     {

@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Draft } from "@kcp-ts/apiserver/registry";
-import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, textsOf } from "@kcp-ts/machinery/json";
 import type { TypeOf } from "@kcp-ts/machinery/schema";
 import { removeOwnerGroups } from "../workspace-owner.ts";
 import { type Condition, conditionsOf, setCondition } from "./conditions.ts";
@@ -126,10 +126,6 @@ function deriveFinalizers(metadata: Draft, status: JsonObject): void {
 export function put(target: Draft, member: string, items: readonly string[]): void {
   if (items.length > 0) target[member] = [...items];
   else delete target[member];
-}
-
-export function textsOf(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : [];
 }
 
 function sha224(text: string): string {

@@ -336,7 +336,6 @@ export const workspaceAuthenticationConfigurationKind: SystemKind = {
   kind: "WorkspaceAuthenticationConfiguration",
   resource: "workspaceauthenticationconfigurations",
   categories: kcp,
-  hasStatus: false,
   columns: [ageColumn],
   schema: kindSchema(
     "Whose tokens are accepted in the workspaces of a type.",

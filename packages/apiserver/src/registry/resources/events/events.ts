@@ -32,9 +32,10 @@ export const eventsV1: ResourceDefinition = {
   storedAs: { group: "", resource: "events", identity: "" },
   codec: {
     name: "events.k8s.io/v1",
+    storesAsServed: false,
     toServedSync: presentNow,
     toServed: (entries) => entries.map(presentNow),
-    toStored,
+    toStored: async (object) => toStored(object),
   },
   strategy: {
     ...events.strategy,

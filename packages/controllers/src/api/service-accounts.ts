@@ -1,3 +1,0 @@
-import { builtInResource } from "@kcp-ts/sdk";
-
-export const serviceAccounts = builtInResource("serviceaccounts");
