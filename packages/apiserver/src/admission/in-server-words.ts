@@ -1,11 +1,10 @@
 import { statusError } from "@kcp-ts/machinery/status";
-import type { MaybePromise } from "../request/api-request.ts";
 
 /**
  * An invalid object that a webhook or a policy produces is a 500, whatever the failure policy: the
  * client did not cause it.
  */
-export async function inServerWords<Result>(body: () => MaybePromise<Result>): Promise<Result> {
+export async function inServerWords<Result>(body: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await body();
   } catch (error) {

@@ -133,7 +133,7 @@ export class WebhookClient {
     try {
       const written = body instanceof EncodedBody ? body : runSyncFirst(encodedBody(body));
       // A small body is sent at once: the timeout begins with the call.
-      const encoded = written instanceof Promise ? await written : written;
+      const encoded = written instanceof EncodedBody ? written : await written;
       const answer = await this.#call(config, url, encoded, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);
