@@ -2,10 +2,11 @@
  * Definitions that an APIExport offers instead of a stored CustomResourceDefinition: validated by
  * the same rules, compiled once for all clusters with an equal definition.
  */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import {
   readCustomResourceDefinition,
-  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionResumable,
 } from "@kcp-ts/machinery/schema";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { definitionDepthMax, isDeeper } from "./decode-definition.ts";
@@ -22,16 +23,19 @@ export function compileExportedDefinition(
   return internDefinition(object, definition, options.isTerminating);
 }
 
-/** The errors of a definition that is to be exported. */
-export function exportedDefinitionErrors(object: JsonObject): FieldError[] {
+/** The errors of a definition that is to be exported; it may be large. */
+export function* exportedDefinitionErrors(object: JsonObject): Resumable<FieldError[]> {
   if (isDeeper(object, definitionDepthMax))
     return [fieldError.forbidden("spec", `nested deeper than ${definitionDepthMax} levels`)];
+  yield;
   const { definition, problems } = readCustomResourceDefinition(object);
+  yield;
   const [problem] = problems;
   if (problem !== undefined) return [fieldError.invalid("spec", "", problem)];
   const tooMany = ruleLimitErrors(definition);
   if (tooMany.length > 0) return tooMany;
-  return validateCustomResourceDefinition(definition, {
+  yield;
+  return yield* validateCustomResourceDefinitionResumable(definition, undefined, {
     allowBuiltInGroups: true,
     evaluator: ruleEngine,
     perVersionPaths: true,

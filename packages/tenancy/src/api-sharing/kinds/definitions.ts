@@ -7,6 +7,7 @@ import {
   type Strategy,
   type SubresourceStrategy,
 } from "@kcp-ts/apiserver/registry";
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, listOf, textOf } from "@kcp-ts/machinery/json";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { member, overriding } from "../../workspaces/index.ts";
@@ -27,10 +28,12 @@ const plainSchemas = systemDefinition(resourceSchemaKind);
 export const apiResourceSchemas: ResourceDefinition = {
   ...plainSchemas,
   strategy: overriding(plainSchemas, {
-    validate: (object) => [
-      ...runValidation(plainSchemas.strategy.validate(object)),
-      ...schemaErrors(object),
-    ],
+    *validate(object) {
+      const errors = plainSchemas.strategy.validate(object);
+      const general = Array.isArray(errors) ? errors : yield* errors;
+      yield;
+      return [...general, ...(yield* schemaErrors(object))];
+    },
   }),
 };
 
@@ -40,7 +43,7 @@ function specName(object: JsonObject) {
 
 const prefixPattern = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
-function schemaErrors(object: JsonObject): FieldError[] {
+function* schemaErrors(object: JsonObject): Resumable<FieldError[]> {
   const spec = member(object, "spec");
   const name = textOf(specName(object));
   const group = textOf(spec["group"]);
@@ -69,7 +72,8 @@ function schemaErrors(object: JsonObject): FieldError[] {
       ),
     );
   if (errors.length > 0) return errors;
-  return exportedDefinitionErrors(toCustomResourceDefinition(object)).map((error) => ({
+  const found = yield* exportedDefinitionErrors(toCustomResourceDefinition(object));
+  return found.map((error) => ({
     ...error,
     field: error.field.replace(/\.schema\.openAPIV3Schema/, ".schema"),
   }));
