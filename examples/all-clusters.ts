@@ -1,8 +1,9 @@
 /**
- * One controller for all tenants: it labels every ConfigMap in every logical cluster, those made later included, through a single watch.
+ * One controller for all tenants: it labels every ConfigMap in every logical cluster, those made
+ * later included, through a single watch.
  *
- * It needs the right to read all logical clusters. A service for tenants who bind its API watches an APIExport's virtual workspace instead:
- * see export-controller.ts.
+ * It needs the right to read all logical clusters. A service for tenants who bind its API watches
+ * an APIExport's virtual workspace instead: see export-controller.ts.
  */
 import { configMaps } from "kcp-ts/kinds";
 import { Controller, logicalClusters, Manager } from "kcp-ts/sdk";

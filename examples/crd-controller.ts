@@ -1,4 +1,7 @@
-/** A custom resource and its controller: every Website gets a ConfigMap with its page. Here against a server in this process. */
+/**
+ * A custom resource and its controller: every Website gets a ConfigMap with its page. Here against
+ * a server in this process.
+ */
 import { inLogicalCluster } from "kcp-ts";
 import { configMaps } from "kcp-ts/kinds";
 import {

@@ -1,4 +1,7 @@
-/** A server of your own in at most 50 lines: a built-in type, an admission plug-in, a store, middleware and a controller. */
+/**
+ * A server of your own in at most 50 lines: a built-in type, an admission plug-in, a store,
+ * middleware and a controller.
+ */
 import { controlPlaneDefaults, createLog, overLogicalClusters, startControlPlane } from "kcp-ts";
 import { message, objectMeta, simpleResource, string } from "kcp-ts/apiserver";
 import type { ControllerOptions, KubernetesObject, Resource } from "kcp-ts/sdk";

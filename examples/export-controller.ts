@@ -1,6 +1,7 @@
 /**
- * A multi-tenant controller over an APIExport: a provider offers cowboys, two workspaces bind to them, and one reconciler does what they
- * intend, through a single watch. It has no rights in the workspaces of its consumers but those that the export gives.
+ * A multi-tenant controller over an APIExport: a provider offers cowboys, two workspaces bind to
+ * them, and one reconciler does what they intend, through a single watch. It has no rights in the
+ * workspaces of its consumers but those that the export gives.
  */
 import {
   Controller,
@@ -27,35 +28,39 @@ const bindings = define("apis.kcp.io", "v1alpha2", "APIBinding");
 const k = await startTestControlPlane();
 const provider = k.clientFor("provider");
 const text = { type: "string" };
-await provider.resource(schemas).create({
-  metadata: { name: "v1.cowboys.wildwest.dev" },
-  spec: {
-    group: "wildwest.dev",
-    names: { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" },
-    scope: "Namespaced",
-    versions: [
-      {
-        name: "v1alpha1",
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: {
-          type: "object",
-          properties: {
-            spec: { type: "object", properties: { intent: text } },
-            status: { type: "object", properties: { result: text } },
+await provider
+  .resource(schemas)
+  .create({
+    metadata: { name: "v1.cowboys.wildwest.dev" },
+    spec: {
+      group: "wildwest.dev",
+      names: { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" },
+      scope: "Namespaced",
+      versions: [
+        {
+          name: "v1alpha1",
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          schema: {
+            type: "object",
+            properties: {
+              spec: { type: "object", properties: { intent: text } },
+              status: { type: "object", properties: { result: text } },
+            },
           },
         },
-      },
-    ],
-  },
-});
-await provider.resource(exports).create({
-  metadata: { name: "cowboys" },
-  spec: {
-    resources: [{ name: "cowboys", group: "wildwest.dev", schema: "v1.cowboys.wildwest.dev" }],
-  },
-});
+      ],
+    },
+  });
+await provider
+  .resource(exports)
+  .create({
+    metadata: { name: "cowboys" },
+    spec: {
+      resources: [{ name: "cowboys", group: "wildwest.dev", schema: "v1.cowboys.wildwest.dev" }],
+    },
+  });
 const reference = { export: { path: "provider", name: "cowboys" } };
 for (const consumer of ["blue", "red"]) {
   const client = k.clientFor(consumer).resource(bindings);

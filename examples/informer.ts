@@ -1,4 +1,7 @@
-/** What a `@kubernetes/client-node` informer becomes; docs/guides/from-client-node.md has both side by side. */
+/**
+ * What a `@kubernetes/client-node` informer becomes; docs/guides/from-client-node.md has both side
+ * by side.
+ */
 import { configMaps } from "kcp-ts/kinds";
 import { Informer, rootCluster } from "kcp-ts/sdk";
 import { eventually, startTestControlPlane } from "kcp-ts/testing";

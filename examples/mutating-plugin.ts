@@ -1,11 +1,17 @@
-/** An admission plug-in in the server's process: it fills in a label, and refuses what breaks a rule. No webhook, no certificate, no hop. */
+/**
+ * An admission plug-in in the server's process: it fills in a label, and refuses what breaks a
+ * rule. No webhook, no certificate, no hop.
+ */
 import { type AdmissionPlugin, denied } from "kcp-ts/apiserver";
 import { configMaps } from "kcp-ts/kinds";
 import { startTestControlPlane } from "kcp-ts/testing";
 
 const costCenter: AdmissionPlugin = {
   name: "CostCenter",
-  /** Requests that it has nothing to do with cost nothing: other kinds, and what the server does for itself. */
+  /**
+   * Requests that it has nothing to do with cost nothing: other kinds, and what the server does for
+   * itself.
+   */
   handles: ({ resource, operation, user }) =>
     resource === "configmaps" && operation !== "DELETE" && !user.username.startsWith("system:"),
   /** Before defaults and validation, on creates, updates, patches and applies alike. */

@@ -1,6 +1,7 @@
 /**
- * Bundles the command into one file: a cold start reads one file instead of hundreds. And the agent of a cluster into another, which is all that its image holds.
- * A thread of the command is a program of its own, and is found beside it.
+ * Bundles the command into one file: a cold start reads one file instead of hundreds. And the agent
+ * of a cluster into another, which is all that its image holds. A thread of the command is a
+ * program of its own, and is found beside it.
  */
 import { type BuildOptions, build, type Plugin } from "esbuild";
 
@@ -18,7 +19,10 @@ const shared: BuildOptions = {
   },
 };
 
-/** The store has native parts that it finds relative to its own folder: it stays outside, and is not asked for where nobody uses it. */
+/**
+ * The store has native parts that it finds relative to its own folder: it stays outside, and is not
+ * asked for where nobody uses it.
+ */
 const nativePartsStayOutside: Plugin = {
   name: "native-parts-stay-outside",
   setup(builder) {

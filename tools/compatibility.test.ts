@@ -1,4 +1,7 @@
-/** docs/compatibility.md says what the tests count, and every test that docs/internals/conformance.md names exists. */
+/**
+ * docs/compatibility.md says what the tests count, and every test that
+ * docs/internals/conformance.md names exists.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";

@@ -1,6 +1,8 @@
 /**
- * The Dockerfile of the agent, without Docker: what it copies is in the repository, what it runs exists, and what its last stage holds is enough to start. With
- * `KCP_IMAGE_BUILD=1` its steps are run as well, in a copy of the tree that has nothing but the files that Git has, and the packages that are installed here.
+ * The Dockerfile of the agent, without Docker: what it copies is in the repository, what it runs
+ * exists, and what its last stage holds is enough to start. With `KCP_IMAGE_BUILD=1` its steps are
+ * run as well, in a copy of the tree that has nothing but the files that Git has, and the packages
+ * that are installed here.
  */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";

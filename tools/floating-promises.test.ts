@@ -1,5 +1,6 @@
 /**
- * The lint refuses promises whose failure reaches no code, also those that come from another package.
+ * The lint refuses promises whose failure reaches no code, also those that come from another
+ * package.
  *
  * Biome's rules for them infer types within a package only; oxlint asks TypeScript's checker.
  */

@@ -1,4 +1,7 @@
-/** The published package, installed in a project of its own outside this checkout: it runs, its types compile, its command answers. */
+/**
+ * The published package, installed in a project of its own outside this checkout: it runs, its
+ * types compile, its command answers.
+ */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";

@@ -1,7 +1,9 @@
 /**
- * The published package as a folder that `npm pack` takes: JavaScript bundled from the workspaces, their declarations beside it, one manifest.
+ * The published package as a folder that `npm pack` takes: JavaScript bundled from the workspaces,
+ * their declarations beside it, one manifest.
  *
- * Everything from npm is bundled but what has native parts. Declarations are copied, with names of workspaces turned into paths.
+ * Everything from npm is bundled but what has native parts. Declarations are copied, with names of
+ * workspaces turned into paths.
  */
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix, relative } from "node:path";

@@ -1,4 +1,7 @@
-/** `npm run package`: the published package in packages/kcp-ts/dist/package, ready for npm pack or publish. */
+/**
+ * `npm run package`: the published package in packages/kcp-ts/dist/package, ready for npm pack or
+ * publish.
+ */
 import { writePackage } from "./package-files.ts";
 
 const folder = "packages/kcp-ts/dist/package";

@@ -1,4 +1,7 @@
-/** Every test that docs/threat-model.md names exists: a promise whose proof is gone is found out here. */
+/**
+ * Every test that docs/threat-model.md names exists: a promise whose proof is gone is found out
+ * here.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";

@@ -1,8 +1,9 @@
 /**
- * The rules of the house, checked: imports, doors, circles, dead files, banned calls, leftovers, sizes, documents.
+ * The rules of the house, checked: imports, doors, circles, dead files, banned calls, leftovers,
+ * sizes, documents.
  *
- * Rules and their data are in tidy/. Each is run on this checkout, where it finds nothing, and on a small made-up tree, where it must find something: a
- * rule that cannot fail is no rule.
+ * Rules and their data are in tidy/. Each is run on this checkout, where it finds nothing, and on a
+ * small made-up tree, where it must find something: a rule that cannot fail is no rule.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -29,6 +30,7 @@ import {
   packageLengths,
   testsThatDoNotRun,
   unfinishedMarks,
+  wideComments,
 } from "./tidy/text-rules.ts";
 import {
   wordsInExportedNames,
@@ -338,6 +340,23 @@ describeRule("calls that have a better way are not made", bannedCalls, {
 });
 
 const leftover = ["FIX", "ME"].join("");
+
+const wide = "a long sentence ".repeat(8);
+
+describeRule("comments are wrapped at 100 columns", wideComments, {
+  "finds a wide line of each kind of comment": {
+    sources: {
+      "apiserver/src/a.ts": `/** ${wide}*/\n/**\n * ${wide}\n */\n// ${wide}\nexport const a = 1;\n`,
+    },
+    finds: [/a\.ts:1: wrap/, /a\.ts:3: wrap/, /a\.ts:5: wrap/],
+  },
+  "accepts code, texts, diagrams and directives": {
+    sources: {
+      "apiserver/src/a.ts": `/**\n *     ${wide}\n */\n// biome-ignore lint: ${wide}\nexport const a = "// ${wide}";\n`,
+    },
+    finds: [],
+  },
+});
 
 describeRule("nothing is left to be done later", unfinishedMarks, {
   "finds a note to oneself in a comment": {

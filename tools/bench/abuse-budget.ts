@@ -1,8 +1,14 @@
-/** Waits that end: what is waited for is said aloud when it takes long, and named when it does not come. */
+/**
+ * Waits that end: what is waited for is said aloud when it takes long, and named when it does not
+ * come.
+ */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { cpuMicrosOf } from "./process-figures.ts";
 
-/** Ten thousand watches are opened at a pace while others are at work. Those that are not open by then are told, and not waited for. */
+/**
+ * Ten thousand watches are opened at a pace while others are at work. Those that are not open by
+ * then are told, and not waited for.
+ */
 export const openingMaxMs = 60_000;
 
 /** Beyond it the wait is given up, and the benchmark with it. */
@@ -35,7 +41,10 @@ export interface IdleWaitOptions {
 const quietShareMax = 0.1;
 const windowMs = 250;
 
-/** Resolves when the process is quiet, or when it has had time enough to become so; says which. It never waits for longer than it was told. */
+/**
+ * Resolves when the process is quiet, or when it has had time enough to become so; says which. It
+ * never waits for longer than it was told.
+ */
 export async function waitForIdle(options: IdleWaitOptions): Promise<boolean> {
   const { pid, after, waitMaxMs, say = toStderr } = options;
   const startedAt = systemClock.monotonic();

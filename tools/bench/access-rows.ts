@@ -1,6 +1,6 @@
 /**
- * Which share of a get it takes to know who asks and whether they may, over the wire: of all that the server's thread does for it, for each
- * kind of credentials.
+ * Which share of a get it takes to know who asks and whether they may, over the wire: of all that
+ * the server's thread does for it, for each kind of credentials.
  */
 import { join } from "node:path";
 import { ApiClient } from "./api-client.ts";
@@ -53,7 +53,10 @@ export async function accessRows({ options, generate, directory, report }: Bench
   await server.stop();
 }
 
-/** An object, and two who may see it: by a role of the cluster, as most who use it. Answers with the service account's token. */
+/**
+ * An object, and two who may see it: by a role of the cluster, as most who use it. Answers with the
+ * service account's token.
+ */
 async function prepare(client: ApiClient): Promise<string> {
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   const must = (path: string, body: unknown) => client.must("POST", path, JSON.stringify(body));

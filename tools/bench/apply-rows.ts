@@ -1,7 +1,9 @@
 /**
- * A server-side apply beside an update of the same object, one at a time: what finding out who owns which field costs.
+ * A server-side apply beside an update of the same object, one at a time: what finding out who owns
+ * which field costs.
  *
- * Every request changes the object, so that each is a write: the load generators send the same body again and again, which changes nothing.
+ * Every request changes the object, so that each is a write: the load generators send the same body
+ * again and again, which changes nothing.
  */
 import { systemClock } from "@kcp-ts/machinery/base";
 import { compare } from "./compare.ts";

@@ -1,5 +1,6 @@
 /**
- * The ceiling of durable writes: the same bytes in batches, each on disk before the next begins. A program of its own.
+ * The ceiling of durable writes: the same bytes in batches, each on disk before the next begins. A
+ * program of its own.
  *
  *     bare-disk.js <level|append> <directory> <file with one record> <records> <records in a batch>
  *

@@ -1,10 +1,12 @@
 /**
- * The ceiling of one Node process: an HTTP/2 server that does nothing but answer. A program of its own.
+ * The ceiling of one Node process: an HTTP/2 server that does nothing but answer. A program of its
+ * own.
  *
  *     bare-http.js <certificate> <key> <folder> <requests|streams>
  *
- * Written against Node's request and response, as most servers are, or against its streams, which is the least that Node can do.
- * GET answers with the bytes of a file of the folder, read once; POST takes the body and answers 201 with the file `one`.
+ * Written against Node's request and response, as most servers are, or against its streams, which
+ * is the least that Node can do. GET answers with the bytes of a file of the folder, read once;
+ * POST takes the body and answers 201 with the file `one`.
  */
 import { readFileSync } from "node:fs";
 import {
@@ -60,11 +62,7 @@ function takeBody(source: Readable, whenRead: () => void): void {
 }
 
 function answer(stream: ServerHttp2Stream, status: number, body: Buffer): void {
-  stream.respond({
-    ":status": status,
-    "content-type": jsonType,
-    "content-length": body.length,
-  });
+  stream.respond({ ":status": status, "content-type": jsonType, "content-length": body.length });
   stream.end(body);
 }
 

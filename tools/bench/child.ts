@@ -14,10 +14,16 @@ export interface ChildOptions {
   readonly side?: Side;
 }
 
-/** Those who measure and attack share the last processor, so that what is measured always has the others, and what they leave of theirs. */
+/**
+ * Those who measure and attack share the last processor, so that what is measured always has the
+ * others, and what they leave of theirs.
+ */
 export type Side = "server" | "clients";
 
-/** Without it a client that attacks takes the server's processor, and what is measured is the machine. Needs Linux and two processors. */
+/**
+ * Without it a client that attacks takes the server's processor, and what is measured is the
+ * machine. Needs Linux and two processors.
+ */
 function onSide(side: Side | undefined, command: string, args: readonly string[]) {
   const last = cpus().length - 1;
   if (side === undefined || last < 1 || !canDivide) return { command, args };
@@ -41,7 +47,10 @@ export class Child {
   readonly #lines: AsyncIterator<string>;
   readonly #reader: Interface;
 
-  /** Its lines are read from stdout, or from stderr for programs that say there what they have to say. */
+  /**
+   * Its lines are read from stdout, or from stderr for programs that say there what they have to
+   * say.
+   */
   constructor(
     command: string,
     args: readonly string[],

@@ -1,4 +1,7 @@
-/** From what was measured side by side to rows: ours against each ceiling, every other server against ours. */
+/**
+ * From what was measured side by side to rows: ours against each ceiling, every other server
+ * against ours.
+ */
 import type { Measured } from "./measure.ts";
 import { against, type Report, type Unit, type Wanted } from "./report.ts";
 

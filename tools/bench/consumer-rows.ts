@@ -1,6 +1,7 @@
 /**
- * One API and many consumers, over the wire: how fast workspaces bind to it, how soon its provider's watch over all of them stands when there are very many
- * instances, and how soon that watch tells of a new one.
+ * One API and many consumers, over the wire: how fast workspaces bind to it, how soon its
+ * provider's watch over all of them stands when there are very many instances, and how soon that
+ * watch tells of a new one.
  */
 import { join } from "node:path";
 import { systemClock } from "@kcp-ts/machinery/base";

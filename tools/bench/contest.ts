@@ -1,4 +1,7 @@
-/** Who takes part in the HTTP rows: our server, other targets of the command line, and the bare server beside them. */
+/**
+ * Who takes part in the HTTP rows: our server, other targets of the command line, and the bare
+ * server beside them.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ApiClient } from "./api-client.ts";
@@ -21,7 +24,10 @@ export interface Bench {
 export interface Contestant {
   readonly name: string;
   readonly url: string;
-  /** Where lists are measured: ours in a logical cluster that nothing else is written to, because a cluster's collection is one. */
+  /**
+   * Where lists are measured: ours in a logical cluster that nothing else is written to, because a
+   * cluster's collection is one.
+   */
   readonly listUrl: string;
   readonly token: string;
   readonly pid?: number | undefined;

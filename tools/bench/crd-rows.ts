@@ -1,4 +1,7 @@
-/** Custom resources: how many definitions a cluster bears, what they cost, and what their objects cost beside built-in ones. */
+/**
+ * Custom resources: how many definitions a cluster bears, what they cost, and what their objects
+ * cost beside built-in ones.
+ */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync } from "node:fs";
 import { join } from "node:path";

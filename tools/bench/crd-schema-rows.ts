@@ -1,4 +1,7 @@
-/** What schemas and rules cost by themselves, in this process: processor time, so that other programs do not count. */
+/**
+ * What schemas and rules cost by themselves, in this process: processor time, so that other
+ * programs do not count.
+ */
 import {
   compile,
   declaredInt,

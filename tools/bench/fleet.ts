@@ -1,4 +1,7 @@
-/** For rows about physical clusters: a control plane, and clusters that are logical clusters of a second server, in a process that is not counted. */
+/**
+ * For rows about physical clusters: a control plane, and clusters that are logical clusters of a
+ * second server, in a process that is not counted.
+ */
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
@@ -96,7 +99,9 @@ export async function isReady(client: ApiClient, name: string): Promise<boolean>
   return isTrue("Ready") && isTrue("SyncerReady") && (status?.syncedResources?.length ?? 0) > 0;
 }
 
-/** Changes that are under way, by object. One is over when it or a later one of its object is seen. */
+/**
+ * Changes that are under way, by object. One is over when it or a later one of its object is seen.
+ */
 export class Waits {
   readonly waits: number[] = [];
   readonly #open = new Map<string, { readonly change: number; readonly atMs: number }[]>();

@@ -1,6 +1,6 @@
 /**
- * A load generator for machines without h2load: slower than it, and it shares our runtime's weaknesses, but it is always there. A
- * program of its own.
+ * A load generator for machines without h2load: slower than it, and it shares our runtime's
+ * weaknesses, but it is always there. A program of its own.
  *
  *     generator.js '<Load as JSON>'
  *

@@ -119,10 +119,7 @@ export const definitionCases: readonly HoldCase[] = [
         served: true,
         storage: version === 0,
         schema: {
-          openAPIV3Schema: fields(7_990, (i) => ({
-            ...text,
-            maxLength: 2 * i + version,
-          })),
+          openAPIV3Schema: fields(7_990, (i) => ({ ...text, maxLength: 2 * i + version })),
         },
       })),
     },

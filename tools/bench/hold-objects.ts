@@ -63,14 +63,14 @@ const keyed = (count: number) => `[${many(count, (i) => `{"k":"k${i}","v":1}`)}]
 
 const texts = (count: number) => `[${many(count, (i) => `"t${String(i).padStart(7, "0")}"`)}]`;
 
-/** Objects are as large as they may be when they have this many values, or this many items that are owned one by one. */
+/**
+ * Objects are as large as they may be when they have this many values, or this many items that are
+ * owned one by one.
+ */
 const valuesMax = 79_900;
 const ownedItemsMax = 6_000;
 
-const mapList = {
-  "x-kubernetes-list-type": "map",
-  "x-kubernetes-list-map-keys": ["k"],
-};
+const mapList = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] };
 const set = { "x-kubernetes-list-type": "set" };
 const keyedItem = object({ k: text, v: { type: "integer" } }, { required: ["k"] });
 const defaulted = object({ a: { ...text, default: "b" } });

@@ -1,5 +1,6 @@
 /**
- * Hostile requests: for how long each holds the event loop of a server that has just started, and of one that has seen it before.
+ * Hostile requests: for how long each holds the event loop of a server that has just started, and
+ * of one that has seen it before.
  *
  * Nothing is asserted from it; tests count work instead of time.
  */

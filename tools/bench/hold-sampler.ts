@@ -1,12 +1,15 @@
 /**
- * Preloaded into a server (`node --import`): how long its event loop was held, at most, between two lines of stdin.
+ * Preloaded into a server (`node --import`): how long its event loop was held, at most, between two
+ * lines of stdin.
  *
  *     begin            starts to look at every turn of the event loop
  *     end              prints {"holdMs":…,"wallMs":…} to stderr: the longest turn since
  *     heap             prints {"heapBytes":…}: what is left after collections
  *
- * A turn's hold is the smallest of the time that passed, the processor time that all threads of the process took, and the main thread's processor time by the
- * kernel's clock, which ticks every four milliseconds: the main thread cannot have worked for longer, and what other programs do on the machine does not count.
+ * A turn's hold is the smallest of the time that passed, the processor time that all threads of the
+ * process took, and the main thread's processor time by the kernel's clock, which ticks every four
+ * milliseconds: the main thread cannot have worked for longer, and what other programs do on the
+ * machine does not count.
  */
 import { openSync, readSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -1,9 +1,11 @@
 /**
- * How long a control plane in memory takes to start inside a process that has loaded it. A program of its own.
+ * How long a control plane in memory takes to start inside a process that has loaded it. A program
+ * of its own.
  *
  *     in-process-start.js <directory> <times>
  *
- * Prints milliseconds, one line for each start: keys, certificates, kubeconfig, server and listener, in a fresh directory.
+ * Prints milliseconds, one line for each start: keys, certificates, kubeconfig, server and
+ * listener, in a fresh directory.
  */
 import { join } from "node:path";
 import { controlPlaneDefaults, startControlPlane } from "@kcp-ts/controlplane";

@@ -1,8 +1,11 @@
 /**
- * Looks at the event loop of the server from inside: loaded into its process before it starts, by `--import`. Not part of the product.
+ * Looks at the event loop of the server from inside: loaded into its process before it starts, by
+ * `--import`. Not part of the product.
  *
- * A line `begin` on stdin starts a measurement, `read` is answered on stderr with what it saw since. A timer that is due every millisecond sees how long the loop
- * was held in between. Holds are told in processor time of the loop's own thread: what other processes take from it is not counted.
+ * A line `begin` on stdin starts a measurement, `read` is answered on stderr with what it saw
+ * since. A timer that is due every millisecond sees how long the loop was held in between. Holds
+ * are told in processor time of the loop's own thread: what other processes take from it is not
+ * counted.
  */
 import { openSync, readSync } from "node:fs";
 import { PerformanceObserver } from "node:perf_hooks";
@@ -12,11 +15,17 @@ import { systemClock } from "@kcp-ts/machinery/base";
 export interface LoopProbe {
   /** The longest that the loop was held. */
   readonly holdMaxMs: number;
-  /** What somebody who comes at any moment still has to wait for in one of a hundred cases: longer holds are met more often. */
+  /**
+   * What somebody who comes at any moment still has to wait for in one of a hundred cases: longer
+   * holds are met more often.
+   */
   readonly waitP99Ms: number;
   /** Processor time of the loop's thread in a second: how much of an attack arrived. */
   readonly busyMsPerSecond: number;
-  /** What that thread waited for a processor in a second, with something to do: other threads had it, the server's own among them. */
+  /**
+   * What that thread waited for a processor in a second, with something to do: other threads had
+   * it, the server's own among them.
+   */
   readonly delayedMsPerSecond: number;
   /** The longest collection of garbage, by the wall. */
   readonly collectionMaxMs: number;
@@ -85,10 +94,14 @@ function summary(): LoopProbe {
   return { holdMaxMs, waitP99Ms: high, busyMsPerSecond, delayedMsPerSecond, collectionMaxMs };
 }
 
-/** What this thread had of a processor, and what it waited for one; of the wall, and nothing, where the system does not tell. */
+/**
+ * What this thread had of a processor, and what it waited for one; of the wall, and nothing, where
+ * the system does not tell.
+ */
 function threadMs(): readonly [number, number] {
   if (file === undefined) return [systemClock.monotonic(), 0];
-  // Asking for the process's time brings the thread's up to date; else it would be that of the last tick.
+  // Asking for the process's time brings the thread's up to date; else it would be that of the last
+  // tick.
   process.cpuUsage();
   const length = readSync(file, buffer, 0, buffer.length, 0);
   const [hadNs, waitedNs] = buffer.toString("latin1", 0, length).split(" ");

@@ -1,8 +1,10 @@
 /**
- * The control loops: how long until a full namespace and the dependents of a deleted owner are gone, and what another tenant feels of it meanwhile.
+ * The control loops: how long until a full namespace and the dependents of a deleted owner are
+ * gone, and what another tenant feels of it meanwhile.
  *
- * The other tenant's gets are sent at a steady pace and timed from when each was due, so that a server that is held up shows as slow gets; what counts is
- * their ratio to the same gets beside an idle server, in the same run.
+ * The other tenant's gets are sent at a steady pace and timed from when each was due, so that a
+ * server that is held up shows as slow gets; what counts is their ratio to the same gets beside an
+ * idle server, in the same run.
  */
 import { join } from "node:path";
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";

@@ -1,5 +1,6 @@
 /**
- * The benchmark: `npm run bench`. What is measured, why, and what came out is in docs/internals/performance.md.
+ * The benchmark: `npm run bench`. What is measured, why, and what came out is in
+ * docs/internals/performance.md.
  *
  *     npm run bench -- [get create neighbours] [--only get,create] [--rounds N] [--quick] [-o json] [--generator h2load|node]
  *                      [--target name=URL,TOKEN ...] [--workspaces N]

@@ -1,6 +1,6 @@
 /**
- * Rounds: every contender does the same work in turn, so that whatever else the machine does hits all of them alike. The median
- * of the rounds counts.
+ * Rounds: every contender does the same work in turn, so that whatever else the machine does hits
+ * all of them alike. The median of the rounds counts.
  */
 import { cpuMicrosOf } from "./process-figures.ts";
 

@@ -1,4 +1,7 @@
-/** The user of benchmarks of tenants: somebody who owns what they make, and has no other rights than to make workspaces in root. */
+/**
+ * The user of benchmarks of tenants: somebody who owns what they make, and has no other rights than
+ * to make workspaces in root.
+ */
 import { ApiClient } from "./api-client.ts";
 import { benchToken, memberToken, type ServerProcess } from "./server-process.ts";
 

@@ -1,4 +1,7 @@
-/** Resident memory: of an idle server, after load, and what a logical cluster that nobody uses takes of it. */
+/**
+ * Resident memory: of an idle server, after load, and what a logical cluster that nobody uses takes
+ * of it.
+ */
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { ApiClient } from "./api-client.ts";
@@ -62,7 +65,10 @@ interface Megabytes {
   readonly unmapped: number;
 }
 
-/** After all requests of the other rows; some time later, because memory is given back when there is time. */
+/**
+ * After all requests of the other rows; some time later, because memory is given back when there is
+ * time.
+ */
 export async function loadedMemoryRow(bench: Bench, { kcp }: Contest): Promise<void> {
   await sleep(systemClock, bench.options.sizes.settleMs);
   bench.report.add({
@@ -83,7 +89,10 @@ async function idleMegabytes({ options }: Bench, root: string): Promise<Megabyte
   return megabytes;
 }
 
-/** Idle is who has done what was to be done: control loops give every new namespace its objects, and look through everything after a start. */
+/**
+ * Idle is who has done what was to be done: control loops give every new namespace its objects, and
+ * look through everything after a start.
+ */
 async function untilQuiet({ pid }: ServerProcess): Promise<void> {
   for (let quiet = 0, before = cpuMicrosOf(pid); quiet < quietPolls; ) {
     await sleep(systemClock, quietPollMs);

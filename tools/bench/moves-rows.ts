@@ -1,6 +1,8 @@
 /**
- * Deployments that are split over clusters, as `kcp start` does it: how long a decision takes to the clusters at a steady pace, and how soon what a lost cluster had is asked for
- * elsewhere. Changes are timed from when each was due; failover from the end of the time that the cluster is tolerated, which is written in whole seconds.
+ * Deployments that are split over clusters, as `kcp start` does it: how long a decision takes to
+ * the clusters at a steady pace, and how soon what a lost cluster had is asked for elsewhere.
+ * Changes are timed from when each was due; failover from the end of the time that the cluster is
+ * tolerated, which is written in whole seconds.
  */
 
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
@@ -78,7 +80,8 @@ async function decisionRow(
       waits.seen(`${metadata.name.replace(/--.*/, "")} ${target}`, spec.replicas);
     });
   }
-  // Before they are made: what is seen before it is waited for would be waited for until it changes.
+  // Before they are made: what is seen before it is waited for would be waited for until it
+  // changes.
   for (const target of targets)
     for (const name of names) waits.begin(`${name} ${target}`, 1, systemClock.monotonic());
   await until("the split begins", () => createWholes(upstream, names, targets.length));

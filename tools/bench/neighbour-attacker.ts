@@ -3,8 +3,10 @@
  *
  *     neighbour-attacker.js <url of the logical cluster> <token> <attack> <how many>
  *
- * Attacks are those of `options.ts`. Prints `attacking` when all is under way, and for each line of stdin `open <n>`: how many watches are open now. Refusals are what it wants
- * to provoke: they count as answers. It runs at a lower priority than everybody else in the benchmark, because in earnest it has a machine of its own.
+ * Attacks are those of `options.ts`. Prints `attacking` when all is under way, and for each line of
+ * stdin `open <n>`: how many watches are open now. Refusals are what it wants to provoke: they
+ * count as answers. It runs at a lower priority than everybody else in the benchmark, because in
+ * earnest it has a machine of its own.
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import { constants, getPriority, setPriority } from "node:os";
@@ -112,7 +114,10 @@ function again(session: ClientHttp2Session, next: () => Attack): void {
   stream.end(body);
 }
 
-/** From now on; what is already there would be a list. One that is refused or ended comes again, as clients do. */
+/**
+ * From now on; what is already there would be a list. One that is refused or ended comes again, as
+ * clients do.
+ */
 function watch(session: ClientHttp2Session): void {
   const stream = session.request({
     ":path": `${path}?watch=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=false`,

@@ -1,12 +1,14 @@
 /**
- * Noisy neighbours: what one tenant's gets take while another does its worst, against what they take in the same run when nobody else is
- * there, just before the attack and just after it.
+ * Noisy neighbours: what one tenant's gets take while another does its worst, against what they
+ * take in the same run when nobody else is there, just before the attack and just after it.
  *
- * Those who attack and the one who measures share one processor, the attackers at the lowest priority; the server has the others, and what is left of that one, idle and
- * under attack alike. On one machine a client that sends as fast as it can would otherwise take what the server needs, and the figure would be that of the machine.
+ * Those who attack and the one who measures share one processor, the attackers at the lowest
+ * priority; the server has the others, and what is left of that one, idle and under attack alike.
+ * On one machine a client that sends as fast as it can would otherwise take what the server needs,
+ * and the figure would be that of the machine.
  *
- * On a machine with other work the wall's time is its noise. The row by processor time holds there, too: what a request has still to wait for when
- * it comes, in processor time of the server's loop.
+ * On a machine with other work the wall's time is its noise. The row by processor time holds there,
+ * too: what a request has still to wait for when it comes, in processor time of the server's loop.
  */
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
@@ -149,11 +151,7 @@ function report(bench: Bench, attack: string, rounds: readonly Round[]): void {
     ...row,
     work: `p99 of a get beside ${attack}`,
     figure: of(({ beside }) => beside.p99),
-    against: {
-      name,
-      figure: of(idleP99),
-      ratio: of((round) => round.beside.p99 / idleP99(round)),
-    },
+    against: { name, figure: of(idleP99), ratio: of((round) => round.beside.p99 / idleP99(round)) },
     wanted,
   });
   bench.report.add({

@@ -3,9 +3,10 @@
  *
  *     neighbour-victim.js <url of the object> <token>
  *
- * For each number of milliseconds on a line of stdin it measures that long and prints `{"p50":…,"p99":…,"errors":…,"count":…}`. A request counts from the
- * moment it was due, not from when there was time to send it; from when it was sent, if a timer was early. One that has no answer after ten
- * seconds is an error.
+ * For each number of milliseconds on a line of stdin it measures that long and prints
+ * `{"p50":…,"p99":…,"errors":…,"count":…}`. A request counts from the moment it was due, not from
+ * when there was time to send it; from when it was sent, if a timer was early. One that has no
+ * answer after ten seconds is an error.
  */
 import { connect } from "node:http2";
 import { createInterface } from "node:readline";

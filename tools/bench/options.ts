@@ -3,7 +3,10 @@ import { parseArgs } from "node:util";
 
 export interface BenchOptions {
   readonly rounds: number;
-  /** Noisy neighbours are looked at once, unless rounds are asked for: a round of all of them takes two minutes. */
+  /**
+   * Noisy neighbours are looked at once, unless rounds are asked for: a round of all of them takes
+   * two minutes.
+   */
   readonly neighbourRounds: number;
   /** Groups of rows to run; all when empty. */
   readonly only: readonly Group[];
@@ -13,7 +16,10 @@ export interface BenchOptions {
   readonly targets: readonly NamedTarget[];
   /** What a noisy neighbour does; all of it unless told. */
   readonly attacks: readonly Attack[];
-  /** Parts of the names of hostile requests: those that have one are sent, and all when there are none. */
+  /**
+   * Parts of the names of hostile requests: those that have one are sent, and all when there are
+   * none.
+   */
   readonly cases: readonly string[];
   readonly isQuick: boolean;
   readonly sizes: Sizes;

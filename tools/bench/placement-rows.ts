@@ -1,8 +1,10 @@
 /**
- * Placement: how long it takes to decide where many workloads go, by the functions that coordinators decide with, and how much moves when a cluster joins.
+ * Placement: how long it takes to decide where many workloads go, by the functions that
+ * coordinators decide with, and how much moves when a cluster joins.
  *
- * Nothing is written and nothing runs: it is the arithmetic alone, in this process. Every workload has requests, regions are spread over, every tenth cluster
- * has a taint, and what one workload takes the next one cannot have.
+ * Nothing is written and nothing runs: it is the arithmetic alone, in this process. Every workload
+ * has requests, regions are spread over, every tenth cluster has a taint, and what one workload
+ * takes the next one cannot have.
  */
 import { rootCluster } from "@kcp-ts/machinery/names";
 import {

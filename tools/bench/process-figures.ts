@@ -17,7 +17,10 @@ export function residentMegabytesOf(pid: number): number {
   return megabytesOf(pid, "VmRSS");
 }
 
-/** … less the pages of mapped files, which are bytes on disk that the system takes back when it likes. */
+/**
+ * … less the pages of mapped files, which are bytes on disk that the system takes back when it
+ * likes.
+ */
 export function unmappedMegabytesOf(pid: number): number {
   return megabytesOf(pid, "RssAnon");
 }

@@ -1,13 +1,18 @@
 /**
- * Looks at what the server's thread is doing: loaded into its process before it starts, by `--import`. Not part of the product.
+ * Looks at what the server's thread is doing: loaded into its process before it starts, by
+ * `--import`. Not part of the product.
  *
- * A line `begin` on stdin starts to take samples of the stack, `read` is answered on stderr with the share of them that were inside each of the
- * functions below. Samples are counted, not the time between them: what other processes take from the server is not counted.
+ * A line `begin` on stdin starts to take samples of the stack, `read` is answered on stderr with
+ * the share of them that were inside each of the functions below. Samples are counted, not the time
+ * between them: what other processes take from the server is not counted.
  */
 import { Session } from "node:inspector/promises";
 import { createInterface } from "node:readline";
 
-/** Stages of the pipeline, by the names of their functions, and the share of the thread's busy time that passes inside them. */
+/**
+ * Stages of the pipeline, by the names of their functions, and the share of the thread's busy time
+ * that passes inside them.
+ */
 export type ProfileProbe = Readonly<Record<(typeof stages)[number], number>>;
 
 const stages = ["authenticate", "authorize"] as const;

@@ -45,7 +45,10 @@ export interface Wanted {
 
 export interface ReportedRow extends Row {
   readonly verdict: "ok" | "short" | undefined;
-  /** The machine's load over the last minute when the row was done; the benchmark's own is part of it. */
+  /**
+   * The machine's load over the last minute when the row was done; the benchmark's own is part of
+   * it.
+   */
   readonly loadAverage: number;
 }
 

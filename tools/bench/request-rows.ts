@@ -28,7 +28,10 @@ export async function getRows({ options, report }: Bench, contest: Contest): Pro
   });
 }
 
-/** Compared with the bare get, the most that the process can do, and with what else bounds a create: its body and the disk. */
+/**
+ * Compared with the bare get, the most that the process can do, and with what else bounds a create:
+ * its body and the disk.
+ */
 export async function createRows(bench: Bench, contest: Contest): Promise<void> {
   const shape = manyInFlight(bench.options.sizes.createsPerRound);
   const body = configMap();

@@ -1,11 +1,14 @@
-/** The SDK: what an informer takes of memory, what a client and a controller take of a processor, and test servers. */
+/**
+ * The SDK: what an informer takes of memory, what a client and a controller take of a processor,
+ * and test servers.
+ */
 import { fileURLToPath } from "node:url";
 import { Child } from "./child.ts";
 import type { Bench } from "./contest.ts";
 
 /**
- * Growth of resident memory over the process before the informer starts: a fresh process without flags, over HTTP/2, with the server in
- * another one.
+ * Growth of resident memory over the process before the informer starts: a fresh process without
+ * flags, over HTTP/2, with the server in another one.
  */
 export async function informerRows({ options, report }: Bench): Promise<void> {
   const { informerObjects } = options.sizes;
@@ -84,7 +87,10 @@ export async function sdkRows({ options, report }: Bench): Promise<void> {
   });
 }
 
-/** Runs a benchmark that stands beside the code it measures, and reads the line of JSON that it prints. */
+/**
+ * Runs a benchmark that stands beside the code it measures, and reads the line of JSON that it
+ * prints.
+ */
 async function figuresOf(
   program: string,
   args: readonly string[],

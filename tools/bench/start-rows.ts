@@ -1,4 +1,7 @@
-/** How long until it serves: in a fresh directory, after a kill with much in the store, and inside a process. */
+/**
+ * How long until it serves: in a fresh directory, after a kill with much in the store, and inside a
+ * process.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "@kcp-ts/machinery/base";
@@ -31,7 +34,10 @@ async function coldRow({ options, directory, report }: Bench): Promise<void> {
   });
 }
 
-/** Killed right after a write, so that the log is as long as it gets. It serves when it has answered for what was written last. */
+/**
+ * Killed right after a write, so that the log is as long as it gets. It serves when it has answered
+ * for what was written last.
+ */
 async function killedRow({ options, directory, report, generate }: Bench): Promise<void> {
   const root = join(directory, "killed");
   const { restartObjects, coldStarts } = options.sizes;

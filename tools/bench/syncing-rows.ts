@@ -1,9 +1,11 @@
 /**
- * Syncing to physical clusters, as `kcp start` does it: how long a change takes to a cluster and a status back at a steady pace, what the control plane holds for many
- * clusters, and what a restart writes.
+ * Syncing to physical clusters, as `kcp start` does it: how long a change takes to a cluster and a
+ * status back at a steady pace, what the control plane holds for many clusters, and what a restart
+ * writes.
  *
- * The physical clusters are logical clusters of a second server, in a process that is not counted: for a syncer they are clusters like others. Changes are timed from
- * when each was due, so that a control plane that is held up shows.
+ * The physical clusters are logical clusters of a second server, in a process that is not counted:
+ * for a syncer they are clusters like others. Changes are timed from when each was due, so that a
+ * control plane that is held up shows.
  */
 
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
@@ -186,8 +188,8 @@ async function paceRows(
 }
 
 /**
- * What the control plane's own share of it is: as many changes and statuses of objects that no cluster is to have, at the same pace. What is more than that below is
- * the syncer's.
+ * What the control plane's own share of it is: as many changes and statuses of objects that no
+ * cluster is to have, at the same pace. What is more than that below is the syncer's.
  */
 async function aloneRow(bench: Bench, { plane }: BenchClusters, objects: number): Promise<void> {
   const { syncChangesPerSecond: perSecond, syncMs } = bench.options.sizes;

@@ -1,6 +1,7 @@
 /**
- * A physical cluster with an agent, in a process of its own: a simulated one, which lends to the control plane at the given address. Says which Pod
- * there is to look at when it runs, and goes on until it is ended.
+ * A physical cluster with an agent, in a process of its own: a simulated one, which lends to the
+ * control plane at the given address. Says which Pod there is to look at when it runs, and goes on
+ * until it is ended.
  *
  *     node tunnel-cluster.js <url> <token> <bytes of the Pod's log>
  */

@@ -1,7 +1,9 @@
 /**
- * What goes through an agent's tunnel: a log as fast as it comes, and what many open sessions hold in memory.
+ * What goes through an agent's tunnel: a log as fast as it comes, and what many open sessions hold
+ * in memory.
  *
- * The control plane is `kcp start`, the cluster and its agent are another process, and the reader is this one. Bytes are counted here.
+ * The control plane is `kcp start`, the cluster and its agent are another process, and the reader
+ * is this one. Bytes are counted here.
  */
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { join } from "node:path";
@@ -32,7 +34,10 @@ export async function tunnelRows(bench: Bench): Promise<void> {
   }
 }
 
-/** The best of the rounds: what else the machine does only takes away. Processor time is that of control plane, agent and cluster for a megabyte. */
+/**
+ * The best of the rounds: what else the machine does only takes away. Processor time is that of
+ * control plane, agent and cluster for a megabyte.
+ */
 async function logRow(
   bench: Bench,
   { plane, cluster, path }: Scene,
@@ -93,7 +98,10 @@ interface Scene {
   readonly path: string;
 }
 
-/** What both processes hold more than before, when all sessions are open and each has said something. */
+/**
+ * What both processes hold more than before, when all sessions are open and each has said
+ * something.
+ */
 async function sessionRow(bench: Bench, { plane, cluster, path }: Scene): Promise<void> {
   const { tunnelSessions: count, settleMs } = bench.options.sizes;
   const held = () => residentMegabytesOf(plane.pid) + residentMegabytesOf(cluster.pid);

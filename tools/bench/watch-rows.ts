@@ -1,4 +1,7 @@
-/** Watch fan-out: many watchers of one collection, from the first write until each has seen every event. */
+/**
+ * Watch fan-out: many watchers of one collection, from the first write until each has seen every
+ * event.
+ */
 import { systemClock } from "@kcp-ts/machinery/base";
 import { startProgram } from "./child.ts";
 import { compare } from "./compare.ts";

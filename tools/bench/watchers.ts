@@ -3,8 +3,8 @@
  *
  *     watchers.js <url with watch=true> <token> <http1|http2> <watchers> <events>
  *
- * Prints `open` when all have their answer, and `done` when each has seen that many events. Over HTTP/1.1 every watcher has a
- * connection of its own, as it must; over HTTP/2 fifty share one.
+ * Prints `open` when all have their answer, and `done` when each has seen that many events. Over
+ * HTTP/1.1 every watcher has a connection of its own, as it must; over HTTP/2 fifty share one.
  */
 import { connect } from "node:http2";
 import { Agent, get } from "node:https";

@@ -1,4 +1,7 @@
-/** What stands below the plot of workspaces: all that the figures hang on, so that two plots can be told apart. */
+/**
+ * What stands below the plot of workspaces: all that the figures hang on, so that two plots can be
+ * told apart.
+ */
 import { statfsSync } from "node:fs";
 
 export interface PlottedRun {

@@ -23,7 +23,10 @@ export function tree(count: number): Place[] {
   return places;
 }
 
-/** A workspace is Ready when its create is answered, or the answer says otherwise and the figure is worth nothing. */
+/**
+ * A workspace is Ready when its create is answered, or the answer says otherwise and the figure is
+ * worth nothing.
+ */
 export async function makeAll(client: ApiClient, places: readonly Place[]): Promise<void> {
   await eachOf(places, async ([parent, name]) => {
     const body = JSON.stringify({
@@ -54,9 +57,7 @@ export async function deleteTops(client: ApiClient, places: readonly Place[]): P
   for (;;) {
     const { items } = JSON.parse(
       (await client.must("GET", `${base}?limit=1`)).toString("utf8"),
-    ) as {
-      items: unknown[];
-    };
+    ) as { items: unknown[] };
     if (items.length === 0) return;
     await sleep(systemClock, 20);
   }

@@ -1,5 +1,6 @@
 /**
- * The plot of a run with many workspaces: resident memory and rate against how many there are, as SVG that can be read on light and on dark paper.
+ * The plot of a run with many workspaces: resident memory and rate against how many there are, as
+ * SVG that can be read on light and on dark paper.
  *
  * A pure function of its samples; scales begin at zero, so that what looks flat is flat.
  */

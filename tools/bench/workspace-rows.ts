@@ -1,6 +1,7 @@
 /**
- * Workspaces: how fast they come and go, flat below root and in a tree; what one costs in memory and on disk; and what a server with very many of them
- * is like: its memory, its gets, its metrics, its next start. The last part is drawn as a plot.
+ * Workspaces: how fast they come and go, flat below root and in a tree; what one costs in memory
+ * and on disk; and what a server with very many of them is like: its memory, its gets, its metrics,
+ * its next start. The last part is drawn as a plot.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -145,7 +146,8 @@ async function veryMany(bench: Bench, count: number): Promise<void> {
     server: "kcp",
     figure: (await metricSeries(client)) - seriesBefore,
     unit: "series",
-    // Whatever else happens for the first time meanwhile; one per workspace would be as many as these.
+    // Whatever else happens for the first time meanwhile; one per workspace would be as many as
+    // these.
     wanted: { what: "figure", atMost: 20 },
   });
   client.close();
@@ -181,7 +183,10 @@ async function startedAgain(
   await server.stop();
 }
 
-/** Makes them in parts, with a sample behind each. What is going on is said on stderr: it takes minutes. */
+/**
+ * Makes them in parts, with a sample behind each. What is going on is said on stderr: it takes
+ * minutes.
+ */
 async function fill(
   server: ServerProcess,
   client: ApiClient,

@@ -1,4 +1,7 @@
-/** Every TypeScript block of the README and the guides compiles under our own settings and runs to its end without a word on stderr. */
+/**
+ * Every TypeScript block of the README and the guides compiles under our own settings and runs to
+ * its end without a word on stderr.
+ */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * What a door of a package offers: names, doc comments and declarations, read from the compiler's own .d.ts files. No parser: declarations there are
- * regular enough to be told from their text.
+ * What a door of a package offers: names, doc comments and declarations, read from the compiler's
+ * own .d.ts files. No parser: declarations there are regular enough to be told from their text.
  */
 import { readFile } from "node:fs/promises";
 import { posix } from "node:path";

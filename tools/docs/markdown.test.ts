@@ -1,4 +1,7 @@
-/** Goal: every link of a document leads somewhere, every document is found from the front page, and prose fits a screen. */
+/**
+ * Goal: every link of a document leads somewhere, every document is found from the front page, and
+ * prose fits a screen.
+ */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** What readers of a document rely on beside its text: links that lead somewhere, and lines that fit their screen. */
+/**
+ * What readers of a document rely on beside its text: links that lead somewhere, and lines that fit
+ * their screen.
+ */
 
 export interface Link {
   readonly line: number;
@@ -8,7 +11,10 @@ export interface Link {
 /** Columns of a line of prose, as of code. */
 const columnsMax = 100;
 
-/** The text with its lines where they are, without blocks of code, and with `x` in the place of code in a sentence. */
+/**
+ * The text with its lines where they are, without blocks of code, and with `x` in the place of code
+ * in a sentence.
+ */
 function prose(markdown: string): string {
   return markdown
     .replace(/^[ \t]*(```+)[^\n]*\n[\s\S]*?^[ \t]*\1[ \t]*$/gm, (text) =>
@@ -39,7 +45,10 @@ export function anchors(markdown: string): ReadonlySet<string> {
   return found;
 }
 
-/** Lines of prose that are too long and could be broken. Tables, headings and code are as long as they are. */
+/**
+ * Lines of prose that are too long and could be broken. Tables, headings and code are as long as
+ * they are.
+ */
 export function longLines(markdown: string): readonly number[] {
   return prose(markdown)
     .split("\n")

@@ -1,4 +1,7 @@
-/** Tests that a document names as the proof of what it says: a file in backticks, then words of a title in quotes. */
+/**
+ * Tests that a document names as the proof of what it says: a file in backticks, then words of a
+ * title in quotes.
+ */
 import { existsSync, readFileSync } from "node:fs";
 
 const root = new URL("../../../", import.meta.url);

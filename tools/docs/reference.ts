@@ -1,4 +1,7 @@
-/** The API reference: a page for each door of the published package, from the doc comments of what it offers. */
+/**
+ * The API reference: a page for each door of the published package, from the doc comments of what
+ * it offers.
+ */
 import { checkoutDeclarations, type Declaration, declarationsOf } from "./declarations.ts";
 
 /** Door to file; `.` is the package itself. */

@@ -1,4 +1,7 @@
-/** What people type, in documents: played by a test as it stands, or named here with the reason why it is not. */
+/**
+ * What people type, in documents: played by a test as it stands, or named here with the reason why
+ * it is not.
+ */
 
 /** Tests that play all blocks of one language, in their order, of every guide that they name. */
 export const players: readonly Player[] = [
@@ -29,7 +32,10 @@ const installs = "installs packages and runs what runs this test";
 const outside = "needs binaries that are not part of the checkout";
 const endless = "starts a server that runs until it is stopped; its flags are checked";
 
-/** Each block is left out for a reason of its own; its flags are checked all the same, where it is about `kcp`. */
+/**
+ * Each block is left out for a reason of its own; its flags are checked all the same, where it is
+ * about `kcp`.
+ */
 export const unplayed: readonly Unplayed[] = [
   { document: "README.md", first: "npm ci && npm start", reason: installs },
   { document: "README.md", first: "npm ci && npm test", reason: installs },

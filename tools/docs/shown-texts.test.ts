@@ -1,6 +1,7 @@
 /**
- * Goal: manifests and commands in documents work as they stand there.
- * Method: a server is asked whether it would take every manifest, unknown fields refused; `kcp` is asked for the flags of every command that is shown.
+ * Goal: manifests and commands in documents work as they stand there. Method: a server is asked
+ * whether it would take every manifest, unknown fields refused; `kcp` is asked for the flags of
+ * every command that is shown.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

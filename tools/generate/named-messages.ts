@@ -36,7 +36,9 @@ export function namedMessages(facts: Facts): readonly NamedMessage[] {
   return [...named.values()].sort((a, b) => (a.message < b.message ? -1 : 1));
 }
 
-/** A kind without a definition, as options of a connection are, is in the package of its resource. */
+/**
+ * A kind without a definition, as options of a connection are, is in the package of its resource.
+ */
 function siblingOf(facts: Facts, resource: GroupVersionKind, kind: string): string {
   const sibling = facts.messageOfKind(resource);
   if (sibling === undefined) throw new Error(`no definition is of the kind ${resource.kind}`);

@@ -76,11 +76,7 @@ export function readResources(text: string): ResourceFacts[] {
           .filter(({ name }) => name.startsWith(`${resource.name}/`))
           .map((below) => [
             below.name.slice(resource.name.length + 1),
-            {
-              group: below.group ?? group,
-              version: below.version ?? version,
-              kind: below.kind,
-            },
+            { group: below.group ?? group, version: below.version ?? version, kind: below.kind },
           ]),
       ),
     }));

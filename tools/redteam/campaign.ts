@@ -235,12 +235,7 @@ class Campaign {
     const response = await run();
     this.#server.say("end");
     const measurement = JSON.parse(await this.#server.line('{"holdMs"')) as Measurement;
-    const measured: MeasuredStep = {
-      ...place,
-      request,
-      status: response.status,
-      ...measurement,
-    };
+    const measured: MeasuredStep = { ...place, request, status: response.status, ...measurement };
     this.#count++;
     this.#options.onStep?.(measured);
     this.#keep(measured);

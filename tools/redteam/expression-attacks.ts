@@ -108,9 +108,7 @@ const rules: Attack = {
     for (const each of [schema, anywhere]) {
       yield {
         ...define({
-          schema: object({
-            spec: object(each, { "x-kubernetes-validations": validations }),
-          }),
+          schema: object({ spec: object(each, { "x-kubernetes-validations": validations }) }),
         }),
         waitsForDefinition: true,
       };
@@ -191,9 +189,7 @@ const mutations: Attack = {
         },
         mutations: times(1 + random.integer(3), () => ({
           patchType: "JSONPatch",
-          jsonPatch: {
-            expression: `[JSONPatch{op: "add", path: "/spec/any", value: ${value}}]`,
-          },
+          jsonPatch: { expression: `[JSONPatch{op: "add", path: "/spec/any", value: ${value}}]` },
         })),
       },
     });

@@ -48,12 +48,7 @@ function* configurations(
         name: `w${i}.example.com`,
         clientConfig: { url: `${hosts.url}/${kind}`, caBundle: hosts.caBundle },
         rules: [
-          {
-            apiGroups: [""],
-            apiVersions: ["v1"],
-            resources: ["configmaps"],
-            operations: ["*"],
-          },
+          { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["*"] },
         ],
         sideEffects: "None",
         admissionReviewVersions: ["v1"],
@@ -86,12 +81,7 @@ const webhooks: Attack = {
     };
     yield* configurations(random, hosts, 3);
     for (const name of ["a", "b"]) {
-      yield post(configMaps, {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name },
-        data: {},
-      });
+      yield post(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: {} });
     }
   },
 };
@@ -129,10 +119,7 @@ const clusters: Attack = {
       apiVersion: "v1",
       kind: "Config",
       clusters: [
-        {
-          name: "c",
-          cluster: { server: hosts.url, "certificate-authority-data": hosts.caBundle },
-        },
+        { name: "c", cluster: { server: hosts.url, "certificate-authority-data": hosts.caBundle } },
       ],
       users: [{ name: "u", user: { token: "t" } }],
       contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
@@ -184,9 +171,7 @@ const mounts: Attack = {
       apiVersion: "tenancy.kcp.io/v1alpha1",
       kind: "Workspace",
       metadata: { name: "mounted" },
-      spec: {
-        mount: { ref: { apiVersion: "hold.example.com/v1", kind: "Host", name: "h" } },
-      },
+      spec: { mount: { ref: { apiVersion: "hold.example.com/v1", kind: "Host", name: "h" } } },
     });
     yield get("/apis/tenancy.kcp.io/v1alpha1/workspaces/mounted");
   },

@@ -158,9 +158,7 @@ const types: Attack = {
         kind: "WorkspaceType",
         metadata: { name: `type${i}` },
         spec: {
-          extend: {
-            with: times(some(5000), (t) => ({ name: `type${(i + t) % count}`, path })),
-          },
+          extend: { with: times(some(5000), (t) => ({ name: `type${(i + t) % count}`, path })) },
           additionalWorkspaceLabels: Object.fromEntries(times(some(2000), (l) => [`l${l}`, "v"])),
           limitAllowedChildren: { types: times(some(5000), (t) => ({ name: `type${t}`, path })) },
           defaultAPIBindings: times(random.integer(3) * some(500), (b) => ({

@@ -2,8 +2,8 @@
  * Test files that share a process. The start of a process costs 0.1 to 0.7 s of processor time, and
  * the files of a folder load and compile the same modules: a group pays once for them.
  *
- * A file that could disturb another one has a process of its own: it takes long, has hooks or awaits
- * outside of suites, or touches the process itself.
+ * A file that could disturb another one has a process of its own: it takes long, has hooks or
+ * awaits outside of suites, or touches the process itself.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Loaded into the process of every test file before the file (`--import`), and by inheritance into its threads and the processes that it
- * forks, which have nothing to say.
+ * Loaded into the process of every test file before the file (`--import`), and by inheritance into
+ * its threads and the processes that it forks, which have nothing to say.
  */
 import { isMainThread } from "node:worker_threads";
 import { lastWordsVariable, type Mission } from "./last-words.ts";

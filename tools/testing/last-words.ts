@@ -20,7 +20,10 @@ export interface LastWords {
   readonly hasErred?: true;
   /** What kept the process from exiting, by Node's names. */
   readonly open?: readonly string[];
-  /** The process has nothing more to do, and says so in its event `exit`: what comes now is Node's own work. */
+  /**
+   * The process has nothing more to do, and says so in its event `exit`: what comes now is Node's
+   * own work.
+   */
   readonly exitCode?: number;
 }
 

@@ -1,6 +1,11 @@
-/** The order in which test files begin: those that take long first, so that the lanes end together. */
+/**
+ * The order in which test files begin: those that take long first, so that the lanes end together.
+ */
 
-/** Those that take more than ten seconds of processor time, or wait as long; a test fails when one is no more. */
+/**
+ * Those that take more than ten seconds of processor time, or wait as long; a test fails when one
+ * is no more.
+ */
 export const longFiles: readonly string[] = [
   "tools/bench/bench",
   "tests/integration/cli/guide",

@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Which lock it waits for, and since when: two answers that are the same say that it has not run in between. Undefined when it waits for
- * events, runs, is gone, or nobody can tell (other systems than Linux).
+ * Which lock it waits for, and since when: two answers that are the same say that it has not run in
+ * between. Undefined when it waits for events, runs, is gone, or nobody can tell (other systems
+ * than Linux).
  */
 export function lockOfMainThread(pid: number): string | undefined {
   const thread = `/proc/${pid}/task/${pid}`;

@@ -1,6 +1,6 @@
 /**
- * Programs that tests need: etcd and kubectl. One that is missing is installed from Debian's packages, when this is Debian and
- * we are root; one that is there, from wherever, is left alone.
+ * Programs that tests need: etcd and kubectl. One that is missing is installed from Debian's
+ * packages, when this is Debian and we are root; one that is there, from wherever, is left alone.
  */
 import type { Machine } from "./machine.ts";
 import type { CommandResult } from "./run-step.ts";

@@ -1,6 +1,7 @@
 /**
- * Goal: a file whose process does not end is told at once, for what it is: something open is a failure, Node's own shutdown is not.
- * Method: the runner runs tiny files in a process of its own, with little patience. A main thread that waits for ever stands in for Node's.
+ * Goal: a file whose process does not end is told at once, for what it is: something open is a
+ * failure, Node's own shutdown is not. Method: the runner runs tiny files in a process of its own,
+ * with little patience. A main thread that waits for ever stands in for Node's.
  */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -47,11 +47,7 @@ export async function runTests(testRun: TestRun): Promise<boolean> {
     entryOf: (file) => entryOf.get(file) ?? file,
     verdictOn: (file) => processes.verdictOn(file),
   });
-  const execArgv = withLastWords({
-    runnerPid: process.pid,
-    folder,
-    patienceMs: exitPatienceMs,
-  });
+  const execArgv = withLastWords({ runnerPid: process.pid, folder, patienceMs: exitPatienceMs });
   try {
     const options = {
       files: [...entries.keys()],
@@ -67,7 +63,10 @@ export async function runTests(testRun: TestRun): Promise<boolean> {
   return report.end({ missing, failedSteps: failedSteps.map(({ name }) => name) });
 }
 
-/** Has the processes of test files tell of their end. Node 20 starts them with its own arguments, later ones with those that they are given. */
+/**
+ * Has the processes of test files tell of their end. Node 20 starts them with its own arguments,
+ * later ones with those that they are given.
+ */
 function withLastWords(mission: Mission): readonly string[] {
   process.env[lastWordsVariable] = JSON.stringify(mission);
   const preload = ["--import", new URL("./last-words-preload.js", import.meta.url).href];
@@ -75,9 +74,14 @@ function withLastWords(mission: Mission): readonly string[] {
   return preload;
 }
 
-/** One more than there are cores, because end-to-end tests wait for a third of their time; no more than a disk can take. */
+/**
+ * One more than there are cores, because end-to-end tests wait for a third of their time; no more
+ * than a disk can take.
+ */
 const fileConcurrency = Math.min(availableParallelism() + 1, 4);
-/** For what hangs: the slowest file takes a minute, and ten times that on a machine with other work. */
+/**
+ * For what hangs: the slowest file takes a minute, and ten times that on a machine with other work.
+ */
 const fileTimeoutMs = 1_800_000;
 /** From the last test of a file to the end of its process. */
 const exitPatienceDefaultMs = 60_000;

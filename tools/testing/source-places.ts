@@ -1,8 +1,9 @@
 /**
  * Places in compiled files, as stack traces name them, become places in their sources.
  *
- * Node can do it itself (`--enable-source-maps`), but then every process of a test run reads the maps of all it loads, which is a sixth of
- * what loading takes; here only those of a failure are read.
+ * Node can do it itself (`--enable-source-maps`), but then every process of a test run reads the
+ * maps of all it loads, which is a sixth of what loading takes; here only those of a failure are
+ * read.
  */
 import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";

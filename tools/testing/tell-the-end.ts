@@ -1,7 +1,9 @@
 /**
- * In the process of a test file: says when its tests have ended and when it exits, and ends it when something keeps it from that for too long.
+ * In the process of a test file: says when its tests have ended and when it exits, and ends it when
+ * something keeps it from that for too long.
  *
- * Whether something is open is decided here, where the event loop still turns: its own timer holds nothing open, and comes only if something else does.
+ * Whether something is open is decided here, where the event loop still turns: its own timer holds
+ * nothing open, and comes only if something else does.
  */
 import { AsyncResource } from "node:async_hooks";
 import { after } from "node:test";
@@ -26,7 +28,8 @@ export function reportEnd(folder: string, patienceMs: number): void {
     say({ hasEndedTests: true, ...(exitCode === 0 ? {} : { hasErred: true }) });
     outside.runInAsyncScope(() => setTimeout(giveUp, patienceMs).unref());
   });
-  // The test runner listens to both until shortly before the end, and makes the exit code of them; when it has gone, Node's own way is kept.
+  // The test runner listens to both until shortly before the end, and makes the exit code of them;
+  // when it has gone, Node's own way is kept.
   process.on("unhandledRejection", (reason) => {
     say({ hasErred: true });
     if (process.listenerCount("unhandledRejection") === 1) throw reason;

@@ -1,10 +1,12 @@
 /**
  * Sees to it that the processes of test files end, and says of those that did not why.
  *
- * A process that keeps something open ends itself (tell-the-end.ts) and has failed. One whose event loop turns no more cannot: Node 20 and later may wait for
- * ever for their own threads when the loop is empty, or in what follows `exit` (nodejs/node#54918). That is no failure of the tests, if the kernel shows that it is
- * so: the process has told its exit code, 0; or all of its tests have ended, nothing has failed since, and its main thread has been waiting for a lock
- * all the time, where one that has something open waits for events.
+ * A process that keeps something open ends itself (tell-the-end.ts) and has failed. One whose event
+ * loop turns no more cannot: Node 20 and later may wait for ever for their own threads when the
+ * loop is empty, or in what follows `exit` (nodejs/node#54918). That is no failure of the tests, if
+ * the kernel shows that it is so: the process has told its exit code, 0; or all of its tests have
+ * ended, nothing has failed since, and its main thread has been waiting for a lock all the time,
+ * where one that has something open waits for events.
  */
 import type { ChildProcess } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";

@@ -1,4 +1,6 @@
-/** What people read of a test run. Knows the events of Node's test runner and nothing of processes. */
+/**
+ * What people read of a test run. Knows the events of Node's test runner and nothing of processes.
+ */
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
 import { inSources, sourcePlace } from "./source-places.ts";
@@ -22,7 +24,10 @@ interface FileTally {
   readonly file: string;
   readonly name: string;
   tests: number;
-  /** Told with the file, for a run that does not come to its end, and again at the end, where people look. */
+  /**
+   * Told with the file, for a run that does not come to its end, and again at the end, where people
+   * look.
+   */
   readonly failures: string[];
   durationMs: number;
 }
@@ -38,11 +43,17 @@ export class TestReport {
   readonly #counts: string[] = [];
   /** The end of what each entry printed: shown only when one of its files fails. */
   readonly #printed = new Map<string, string>();
-  /** Names of the enclosing suites by nesting; Node reports a suite after its tests, but says that it starts before. */
+  /**
+   * Names of the enclosing suites by nesting; Node reports a suite after its tests, but says that
+   * it starts before.
+   */
   readonly #path: string[] = [];
   #file: FileTally | undefined;
   #hasFailed = false;
-  /** Files whose processes were ended, which is nothing against their tests; Node counts each as a test that failed. */
+  /**
+   * Files whose processes were ended, which is nothing against their tests; Node counts each as a
+   * test that failed.
+   */
   #excused = 0;
 
   constructor(options: TestReportOptions) {

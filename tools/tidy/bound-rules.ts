@@ -1,6 +1,7 @@
 /**
- * Whatever somebody else can make large goes through the room of bounds (`machinery/bounds`, docs/adr/0064): calls that parse, gather or unpack without
- * naming a bound are found, unless the file is listed with the reason why nobody else decides how much it is.
+ * Whatever somebody else can make large goes through the room of bounds (`machinery/bounds`,
+ * docs/adr/0064): calls that parse, gather or unpack without naming a bound are found, unless the
+ * file is listed with the reason why nobody else decides how much it is.
  */
 import { lineOf, type SourceFile } from "./source-file.ts";
 import type { SourceTree } from "./source-tree.ts";

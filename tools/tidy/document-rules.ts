@@ -4,8 +4,8 @@ import type { SourceTree } from "./source-tree.ts";
 const decisionIndex = "docs/adr/README.md";
 
 /**
- * Decisions are numbered from 0001 without holes, each begins with its number and title, and the index lists every one of them by
- * that title and says which are superseded.
+ * Decisions are numbered from 0001 without holes, each begins with its number and title, and the
+ * index lists every one of them by that title and says which are superseded.
  */
 export function decisionNumbers(tree: SourceTree): string[] {
   const byNumber = new Map<string, string>();
@@ -52,7 +52,10 @@ function holes(byNumber: ReadonlyMap<string, string>): string[] {
 
 const pipelinePath = "packages/apiserver/src/pipeline.ts";
 
-/** The stages of pipeline.ts stand in ARCHITECTURE.md, in code marks or in bold, in the order in which they run. */
+/**
+ * The stages of pipeline.ts stand in ARCHITECTURE.md, in code marks or in bold, in the order in
+ * which they run.
+ */
 export function pipelineOrder(tree: SourceTree): string[] {
   const text = tree.documents.get("ARCHITECTURE.md");
   const pipeline = tree.files.get(pipelinePath);

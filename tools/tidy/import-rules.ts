@@ -1,4 +1,7 @@
-/** Rules about arrows: between packages, between rooms, through doors, to Node and npm, and in circles. */
+/**
+ * Rules about arrows: between packages, between rooms, through doors, to Node and npm, and in
+ * circles.
+ */
 import { type Import, isTest, type SourceFile } from "./source-file.ts";
 import type { SourceTree } from "./source-tree.ts";
 import {

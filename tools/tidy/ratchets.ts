@@ -1,4 +1,7 @@
-/** What is larger than the rules allow today. Entries may shrink or go; a new one needs a reason that holds in a review. */
+/**
+ * What is larger than the rules allow today. Entries may shrink or go; a new one needs a reason
+ * that holds in a review.
+ */
 export const functionLinesMax = 70;
 /**
  * A file is as long as its idea. A reader who follows one request pays for every file that an idea

@@ -1,6 +1,7 @@
 /**
- * Splits TypeScript into code, literals and comments, by one pass over its characters. No parser: what the rules ask can be told from
- * text in which nothing pretends to be something else. Lengths and line breaks are kept, so an index means the same in every view.
+ * Splits TypeScript into code, literals and comments, by one pass over its characters. No parser:
+ * what the rules ask can be told from text in which nothing pretends to be something else. Lengths
+ * and line breaks are kept, so an index means the same in every view.
  */
 export interface ScannedSource {
   /** Comments and the insides of strings, templates and regular expressions are spaces. */

@@ -8,7 +8,10 @@ export interface SourceFile extends ScannedSource {
   readonly lines: readonly string[];
   readonly codeLines: readonly string[];
   readonly imports: readonly Import[];
-  /** Starts programs of its own folder by a name that is put together: `new URL(`./${name}.js`, import.meta.url)`. */
+  /**
+   * Starts programs of its own folder by a name that is put together: `new URL(`./${name}.js`,
+   * import.meta.url)`.
+   */
   readonly startsByName: boolean;
   /** Words in quotes, which may be such names. */
   readonly words: readonly string[];
@@ -17,7 +20,10 @@ export interface SourceFile extends ScannedSource {
 export interface Import {
   readonly specifier: string;
   readonly line: number;
-  /** `lazy` is `import()` and a program started by its file name: needed, but not while modules load. */
+  /**
+   * `lazy` is `import()` and a program started by its file name: needed, but not while modules
+   * load.
+   */
   readonly kind: "value" | "type" | "lazy";
 }
 

@@ -1,4 +1,7 @@
-/** The whole checkout as data: sources, packages and their doors, documents. Rules ask this and never the disk. */
+/**
+ * The whole checkout as data: sources, packages and their doors, documents. Rules ask this and
+ * never the disk.
+ */
 import { posix } from "node:path";
 import { type Import, isTest, type SourceFile, sourceFile } from "./source-file.ts";
 import { ownTestEntryPoints } from "./tables.ts";
@@ -46,7 +49,9 @@ export class SourceTree {
     return manifest === undefined ? undefined : doorFile(manifest, door);
   }
 
-  /** Files that a package offers to users: what its manifest exports, but for what is `internal`. */
+  /**
+   * Files that a package offers to users: what its manifest exports, but for what is `internal`.
+   */
   doors(): string[] {
     return this.packages.flatMap((manifest) =>
       Object.keys(manifest.exports).flatMap((door) => {
@@ -64,7 +69,10 @@ export class SourceTree {
     );
   }
 
-  /** What runs for users: reachable from doors and entry points. The rest is there for tests, or for nothing. */
+  /**
+   * What runs for users: reachable from doors and entry points. The rest is there for tests, or for
+   * nothing.
+   */
   production(): ReadonlySet<string> {
     const doors = this.doors().filter((door) => !ownTestEntryPoints.includes(door));
     this.#production ??= this.reachableFrom([...doors, ...this.#entryPoints]);

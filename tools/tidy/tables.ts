@@ -1,5 +1,6 @@
 /**
- * Who may import whom. Anything that is not listed is forbidden; a new arrow is a decision (docs/adr), made here.
+ * Who may import whom. Anything that is not listed is forbidden; a new arrow is a decision
+ * (docs/adr), made here.
  */
 export interface PackageRule {
   /** Other packages of ours. */
@@ -94,7 +95,10 @@ export const externalTable: Readonly<Record<string, readonly string[]>> = {
   sdk: ["js-yaml"],
 };
 
-/** Rooms of a package: the folders of its src. Files beside the rooms are wiring and may import every room of their package. */
+/**
+ * Rooms of a package: the folders of its src. Files beside the rooms are wiring and may import
+ * every room of their package.
+ */
 export const folderTable: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   machinery: {
     base: [],
@@ -201,7 +205,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],
     openapi: ["request", "content", "registry"],
-    // Revisions, keys and entries of storage are words here; reads and writes go through registry and watch-cache.
+    // Revisions, keys and entries of storage are words here; reads and writes go through registry
+    // and watch-cache.
     handlers: [
       "request",
       "content",
@@ -267,9 +272,11 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     syncer: ["api"],
     scheduling: ["api"],
     coordination: ["api", "scheduling"],
-    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0043; also in clusters of others: 0054.
+    // Decides as they do, about what might be: docs/adr/0026; what claims would refuse: 0043; also
+    // in clusters of others: 0054.
     explain: ["api", "scheduling", "coordination", "volumes", "compute"],
-    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is to be: 0043.
+    // Where agents see what is theirs in other workspaces, too: docs/adr/0031; and where a whole is
+    // to be: 0043.
     drain: ["api", "agent", "coordination"],
     // Parts, clusters and how far they are trusted are the splitter's words.
     traffic: ["api", "coordination"],
@@ -284,10 +291,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     // Offers what was negotiated, and says which clusters a workspace may use: docs/adr/0031.
     compute: ["api", "negotiation"],
   },
-  controlplane: {
-    backup: ["compose"],
-    compose: [],
-  },
+  controlplane: { backup: ["compose"], compose: [] },
   cli: {
     commands: ["type-generator", "demo"],
     "type-generator": [],
@@ -304,7 +308,10 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   },
 };
 
-/** What only tests go through, ours and those of users: it may hold test tools, and enter doors named `internal`. */
+/**
+ * What only tests go through, ours and those of users: it may hold test tools, and enter doors
+ * named `internal`.
+ */
 export const testEntryPoints: readonly string[] = ["packages/testing/src/", "tests/"];
 
 /** Doors for tests of our own packages: what is behind them is no part of what users run. */
@@ -333,11 +340,7 @@ export const forbiddenArrows: readonly {
   },
   { from: ["apiserver/request"], to: ["apiserver/*"], because: "vocabulary lives in a leaf" },
   { from: ["apiserver/*"], to: ["apiserver/http"], because: "nothing but http/ knows HTTP" },
-  {
-    from: ["apiserver"],
-    to: ["tenancy"],
-    because: "the API server knows no workspaces",
-  },
+  { from: ["apiserver"], to: ["tenancy"], because: "the API server knows no workspaces" },
   {
     from: ["controllers", "multicluster"],
     to: ["apiserver"],
@@ -346,7 +349,10 @@ export const forbiddenArrows: readonly {
   { from: ["*"], to: ["testkit"], because: "what users run does not contain test tools" },
 ];
 
-/** Sockets, and who may hold them. storage/etcd/grpc and the caller of webhooks are clients of their own. */
+/**
+ * Sockets, and who may hold them. storage/etcd/grpc and the caller of webhooks are clients of their
+ * own.
+ */
 export const socketModules = ["node:http", "node:https", "node:http2", "node:tls", "node:net"];
 export const socketFolders: Readonly<Record<string, readonly string[]>> = {
   apiserver: [

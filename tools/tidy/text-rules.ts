@@ -112,6 +112,23 @@ export function bannedCalls(tree: SourceTree): string[] {
   );
 }
 
+const commentColumnsMax = 100;
+/** The text of a line of a comment; diagrams are indented, and directives are one line. */
+const proseLine = /^ *(?:\/\/|\/\*\*|\*) (?! |biome-ignore)/;
+
+export function wideComments(tree: SourceTree): string[] {
+  const written = [...tree.files.values()].filter(({ path }) => !path.includes("/generated/"));
+  return written.flatMap(({ path, text, uncommented }) => {
+    const code = uncommented.split("\n");
+    return text
+      .split("\n")
+      .map((line, index) => ({ line, at: index + 1, isComment: code[index]?.trim() === "" }))
+      .filter(({ line, isComment }) => isComment && [...line].length > commentColumnsMax)
+      .filter(({ line }) => proseLine.test(line))
+      .map(({ at }) => `${path}:${at}: wrap the comment at ${commentColumnsMax} columns`);
+  });
+}
+
 /** Spelled in two parts, so that this file is not a finding. */
 const leftover = new RegExp(
   `\\b(?:${["TO", "DO"].join("")}|${["FIX", "ME"].join("")}|X{3})\\b`,
@@ -182,7 +199,10 @@ export function functionLengths(tree: SourceTree, ratchet = longFunctions): stri
   return overLimit(lengths, functionLinesMax, ratchet);
 }
 
-/** Over the limit and over what the ratchet allows; or listed without need, so that a list only shrinks. */
+/**
+ * Over the limit and over what the ratchet allows; or listed without need, so that a list only
+ * shrinks.
+ */
 function overLimit(
   lengths: readonly (readonly [name: string, lines: number])[],
   max: number,
@@ -209,8 +229,9 @@ interface FunctionSpan {
 }
 
 /**
- * Functions by their layout, which the formatter guarantees: a body ends at the first closing brace that is indented like the line
- * where the signature begins. Callbacks of `describe`, and functions named so, are chapters of a test and not functions.
+ * Functions by their layout, which the formatter guarantees: a body ends at the first closing brace
+ * that is indented like the line where the signature begins. Callbacks of `describe`, and functions
+ * named so, are chapters of a test and not functions.
  */
 export function functionsOf({ codeLines }: SourceFile): FunctionSpan[] {
   const found: FunctionSpan[] = [];

@@ -37,7 +37,10 @@ export function wordsInExportedNames(tree: SourceTree): string[] {
   );
 }
 
-/** Fields where a schema is declared; reasons, types of conditions and states wherever users run the code. */
+/**
+ * Fields where a schema is declared; reasons, types of conditions and states wherever users run the
+ * code.
+ */
 export function wordsInSchemas(tree: SourceTree, allowed = schemaWordsAllowed): string[] {
   const found = findings(tree, (file) => {
     if (!tree.production().has(file.path)) return [];

@@ -1,7 +1,8 @@
 /**
- * Private words that exported names, schemas, reasons, help texts and test titles do without, and the words to write
- * instead: Kubernetes' own first, then those of kcp, Karmada, OCM and Node. Only words with one meaning are listed: a
- * word that is also plain English is listed for names alone, or not at all.
+ * Private words that exported names, schemas, reasons, help texts and test titles do without, and
+ * the words to write instead: Kubernetes' own first, then those of kcp, Karmada, OCM and Node. Only
+ * words with one meaning are listed: a word that is also plain English is listed for names alone,
+ * or not at all.
  */
 type Words = Readonly<Record<string, string>>;
 
@@ -113,7 +114,9 @@ export const forbiddenFields: Words = {
   evictAfter: "unschedulable and drain",
 };
 
-/** Types and reasons of conditions and Events, and states of clusters, as they are written in code. */
+/**
+ * Types and reasons of conditions and Events, and states of clusters, as they are written in code.
+ */
 export const forbiddenReasons: Words = {
   Split: "Scheduled, with AllReplicasScheduled or PartiallyScheduled; Event ScaledCluster",
   Unfenced: "AwaitingFencing",

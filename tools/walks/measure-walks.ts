@@ -89,12 +89,7 @@ const walks: readonly Walk[] = [
     walk: ({ client, count }, n) =>
       count(() => client.must("POST", widgetsPath, widget(`create-${n}`))),
   },
-  {
-    name: "watch with one event",
-    filesMax: 70,
-    functionsMax: 350,
-    walk: watchWithOneEvent,
-  },
+  { name: "watch with one event", filesMax: 70, functionsMax: 350, walk: watchWithOneEvent },
 ];
 
 /**

@@ -1,4 +1,5 @@
-// The bundle of this checkout; in a fresh one it is built first, so that the commands work after `npm ci`.
+// The bundle of this checkout; in a fresh one it is built first, so that the commands work after
+// `npm ci`.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -130,12 +130,7 @@ export class PhysicalClusters {
     });
     const onError = (error: unknown) =>
       log?.warn({ err: error }, "what an agent's tunnel does could not be said yet");
-    this.#presence = new AgentPresence({
-      client,
-      clock,
-      onError,
-      server: () => servers?.identity,
-    });
+    this.#presence = new AgentPresence({ client, clock, onError, server: () => servers?.identity });
     this.tunnels = new Tunnels({
       clock,
       presence: this.#presence,

@@ -79,7 +79,8 @@ export function syncerViews(options: SyncerViewsOptions): SyncerVirtualWorkspace
       const { user, cluster, isResourceRequest, path, verb, namespace } = attributes;
       const { cluster: home, target: name, uid } = service;
       // Admission checks upsynced copies, whichever client writes them. The agent's own Events are
-      // no copies: their namespace is checked here, by the SyncTarget's name in that logical cluster.
+      // no copies: their namespace is checked here, by the SyncTarget's name in that logical
+      // cluster.
       const speaksOf = async (target: string): Promise<Decision> => {
         const isTold = attributes.resource === "events" && cluster !== "*" && namespace !== "";
         if (!isTold || (await syncedNamespaces.has({ cluster, namespace }, target))) return granted;

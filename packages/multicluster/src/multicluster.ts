@@ -180,12 +180,7 @@ export async function runMulticluster(
   if (parts.has("syncer")) {
     const agentViewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
     const namespaceKey = await options.namespaceKey?.();
-    const part = new Syncers({
-      ...working,
-      agentViewOf,
-      namespaceKey,
-      onError: report("syncer"),
-    });
+    const part = new Syncers({ ...working, agentViewOf, namespaceKey, onError: report("syncer") });
     closing.unshift(() => part.close());
   }
   const consumers = new TenantTargets({ client, clock, random, onError: report("compute") });

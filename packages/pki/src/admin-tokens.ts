@@ -1,8 +1,9 @@
 /**
  * The two tokens of the bootstrapped administrators, kept over restarts.
  *
- * The tokens themselves are only in admin.kubeconfig; the token store beside it has their SHA-256, so that a
- * kubeconfig that was swapped or edited is detected instead of silently granting other permissions.
+ * The tokens themselves are only in admin.kubeconfig; the token store beside it has their SHA-256,
+ * so that a kubeconfig that was swapped or edited is detected instead of silently granting other
+ * permissions.
  *
  *     neither file, or no store   new tokens
  *     both files, hashes fit      the tokens of the kubeconfig

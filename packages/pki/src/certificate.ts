@@ -145,7 +145,10 @@ function basicConstraints(authority: boolean): Buffer {
     : der.sequence();
 }
 
-/** keyCertSign and cRLSign for an authority; digitalSignature for others, and keyEncipherment if their key is RSA. */
+/**
+ * keyCertSign and cRLSign for an authority; digitalSignature for others, and keyEncipherment if
+ * their key is RSA.
+ */
 function keyUsage({ profile, publicKey }: CertificateFields): Buffer {
   if (profile.authority) return der.bitString(Buffer.from([0x06]), 1);
   return publicKey.asymmetricKeyType === "rsa"

@@ -1,5 +1,6 @@
 /**
- * What can be wrong with certificate files. Messages are for the operator: which file, what is wrong, what to do.
+ * What can be wrong with certificate files. Messages are for the operator: which file, what is
+ * wrong, what to do.
  *
  * - `unreadable`: the file is there but cannot be read.
  * - `missing`: the other half of the pair is there, this file is not.

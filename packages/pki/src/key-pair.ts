@@ -26,7 +26,9 @@ export async function loadKeyPair(paths: KeyPairPaths): Promise<KeyPair> {
 }
 
 /** Reads the existing files of the pair; when both exist, they match. */
-export async function loadKeyPairIfPresent(paths: KeyPairPaths): Promise<{
+export async function loadKeyPairIfPresent(
+  paths: KeyPairPaths,
+): Promise<{
   readonly certificate: Pick<KeyPair, "certificate" | "certificatePem"> | undefined;
   readonly privateKey: Pick<KeyPair, "privateKey" | "privateKeyPem"> | undefined;
 }> {

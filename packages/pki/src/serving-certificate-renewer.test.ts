@@ -131,7 +131,8 @@ describe("the renewer of the serving certificates", () => {
     };
     assert.equal(await served(), new X509Certificate(current.certificatePem).fingerprint256);
 
-    // TLS goes by the real time, at which a renewed certificate would not be valid yet: a new name makes it change instead.
+    // TLS goes by the real time, at which a renewed certificate would not be valid yet: a new name
+    // makes it change instead.
     const seen: ServingCertificates[] = [];
     const second = renewServingCertificates({
       directory,

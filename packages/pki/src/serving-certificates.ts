@@ -172,7 +172,9 @@ function pairPaths(directory: string, name: string): KeyPairPaths {
 /**
  * The pair on disk; a key is created when there is none. `certificatePem` belongs to `certificate`.
  */
-async function loadOrCreateKey(paths: KeyPairPaths): Promise<{
+async function loadOrCreateKey(
+  paths: KeyPairPaths,
+): Promise<{
   readonly key: KeyObject;
   readonly certificate: X509Certificate | undefined;
   readonly certificatePem: string;

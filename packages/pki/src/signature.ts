@@ -8,7 +8,10 @@ import { type DerElement, DerError, readChildren, readObjectIdentifier } from ".
 import { der, derTag } from "./der-writer.ts";
 import { objectIdentifier } from "./object-identifiers.ts";
 
-/** `SEQUENCE { signed, algorithm, signature }`: the outer shape of certificates and of signing requests. */
+/**
+ * `SEQUENCE { signed, algorithm, signature }`: the outer shape of certificates and of signing
+ * requests.
+ */
 export function signedSequence(
   toSign: (algorithmIdentifier: Buffer) => Buffer,
   privateKey: KeyObject,
@@ -19,7 +22,10 @@ export function signedSequence(
   return der.sequence(signed, algorithmIdentifier, der.bitString(sign(hash, signed, privateKey)));
 }
 
-/** Whether `signature` over `signed` was made with the private half of `publicKey`. Throws `DerError` for unknown algorithms. */
+/**
+ * Whether `signature` over `signed` was made with the private half of `publicKey`. Throws
+ * `DerError` for unknown algorithms.
+ */
 export function verifySignature(parts: {
   readonly algorithm: DerElement | undefined;
   readonly signed: Buffer;

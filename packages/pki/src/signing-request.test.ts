@@ -184,7 +184,8 @@ describe("a certificate signing request", () => {
       if (modulusLength < rsaBitsMin) rejects(request({ key }), /RSA key has 2040 bits/);
       else assert.ok(parseCertificateSigningRequest(request({ key })));
     }
-    // A key of this size takes minutes to make, but its public half is only a number. The size is checked before the signature.
+    // A key of this size takes minutes to make, but its public half is only a number. The size is
+    // checked before the signature.
     for (const [bits, message] of [
       [rsaBitsMax, /signature|cannot be read/],
       [rsaBitsMax + 8, /RSA key has 8200 bits/],
@@ -239,10 +240,7 @@ describe("a certificate signing request", () => {
       const made = spawnSync(
         "openssl",
         ["req", "-new", "-newkey", ...kind, ...args, ...extension],
-        {
-          cwd: directory,
-          encoding: "utf8",
-        },
+        { cwd: directory, encoding: "utf8" },
       );
       assert.equal(made.status, 0, made.stderr);
       const parsed = parseCertificateSigningRequest(await readFile(join(directory, "r"), "utf8"));

@@ -14,7 +14,9 @@ export function encodeAlternativeNames(hostnames: readonly string[]): Buffer {
 
 const generalNameTag = { dnsName: 2, ipAddress: 7 } as const;
 
-/** A DNS name, possibly with a wildcard as its first label. Underscores occur in real host names. */
+/**
+ * A DNS name, possibly with a wildcard as its first label. Underscores occur in real host names.
+ */
 const dnsNamePattern =
   /^(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
 

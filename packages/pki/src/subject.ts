@@ -23,7 +23,10 @@ export interface ParsedSubject {
   readonly otherAttributes: readonly string[];
 }
 
-/** Organizations first, as most tools print them; each in a set of its own, so that their order is kept. */
+/**
+ * Organizations first, as most tools print them; each in a set of its own, so that their order is
+ * kept.
+ */
 export function encodeSubject(subject: Subject): Buffer {
   const { commonName, organizations = [], organizationalUnits = [] } = subject;
   return der.sequence(

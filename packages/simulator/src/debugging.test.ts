@@ -51,9 +51,7 @@ describe("debugging of a simulated cluster", () => {
     await made(
       "told",
       { app: "b" },
-      {
-        annotations: { "sim.kcp.io/usage": "cpu=2, memory=1Gi, disk=1" },
-      },
+      { annotations: { "sim.kcp.io/usage": "cpu=2, memory=1Gi, disk=1" } },
     );
     await made("late", {}, { annotations: { "sim.kcp.io/start-delay": "1h" } });
     await clock.advanceAndFlush(5000);

@@ -57,21 +57,25 @@ export class MetricsServer {
    */
   async register(port: number): Promise<void> {
     const service = { name, namespace, port };
-    await this.#client.resource(services).create({
-      metadata: { name, namespace },
-      spec: { type: "ExternalName", externalName: "localhost" },
-    } as never);
-    await this.#client.resource(apiServices).create({
-      metadata: { name: `${version}.${group}` },
-      spec: {
-        group,
-        version,
-        service,
-        insecureSkipTLSVerify: true,
-        groupPriorityMinimum: 100,
-        versionPriority: 100,
-      },
-    } as never);
+    await this.#client
+      .resource(services)
+      .create({
+        metadata: { name, namespace },
+        spec: { type: "ExternalName", externalName: "localhost" },
+      } as never);
+    await this.#client
+      .resource(apiServices)
+      .create({
+        metadata: { name: `${version}.${group}` },
+        spec: {
+          group,
+          version,
+          service,
+          insecureSkipTLSVerify: true,
+          groupPriorityMinimum: 100,
+          versionPriority: 100,
+        },
+      } as never);
   }
 
   async close(): Promise<void> {

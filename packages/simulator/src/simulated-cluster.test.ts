@@ -42,10 +42,7 @@ const target = (name: string) => ({ name, namespace: "default" });
 
 function podInput(name: string, annotations: Record<string, string> = {}, spec: object = {}) {
   const containers = [{ name: "main", image: "x:1" }];
-  return {
-    metadata: { ...target(name), annotations },
-    spec: { containers, ...spec },
-  };
+  return { metadata: { ...target(name), annotations }, spec: { containers, ...spec } };
 }
 
 async function phaseOf({ cluster }: Started, name: string): Promise<string | undefined> {

@@ -152,14 +152,7 @@ export class SimulatedNodes {
       liveObjectsMax: Number.POSITIVE_INFINITY,
     });
     const controllers = [
-      ...others({
-        clusters,
-        clock,
-        random,
-        knowsTerminatingReplicas: isNew,
-        recordEvent,
-        onError,
-      }),
+      ...others({ clusters, clock, random, knowsTerminatingReplicas: isNew, recordEvent, onError }),
       schedulerController({ clusters, clock, random, recordEvent, onError }),
       kubeletController({
         clusters,

@@ -18,9 +18,7 @@ describe("lists and counts", () => {
         await server.requestOk(
           "POST",
           `/clusters/${cluster}/api/v1/namespaces/default/configmaps`,
-          {
-            body: { metadata: { name: `${cluster}-${String(i).padStart(2, "0")}` } },
-          },
+          { body: { metadata: { name: `${cluster}-${String(i).padStart(2, "0")}` } } },
         );
       }
     }

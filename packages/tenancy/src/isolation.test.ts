@@ -127,12 +127,7 @@ const attacks: readonly Attack[] = [
     paths: (resource) => collections(resource),
     body: (resource) => draft(resource, onlyInB),
   },
-  {
-    verb: "update",
-    method: "PUT",
-    paths: objects,
-    body: (resource) => draft(resource, onlyInB),
-  },
+  { verb: "update", method: "PUT", paths: objects, body: (resource) => draft(resource, onlyInB) },
   {
     verb: "update",
     method: "PUT",

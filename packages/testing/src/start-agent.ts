@@ -1,4 +1,7 @@
-/** For tests: the agent of a physical cluster, as it would run in a Pod there, with a token of its own and over the network; but in this process. */
+/**
+ * For tests: the agent of a physical cluster, as it would run in a Pod there, with a token of its
+ * own and over the network; but in this process.
+ */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   accountNamespace,

@@ -1,5 +1,6 @@
 /**
- * A whole control plane inside a test: the same parts as `kcp start`, on a store in memory, without files and, until asked for, without sockets.
+ * A whole control plane inside a test: the same parts as `kcp start`, on a store in memory, without
+ * files and, until asked for, without sockets.
  *
  *     const k = await startTestControlPlane();
  *     await k.client.resource(configMaps).create({ metadata: { name: "a", namespace: "default" } });

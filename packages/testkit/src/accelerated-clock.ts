@@ -1,6 +1,7 @@
 /**
- * A clock that runs faster than the real one, for tests of programs that wait for sockets as well as for time: an hour of back-off, pings and
- * expiring watches goes by in minutes, while bytes take as long as they take.
+ * A clock that runs faster than the real one, for tests of programs that wait for sockets as well
+ * as for time: an hour of back-off, pings and expiring watches goes by in minutes, while bytes take
+ * as long as they take.
  */
 import { type Clock, systemClock, type Timer } from "@kcp-ts/machinery/base";
 

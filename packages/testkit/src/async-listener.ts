@@ -1,7 +1,8 @@
 /**
  * A listener of an HTTP server whose answer takes a while.
  *
- * Node drops the promise of an async listener. Here a failure destroys the response, so that the client of the server sees it.
+ * Node drops the promise of an async listener. Here a failure destroys the response, so that the
+ * client of the server sees it.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 

@@ -1,5 +1,6 @@
 /**
- * Where etcd is on this machine: the variable `ETCD`, the envtest directory `KUBEBUILDER_ASSETS`, or the search path.
+ * Where etcd is on this machine: the variable `ETCD`, the envtest directory `KUBEBUILDER_ASSETS`,
+ * or the search path.
  */
 import { execFileSync } from "node:child_process";
 import { delimiter, join } from "node:path";

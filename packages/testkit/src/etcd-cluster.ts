@@ -1,5 +1,6 @@
 /**
- * Real etcd for tests: one or three members on the loopback, data in a temporary folder, faults on request.
+ * Real etcd for tests: one or three members on the loopback, data in a temporary folder, faults on
+ * request.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,7 +22,10 @@ export interface StartEtcdOptions {
   readonly tls?: boolean;
   /** Turns user/password authentication on, with a root user. Not together with `tls`. */
   readonly auth?: { readonly rootPassword: string };
-  /** Members talk to each other through proxies, so that `peers` can keep them apart. Not together with `tls` or `auth`. */
+  /**
+   * Members talk to each other through proxies, so that `peers` can keep them apart. Not together
+   * with `tls` or `auth`.
+   */
   readonly peerProxies?: boolean;
   /** More command line arguments for every member. */
   readonly args?: readonly string[];
@@ -35,7 +39,9 @@ export interface EtcdCluster {
   readonly tls?: EtcdClusterTls;
   /** With `peerProxies`. */
   readonly peers?: EtcdPeers;
-  /** The index of the member that is the leader; waits for one. Not together with `tls` or `auth`. */
+  /**
+   * The index of the member that is the leader; waits for one. Not together with `tls` or `auth`.
+   */
   leader(): Promise<number>;
   /** Kills all members and removes their data. */
   dispose(): Promise<void>;

@@ -1,5 +1,6 @@
 /**
- * The few administrative calls that tests need, through etcd's JSON gateway: no gRPC in this package.
+ * The few administrative calls that tests need, through etcd's JSON gateway: no gRPC in this
+ * package.
  */
 
 export interface MemberStatus {
@@ -27,7 +28,10 @@ export async function compactEtcd(endpoint: string): Promise<void> {
   await post(endpoint, "/v3/kv/compaction", { revision: header.revision });
 }
 
-/** What etcd does when its quota is used up, without using it up: writes are refused until the alarm is taken back. */
+/**
+ * What etcd does when its quota is used up, without using it up: writes are refused until the alarm
+ * is taken back.
+ */
 export async function setNoSpaceAlarm(endpoint: string, isOn: boolean): Promise<void> {
   const status = await memberStatus(endpoint);
   const action = isOn ? "ACTIVATE" : "DEACTIVATE";

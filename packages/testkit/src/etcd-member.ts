@@ -99,7 +99,10 @@ export class EtcdMember {
   }
 }
 
-/** On Linux the kernel ends a server whose test was killed, too; setpriv then becomes etcd, so signals reach it. */
+/**
+ * On Linux the kernel ends a server whose test was killed, too; setpriv then becomes etcd, so
+ * signals reach it.
+ */
 function killWithParent(): string[] {
   const setpriv = "/usr/bin/setpriv";
   return process.platform === "linux" && existsSync(setpriv)

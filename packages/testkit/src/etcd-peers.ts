@@ -1,7 +1,8 @@
 /**
  * The network between the members of an etcd cluster, which can be cut.
  *
- * A member advertises one address to all others, so each has one proxy in front of it; who dialled it says in the head of its requests.
+ * A member advertises one address to all others, so each has one proxy in front of it; who dialled
+ * it says in the head of its requests.
  */
 import { memberStatus } from "./etcd-gateway.ts";
 import { type AppliesTo, FaultProxy } from "./fault-proxy.ts";

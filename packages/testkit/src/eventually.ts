@@ -1,4 +1,7 @@
-/** Waiting for what other programs bring about: until a check passes, or its last failure says why it did not. */
+/**
+ * Waiting for what other programs bring about: until a check passes, or its last failure says why
+ * it did not.
+ */
 import { type Clock, sleep, systemClock } from "@kcp-ts/machinery/base";
 
 export interface EventuallyOptions {
@@ -9,7 +12,10 @@ export interface EventuallyOptions {
   readonly clock?: Clock;
 }
 
-/** For what never comes: a machine that is busy may take long for what does, and that decides no test. */
+/**
+ * For what never comes: a machine that is busy may take long for what does, and that decides no
+ * test.
+ */
 const timeoutMsDefault = 60_000;
 const intervalMsDefault = 5;
 

@@ -1,8 +1,9 @@
 /**
  * A clock that stands still until a test moves it.
  *
- * Timers fire in the order of their due time, then of their making; while one fires, the clock shows its due time. So a
- * program that only waits through a `Clock` runs through an hour in no time, and the same way every time.
+ * Timers fire in the order of their due time, then of their making; while one fires, the clock
+ * shows its due time. So a program that only waits through a `Clock` runs through an hour in no
+ * time, and the same way every time.
  */
 import { type Clock, isResumableWorkWaiting, type Timer } from "@kcp-ts/machinery/base";
 
@@ -47,7 +48,10 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves time and fires what falls due, timers made on the way included. Promises settle afterwards. */
+  /**
+   * Moves time and fires what falls due, timers made on the way included. Promises settle
+   * afterwards.
+   */
   advance(ms: number): void {
     const targetMs = this.#elapsedMs + ms;
     while (this.#fireNext(targetMs)) {
@@ -65,7 +69,10 @@ export class FakeClock implements Clock {
     await flushEventLoop();
   }
 
-  /** Time passes and nothing runs, as in a process that is stopped: what falls due fires late, when time is moved next. */
+  /**
+   * Time passes and nothing runs, as in a process that is stopped: what falls due fires late, when
+   * time is moved next.
+   */
   stall(ms: number): void {
     this.#elapsedMs += ms;
   }

@@ -1,7 +1,8 @@
 /**
  * A TCP proxy that misbehaves on request: slow, dead, half-open, refusing.
  *
- * It knows bytes and no protocol, so the same faults can be put in front of etcd, an API server or a physical cluster.
+ * It knows bytes and no protocol, so the same faults can be put in front of etcd, an API server or
+ * a physical cluster.
  */
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
@@ -17,7 +18,10 @@ export interface FaultProxyOptions {
 /** Undefined while a connection has sent nothing, or when its first bytes do not say. */
 export type AppliesTo = (origin: string | undefined) => boolean;
 
-/** What happens to bytes and connections from now on; connections that are already open are affected, too. */
+/**
+ * What happens to bytes and connections from now on; connections that are already open are
+ * affected, too.
+ */
 export interface Faults {
   /** Each piece of data is passed on this much later, in both directions. */
   readonly latencyMs?: number;
@@ -77,7 +81,10 @@ export class FaultProxy {
     for (const pair of this.#pairs) if (isConcerned(pair.origin)) pair.reset();
   }
 
-  /** Open connections pass no byte any more and are never closed: their other end has gone without a word. New ones are well. */
+  /**
+   * Open connections pass no byte any more and are never closed: their other end has gone without a
+   * word. New ones are well.
+   */
   stallConnections(): void {
     for (const pair of this.#pairs) pair.stall();
   }

@@ -1,4 +1,7 @@
-/** Whether two objects are of one hidden class of V8: code that has read the members of one finds those of the other without looking. */
+/**
+ * Whether two objects are of one hidden class of V8: code that has read the members of one finds
+ * those of the other without looking.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInThisContext } from "node:vm";
 

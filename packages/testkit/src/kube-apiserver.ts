@@ -1,6 +1,7 @@
 /**
- * A real kube-apiserver for tests, on an etcd of its own, from the folder that `KUBEBUILDER_ASSETS` names (the convention of envtest).
- * Only it: no controller manager, so nothing happens that no request asked for.
+ * A real kube-apiserver for tests, on an etcd of its own, from the folder that `KUBEBUILDER_ASSETS`
+ * names (the convention of envtest). Only it: no controller manager, so nothing happens that no
+ * request asked for.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +23,10 @@ export interface KubeApiserver {
   /** Of a member of system:masters. */
   readonly token: string;
   readonly etcd: EtcdCluster;
-  /** What a controller manager needs: what clients must trust, and the key that signs the tokens of ServiceAccounts. */
+  /**
+   * What a controller manager needs: what clients must trust, and the key that signs the tokens of
+   * ServiceAccounts.
+   */
   readonly files: { readonly ca: string; readonly accountsKey: string };
   /** Kills it and starts it again on the same port and data. */
   restart(): Promise<void>;

@@ -1,4 +1,7 @@
-/** A real kube-controller-manager for tests, beside a `KubeApiserver`, from the same folder: Deployments get ReplicaSets, and those get Pods, which it does not run. */
+/**
+ * A real kube-controller-manager for tests, beside a `KubeApiserver`, from the same folder:
+ * Deployments get ReplicaSets, and those get Pods, which it does not run.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** Requests to the servers of a stage as they are: nothing is repeated, and what is not known is said to be so. */
+/**
+ * Requests to the servers of a stage as they are: nothing is repeated, and what is not known is
+ * said to be so.
+ */
 import { systemClock } from "@kcp-ts/machinery/base";
 import { isTransportError, type Method, NodeTransport, type TransportResponse } from "@kcp-ts/sdk";
 import type { ServerProcess } from "./server-process.ts";

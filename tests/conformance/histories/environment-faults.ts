@@ -1,4 +1,7 @@
-/** What can go wrong on a stage. Each fault happens, lasts a while, and is over when its promise resolves. */
+/**
+ * What can go wrong on a stage. Each fault happens, lasts a while, and is over when its promise
+ * resolves.
+ */
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";

@@ -1,4 +1,6 @@
-/** Where histories happen: a store, the servers on it, and everything that can be broken about them. */
+/**
+ * Where histories happen: a store, the servers on it, and everything that can be broken about them.
+ */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

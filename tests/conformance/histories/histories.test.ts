@@ -1,8 +1,10 @@
 /**
- * Goal: whatever happens to servers and stores, what clients see could have happened to one of them after the other, and watches keep their promises.
- * Method: histories recorded over HTTP under faults, and checked; docs/internals/histories.md tells how. HISTORIES=<number> records more of them on each
- * configuration, HISTORIES_SEED=<seed> begins with another seed, HISTORIES_CONFIG=<name> takes one configuration alone. A violation prints its seed and
- * what shows it.
+ * Goal: whatever happens to servers and stores, what clients see could have happened to one of them
+ * after the other, and watches keep their promises. Method: histories recorded over HTTP under
+ * faults, and checked; docs/internals/histories.md tells how. HISTORIES=<number> records more of
+ * them on each configuration, HISTORIES_SEED=<seed> begins with another seed,
+ * HISTORIES_CONFIG=<name> takes one configuration alone. A violation prints its seed and what shows
+ * it.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

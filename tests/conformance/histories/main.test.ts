@@ -1,4 +1,7 @@
-/** The command that runs many histories says how many there were, and what is wrong in words that lead to it. */
+/**
+ * The command that runs many histories says how many there were, and what is wrong in words that
+ * lead to it.
+ */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { describe, it } from "node:test";

@@ -29,7 +29,8 @@ if (values.plant !== undefined && !seededBugs.includes(values.plant as SeededBug
   throw new Error(`--plant is one of ${seededBugs.join(", ")}`);
 }
 for (const configuration of chosen) await run(configuration);
-// Not by itself: Node waits for ever, now and then, for handles that it closes when its loop is empty.
+// Not by itself: Node waits for ever, now and then, for handles that it closes when its loop is
+// empty.
 process.exit();
 
 async function run(configuration: Configuration): Promise<void> {

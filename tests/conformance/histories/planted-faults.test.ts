@@ -1,4 +1,7 @@
-/** The histories find bugs: each kind, planted into the store below a real server, is found within a few of them. */
+/**
+ * The histories find bugs: each kind, planted into the store below a real server, is found within a
+ * few of them.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type HistoryEnvironment, openEnvironment } from "./environment.ts";

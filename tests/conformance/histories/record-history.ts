@@ -1,4 +1,7 @@
-/** One history: clients and watchers at work on keys of their own while faults happen, then peace, in which everybody must come to the same end. */
+/**
+ * One history: clients and watchers at work on keys of their own while faults happen, then peace,
+ * in which everybody must come to the same end.
+ */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
   type ListMode,
@@ -100,7 +103,9 @@ interface WatchersOptions {
   readonly historyName: string;
 }
 
-/** Of all kinds: plain and selecting, from a revision, from the state, of one cluster and of all. */
+/**
+ * Of all kinds: plain and selecting, from a revision, from the state, of one cluster and of all.
+ */
 function startWatchers(options: WatchersOptions): readonly Watcher[] {
   const { recorder, random, historyName: namespace } = options;
   const start = recorder.startRevision;
@@ -159,7 +164,10 @@ function startLateWatchers(options: WatchersOptions): readonly Watcher[] {
   );
 }
 
-/** In peace each key is written once more, so that every watcher has something to wait for; then everything is read. */
+/**
+ * In peace each key is written once more, so that every watcher has something to wait for; then
+ * everything is read.
+ */
 async function finish(
   recorder: Recorder,
   connections: readonly Connection[],

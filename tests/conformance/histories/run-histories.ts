@@ -134,7 +134,8 @@ export async function runRound(
   const over = everybody.then(() => strikeAll(chosen, random.fork()));
   const recorders = await Promise.all(
     Array.from({ length: count }, (_, index) => {
-      // Whoever comes last lets the faults begin; whoever gives up does not keep the others waiting.
+      // Whoever comes last lets the faults begin; whoever gives up does not keep the others
+      // waiting.
       let isCounted = false;
       const countIn = () => {
         if (!isCounted && --waiting === 0) allReady();
@@ -145,13 +146,7 @@ export async function runRound(
         return over;
       };
       const name = `h${seed}-${index}`;
-      const history = {
-        environment,
-        seed: seed * 1000 + index,
-        name,
-        whenReady,
-        timeoutMs,
-      };
+      const history = { environment, seed: seed * 1000 + index, name, whenReady, timeoutMs };
       return recordHistory(history).finally(countIn);
     }),
   );

@@ -1,6 +1,6 @@
 /**
- * A store with a bug: the kinds of mistakes that histories are there to find. Now and then it does the wrong thing and goes on as if
- * nothing had happened.
+ * A store with a bug: the kinds of mistakes that histories are there to find. Now and then it does
+ * the wrong thing and goes on as if nothing had happened.
  */
 import type {
   CallOptions,
@@ -36,7 +36,10 @@ export const seededBugs = [
 
 export type SeededBug = (typeof seededBugs)[number];
 
-/** Every so many chances one is taken; only for the histories' objects, so that the server itself goes on. */
+/**
+ * Every so many chances one is taken; only for the histories' objects, so that the server itself
+ * goes on.
+ */
 const everyNth = 4;
 /** How long an event is late that was said to have come. */
 const lateMs = 60;

@@ -1,4 +1,7 @@
-/** A server of a stage as its parent sees it: a process that can be killed, stopped and told things, behind a proxy that can lose connections. */
+/**
+ * A server of a stage as its parent sees it: a process that can be killed, stopped and told things,
+ * behind a proxy that can lose connections.
+ */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -33,7 +36,10 @@ export class ServerProcess {
     return server;
   }
 
-  /** On its old port and its old data; comes again until it is ready, since its store may be in the middle of a fault. */
+  /**
+   * On its old port and its old data; comes again until it is ready, since its store may be in the
+   * middle of a fault.
+   */
   async start(): Promise<void> {
     for (let attempt = 1; !(await this.#launch()); attempt++) {
       if (attempt === startsMax) throw new Error(`${this.name} does not start: ${this.#log}`);

@@ -1,4 +1,7 @@
-/** One server of a stage, a process of its own: it is stopped, killed and started again. Its parent talks to it over Node's channel. */
+/**
+ * One server of a stage, a process of its own: it is stopped, killed and started again. Its parent
+ * talks to it over Node's channel.
+ */
 import type { ServerLog } from "@kcp-ts/apiserver";
 import type { Storage } from "@kcp-ts/apiserver/storage";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
@@ -48,12 +51,7 @@ async function openStorage(): Promise<Storage> {
       const { directory } = kind;
       const engineLocation = new SlowDisk(directory);
       disk = engineLocation;
-      return EmbeddedStorage.open({
-        directory,
-        engineLocation,
-        clock: systemClock,
-        log() {},
-      });
+      return EmbeddedStorage.open({ directory, engineLocation, clock: systemClock, log() {} });
     }
     case "etcd": {
       const { EtcdStorage } = await import("@kcp-ts/apiserver/storage/etcd");

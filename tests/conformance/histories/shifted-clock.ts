@@ -1,4 +1,7 @@
-/** A server's time, which runs fast, so that bookmarks and deadlines come within a history, and whose wall clock can be set forth and back. */
+/**
+ * A server's time, which runs fast, so that bookmarks and deadlines come within a history, and
+ * whose wall clock can be set forth and back.
+ */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { AcceleratedClock } from "@kcp-ts/testkit";
 

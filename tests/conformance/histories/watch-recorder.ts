@@ -1,5 +1,6 @@
 /**
- * A client that watches, comes back where it was when the stream ends, at any of the servers, and begins anew when it was away for too long.
+ * A client that watches, comes back where it was when the stream ends, at any of the servers, and
+ * begins anew when it was away for too long.
  */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
@@ -42,7 +43,9 @@ export class Watcher {
   #isResumed = false;
   /** Whether the last answer was a stream; who is refused waits longer. */
   #wasServed = false;
-  /** The revision up to which everything was heard; undefined before the first state is complete. */
+  /**
+   * The revision up to which everything was heard; undefined before the first state is complete.
+   */
   position: number | undefined;
   lastError = "";
 

@@ -1,4 +1,6 @@
-/** What a client of a history does, drawn from its seed: a few keys, all verbs, all ways to list. */
+/**
+ * What a client of a history does, drawn from its seed: a few keys, all verbs, all ways to list.
+ */
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import {
   type KeyRequest,

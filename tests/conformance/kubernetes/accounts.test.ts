@@ -1,4 +1,7 @@
-/** Conformance tests of Kubernetes for service accounts, certificates and reviews, under the names that they have there. */
+/**
+ * Conformance tests of Kubernetes for service accounts, certificates and reviews, under the names
+ * that they have there.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import {
@@ -128,9 +131,7 @@ describe("conformance: reviews", () => {
     const reviewed = await api.expectSuccess(
       "POST",
       "/apis/authentication.k8s.io/v1/tokenreviews",
-      {
-        spec: { token: status.token },
-      },
+      { spec: { token: status.token } },
     );
     const { username: user, groups, extra } = reviewed["status"].user;
     const attributes = {

@@ -13,7 +13,9 @@ export interface ApiOperationsOptions {
   readonly object: object;
   /** What a patch puts into status; no status endpoint is tried if left out. */
   readonly status?: object;
-  /** A controller of the server writes the status of what was created: its writes are waited for. */
+  /**
+   * A controller of the server writes the status of what was created: its writes are waited for.
+   */
   readonly isObserved?: boolean;
 }
 

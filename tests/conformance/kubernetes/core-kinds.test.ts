@@ -1,4 +1,7 @@
-/** Conformance tests of Kubernetes for namespaces, quotas, ConfigMaps, Secrets, Leases and Events, under the names that they have there. */
+/**
+ * Conformance tests of Kubernetes for namespaces, quotas, ConfigMaps, Secrets, Leases and Events,
+ * under the names that they have there.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
@@ -230,10 +233,7 @@ describe("conformance: ConfigMaps, Secrets and Leases", () => {
     await api.expectSuccess("POST", secrets, body);
     const everywhere = "/api/v1/secrets?labelSelector=testsecret-constant%3Dtrue";
     assert.deepEqual(await api.names(everywhere), ["patched"]);
-    const patch = {
-      metadata: { labels: { testsecret: "false" } },
-      data: { key: "dmFsdWUx" },
-    };
+    const patch = { metadata: { labels: { testsecret: "false" } }, data: { key: "dmFsdWUx" } };
     await api.expectSuccess("PATCH", `${secrets}/patched`, patch, strategicMergePatch);
     const read = await api.expectSuccess("GET", `${secrets}/patched`);
     assert.equal(read.metadata.labels?.["testsecret"], "false");

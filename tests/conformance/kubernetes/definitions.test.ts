@@ -1,4 +1,7 @@
-/** Conformance tests of Kubernetes for CustomResourceDefinitions and discovery, under the names that they have there. */
+/**
+ * Conformance tests of Kubernetes for CustomResourceDefinitions and discovery, under the names that
+ * they have there.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
@@ -76,13 +79,7 @@ describe("conformance: custom resource definitions", () => {
     await api.expectSuccess(
       "PATCH",
       at,
-      [
-        {
-          op: "replace",
-          path: "/spec/versions/0/schema/openAPIV3Schema/properties",
-          value: later,
-        },
-      ],
+      [{ op: "replace", path: "/spec/versions/0/schema/openAPIV3Schema/properties", value: later }],
       "application/json-patch+json",
     );
     await eventually(async () => {

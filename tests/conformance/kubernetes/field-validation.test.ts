@@ -1,4 +1,7 @@
-/** Conformance tests of Kubernetes for the validation of fields, under the names that they have there. */
+/**
+ * Conformance tests of Kubernetes for the validation of fields, under the names that they have
+ * there.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";

@@ -1,6 +1,6 @@
 /**
- * For tests: webhooks of a tenant's, over HTTPS on this machine. One path is one webhook; what each does is what the Kubernetes conformance tests
- * expect of theirs.
+ * For tests: webhooks of a tenant's, over HTTPS on this machine. One path is one webhook; what each
+ * does is what the Kubernetes conformance tests expect of theirs.
  */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,10 +13,7 @@ import { asyncListener, createTestAuthority } from "@kcp-ts/testkit";
 /** An object of any kind, as far as these webhooks look into it. */
 export interface Reviewed {
   readonly apiVersion?: string;
-  readonly metadata: {
-    readonly name?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-  };
+  readonly metadata: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> };
   readonly data?: Readonly<Record<string, string>>;
   readonly spec?: { readonly containers?: readonly { readonly name: string }[] };
   readonly [member: string]: unknown;

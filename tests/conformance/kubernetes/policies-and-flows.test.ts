@@ -1,4 +1,7 @@
-/** Conformance tests of Kubernetes that live through the operations of one kind, under the names that they have there. */
+/**
+ * Conformance tests of Kubernetes that live through the operations of one kind, under the names
+ * that they have there.
+ */
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
 import { Api } from "./api.ts";

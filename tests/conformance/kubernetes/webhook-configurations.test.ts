@@ -1,4 +1,7 @@
-/** The Kubernetes conformance tests of configurations of webhooks, step by step, with webhooks on this machine. */
+/**
+ * The Kubernetes conformance tests of configurations of webhooks, step by step, with webhooks on
+ * this machine.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";

@@ -1,4 +1,7 @@
-/** The Kubernetes conformance tests of webhooks that convert, and of selectable fields behind them, step by step. */
+/**
+ * The Kubernetes conformance tests of webhooks that convert, and of selectable fields behind them,
+ * step by step.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { parseClusterName } from "@kcp-ts/machinery/names";

@@ -1,4 +1,7 @@
-/** The Kubernetes conformance tests of webhooks that deny, step by step, with webhooks on this machine. */
+/**
+ * The Kubernetes conformance tests of webhooks that deny, step by step, with webhooks on this
+ * machine.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
@@ -160,7 +163,8 @@ describe("a webhook on Pods", () => {
         resource: "pods",
         more: { timeoutSeconds: 30, objectSelector: labelled("NotIn"), ...onlyHere },
       }),
-      // It is given little time only where it never answers, so that a busy machine changes nothing.
+      // It is given little time only where it never answers, so that a busy machine changes
+      // nothing.
       east.webhook({
         name: "hang-pods.example.com",
         path: "/pods",

@@ -1,4 +1,7 @@
-/** The Kubernetes conformance tests of webhooks that change objects, step by step, with webhooks on this machine. */
+/**
+ * The Kubernetes conformance tests of webhooks that change objects, step by step, with webhooks on
+ * this machine.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
@@ -29,11 +32,7 @@ const thing = (name: string, of = "v1") => ({
   metadata: { name },
   data: { "mutation-start": "yes" },
 });
-const twoStages = {
-  "mutation-start": "yes",
-  "mutation-stage-1": "yes",
-  "mutation-stage-2": "yes",
-};
+const twoStages = { "mutation-start": "yes", "mutation-stage-1": "yes", "mutation-stage-2": "yes" };
 const stages = (path: string, resource: string, more: object = {}, of = "") =>
   [1, 2].map((stage) =>
     fixture.webhook({ name: `stage-${stage}.example.com`, path, resource, group: of, more }),

@@ -26,7 +26,9 @@ export function serveWebhooks(webhooks: LocalWebhooks): void {
 
 export const initContainer = { image: "webhook-added-image", name: "webhook-added-init-container" };
 
-/** The first to be asked adds stage 1 to what has a start, the second stage 2 to what has stage 1. */
+/**
+ * The first to be asked adds stage 1 to what has a start, the second stage 2 to what has stage 1.
+ */
 export function nextStage({ object }: Review): AdmissionResult {
   const { data = {} } = object ?? {};
   const patch: object[] = [];

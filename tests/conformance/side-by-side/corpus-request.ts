@@ -3,7 +3,10 @@ export interface CorpusRequest {
   /** Unique within its topic. */
   readonly name: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS";
-  /** `${word}` stands for something of the run, or saved from an earlier answer of the topic, here and in the body. */
+  /**
+   * `${word}` stands for something of the run, or saved from an earlier answer of the topic, here
+   * and in the body.
+   */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** An object is sent as JSON, a string as it is. */

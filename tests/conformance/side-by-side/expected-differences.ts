@@ -1,8 +1,8 @@
 /**
  * Where we mean to answer differently, and why. A line that is no longer needed fails the test.
  *
- * What differs everywhere for one reason (the annotation with the name of the logical cluster, words of parsers, text where we send a Status) is
- * in normalize.ts.
+ * What differs everywhere for one reason (the annotation with the name of the logical cluster,
+ * words of parsers, text where we send a Status) is in normalize.ts.
  */
 export interface ExpectedDifference {
   readonly topic: string;
@@ -142,12 +142,7 @@ export const expectedDifferences: readonly ExpectedDifference[] = [
     at: "body.status.conditions",
     reason: "an empty list is a list",
   },
-  {
-    topic: "definitions",
-    requests: ["with a group of one word"],
-    at: "status",
-    reason: anyGroup,
-  },
+  { topic: "definitions", requests: ["with a group of one word"], at: "status", reason: anyGroup },
   { topic: "definitions", requests: ["without a spec"], at: "body", reason: anyGroup },
   {
     topic: "definitions",
@@ -305,12 +300,7 @@ export const expectedDifferences: readonly ExpectedDifference[] = [
     at: "body.status.user.extra",
     reason: "accounts are told with their logical cluster",
   },
-  {
-    topic: "traffic",
-    requests: ["request: without anything"],
-    at: "body",
-    reason: goTypes,
-  },
+  { topic: "traffic", requests: ["request: without anything"], at: "body", reason: goTypes },
   {
     topic: "webhooks",
     requests: [

@@ -1,4 +1,7 @@
-/** A real kube-apiserver for one test, on an etcd of its own. Only it: no controller manager, so nothing happens that no request asked for. */
+/**
+ * A real kube-apiserver for one test, on an etcd of its own. Only it: no controller manager, so
+ * nothing happens that no request asked for.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,6 +1,7 @@
 /**
- * Takes out of an answer what differs between two runs of the same server: identities, times, versions, generated names, ages, addresses.
- * What stands for them keeps its form, so that a missing one, or one in the wrong place, is still a difference.
+ * Takes out of an answer what differs between two runs of the same server: identities, times,
+ * versions, generated names, ages, addresses. What stands for them keeps its form, so that a
+ * missing one, or one in the wrong place, is still a difference.
  */
 import { type CorpusResponse, valueAt } from "./corpus-request.ts";
 
@@ -9,7 +10,10 @@ export function normalize({ status, headers, body }: CorpusResponse): CorpusResp
   return { status, headers: keptHeaders(headers), body: new Normalizer().value(body, "") };
 }
 
-/** Where no resource and no definition answers, the real server does so with a line of text or with a Status. We use the latter. */
+/**
+ * Where no resource and no definition answers, the real server does so with a line of text or with
+ * a Status. We use the latter.
+ */
 function isNoPath(body: unknown): boolean {
   if (body === "404 page not found\n") return true;
   return valueAt(body, "message") === "the server could not find the requested resource";
@@ -35,7 +39,10 @@ function keptHeaders(headers: CorpusResponse["headers"]): Record<string, string>
   );
 }
 
-/** What Go writes although there is nothing to say: its structs by value, and an empty token of custom resources. */
+/**
+ * What Go writes although there is nothing to say: its structs by value, and an empty token of
+ * custom resources.
+ */
 const emptyByHabit = new Set([
   "continue",
   "deprecatedFirstTimestamp",

@@ -15,26 +15,14 @@ export const post = (
   path: string,
   body: object | string,
   rest: Rest = {},
-): CorpusRequest => ({
-  name,
-  method: "POST",
-  path,
-  body,
-  ...rest,
-});
+): CorpusRequest => ({ name, method: "POST", path, body, ...rest });
 
 export const put = (
   name: string,
   path: string,
   body: object | string,
   rest: Rest = {},
-): CorpusRequest => ({
-  name,
-  method: "PUT",
-  path,
-  body,
-  ...rest,
-});
+): CorpusRequest => ({ name, method: "PUT", path, body, ...rest });
 
 export const remove = (
   name: string,

@@ -1,4 +1,7 @@
-/** Sends one exchange to a server over HTTPS and reads the answer; an endless one only as far as the exchange asks. */
+/**
+ * Sends one exchange to a server over HTTPS and reads the answer; an endless one only as far as the
+ * exchange asks.
+ */
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import type { CorpusRequest, CorpusResponse } from "./corpus-request.ts";

@@ -1,8 +1,9 @@
 /**
  * The same requests to a real kube-apiserver and to us: the same answers.
  *
- * Everywhere, our answers are compared with the recorded ones. With `KUBEBUILDER_ASSETS` the real server is started too and must still
- * answer as recorded; with `SIDE_BY_SIDE=record` besides, its answers become the recordings.
+ * Everywhere, our answers are compared with the recorded ones. With `KUBEBUILDER_ASSETS` the real
+ * server is started too and must still answer as recorded; with `SIDE_BY_SIDE=record` besides, its
+ * answers become the recordings.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,4 +1,7 @@
-/** A copy whose objects have their members in the order of their names: the same content is the same text. */
+/**
+ * A copy whose objects have their members in the order of their names: the same content is the same
+ * text.
+ */
 export function sortedMembers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortedMembers);
   if (typeof value !== "object" || value === null) return value;

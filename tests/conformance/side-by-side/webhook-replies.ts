@@ -1,4 +1,7 @@
-/** What the webhook of the corpus answers, by its path: as it should, and in all the ways that it should not. */
+/**
+ * What the webhook of the corpus answers, by its path: as it should, and in all the ways that it
+ * should not.
+ */
 import { sortedMembers } from "./sorted-members.ts";
 
 /** Nothing: the connection is kept, and no word comes. */
@@ -36,7 +39,10 @@ const patch = (operations: readonly object[] | string, more: object = {}) =>
     ...more,
   });
 
-/** Everything that it was told, as the reason of a denial; but for who asks and in which logical cluster, which is ours alone. */
+/**
+ * Everything that it was told, as the reason of a denial; but for who asks and in which logical
+ * cluster, which is ours alone.
+ */
 const echo: Answerer = (asked) => {
   const { userInfo: _, ...told } = asked.request;
   const text = JSON.stringify(sortedMembers(told))

@@ -1,5 +1,6 @@
 /**
- * A webhook of the corpus, over HTTPS on this machine: what it answers is what its path says. Both servers ask the same one.
+ * A webhook of the corpus, over HTTPS on this machine: what it answers is what its path says. Both
+ * servers ask the same one.
  */
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

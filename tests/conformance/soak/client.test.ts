@@ -1,7 +1,8 @@
 /**
- * Goal: every verb of the client means the same on our server, whatever it stores in, and on a real kube-apiserver, over both protocols, while the
- * network is slow and drops connections.
- * Method: one history of requests through a proxy that passes bytes on late. Connections are dropped in front of reads, which are safe to send again.
+ * Goal: every verb of the client means the same on our server, whatever it stores in, and on a real
+ * kube-apiserver, over both protocols, while the network is slow and drops connections. Method: one
+ * history of requests through a proxy that passes bytes on late. Connections are dropped in front
+ * of reads, which are safe to send again.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,9 +1,11 @@
 /**
- * Goal: whatever happens between informers and a real server, their stores end up equal to the server's state, and what handlers heard adds up to it.
- * Method: seeded histories of writes, with a proxy between that drops, stalls, swallows, refuses and delays, and a server that is restarted and
- * forgets its history; time runs faster than the real one. Then peace, then a comparison. A failure prints its seed; SOAK_SEED=<seed> runs that one
- * alone, SOAK_SEEDS=<number> more of them, SOAK_HOURS=<hours> as many as fit into so many hours of the informers' time, on each kind of server: one
- * hour takes two minutes.
+ * Goal: whatever happens between informers and a real server, their stores end up equal to the
+ * server's state, and what handlers heard adds up to it. Method: seeded histories of writes, with a
+ * proxy between that drops, stalls, swallows, refuses and delays, and a server that is restarted
+ * and forgets its history; time runs faster than the real one. Then peace, then a comparison. A
+ * failure prints its seed; SOAK_SEED=<seed> runs that one alone, SOAK_SEEDS=<number> more of them,
+ * SOAK_HOURS=<hours> as many as fit into so many hours of the informers' time, on each kind of
+ * server: one hour takes two minutes.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -24,7 +26,9 @@ import type { SoakServer } from "./soak-server.ts";
 
 const selector = { labelSelector: "soak=yes" };
 
-/** Half a minute of patience is a second: enough for a busy machine, and an hour takes two minutes. */
+/**
+ * Half a minute of patience is a second: enough for a busy machine, and an hour takes two minutes.
+ */
 const speed = 30;
 const stepsPerSeed = 60;
 const hourMs = 3_600_000;
@@ -136,8 +140,9 @@ async function write(server: SoakServer, random: SeededRandom): Promise<void> {
 }
 
 /**
- * The server's patience runs as fast as the informers': on a busy machine a request may be over before it is looked at. It is sent again, since what
- * the history was does not matter, only what the server has at its end.
+ * The server's patience runs as fast as the informers': on a busy machine a request may be over
+ * before it is looked at. It is sent again, since what the history was does not matter, only what
+ * the server has at its end.
  */
 async function untilInTime<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
@@ -171,7 +176,10 @@ async function mishap(server: SoakServer, proxy: FaultProxy, random: SeededRando
   else if (server.clusters.length > 1 || random.chance(0.2)) await server.restart();
 }
 
-/** In peace, the informer arrives at the server's state; nothing of what it told on the way is taken back. */
+/**
+ * In peace, the informer arrives at the server's state; nothing of what it told on the way is taken
+ * back.
+ */
 async function compare(server: SoakServer, witness: InformerChecker): Promise<void> {
   const clusters = witness.name === "all clusters" ? server.clusters : ["root"];
   let expected = await stateOf(server, clusters);

@@ -1,4 +1,7 @@
-/** For soak tests: servers that can be restarted and compacted under their clients, ours on each backend and a real kube-apiserver. */
+/**
+ * For soak tests: servers that can be restarted and compacted under their clients, ours on each
+ * backend and a real kube-apiserver.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

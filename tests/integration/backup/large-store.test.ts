@@ -11,7 +11,9 @@ import { temporaryFolder, withoutLog } from "./test-control-planes.ts";
 
 const entryCount = 35_000;
 const valueBytes = 8 << 10;
-/** Half of the data: far above what the chunks and LevelDB's own buffers take, far below the whole. */
+/**
+ * Half of the data: far above what the chunks and LevelDB's own buffers take, far below the whole.
+ */
 const grownBytesMax = (entryCount * valueBytes) / 2;
 
 async function* manyEntries(): AsyncGenerator<Entry> {

@@ -1,4 +1,7 @@
-/** For tests: a control plane, simulated clusters, and agents of them, each agent a process of its own whose way to the control plane can be cut. */
+/**
+ * For tests: a control plane, simulated clusters, and agents of them, each agent a process of its
+ * own whose way to the control plane can be cut.
+ */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
@@ -43,7 +46,10 @@ export const syncTargets = defineResource<Target>(kinds.syncTargets);
 export const deployments = defineResource<DynamicObject>(kinds.deployments);
 export const services = defineResource<DynamicObject>(kinds.services);
 
-/** A machine may be slow: how long something takes decides no test, but where that is what it is about. */
+/**
+ * A machine may be slow: how long something takes decides no test, but where that is what it is
+ * about.
+ */
 export function eventually<Value>(
   check: () => Promise<Value>,
   timeoutMs = 180_000,

@@ -1,4 +1,7 @@
-/** For tests: an agent as its Deployment would run it. The Secret of the manifest is its folder, and nothing else comes from the control plane. */
+/**
+ * For tests: an agent as its Deployment would run it. The Secret of the manifest is its folder, and
+ * nothing else comes from the control plane.
+ */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +33,10 @@ export function readAgentManifest(text: string): AgentManifest {
   return { objects, object, files, args: containers[0]?.args ?? [] };
 }
 
-/** As kubelet would start it: the Secret as files, the arguments as they stand, and the cluster that it is in. */
+/**
+ * As kubelet would start it: the Secret as files, the arguments as they stand, and the cluster that
+ * it is in.
+ */
 export async function startAgent(
   { files, args }: AgentManifest,
   { folder, toKubeconfig }: { readonly folder: string; readonly toKubeconfig: string },

@@ -1,4 +1,7 @@
-/** `kcp backup` and `kcp restore` as commands; what they do in detail is tested with the code that does it. */
+/**
+ * `kcp backup` and `kcp restore` as commands; what they do in detail is tested with the code that
+ * does it.
+ */
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";

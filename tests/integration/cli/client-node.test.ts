@@ -1,4 +1,7 @@
-/** The Kubernetes project's own client for JavaScript, as its users have it: with the kubeconfig that kcp wrote, in `root` and in a workspace. */
+/**
+ * The Kubernetes project's own client for JavaScript, as its users have it: with the kubeconfig
+ * that kcp wrote, in `root` and in a workspace.
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

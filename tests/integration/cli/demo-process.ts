@@ -17,7 +17,8 @@ export interface RunningCommand {
 
 export function spawnKcp(...args: readonly string[]): RunningCommand {
   const child = spawn(process.execPath, [program, ...args], {
-    // Colours would stand between the words that tests look for, and build machines ask for them (CI).
+    // Colours would stand between the words that tests look for, and build machines ask for them
+    // (CI).
     env: { ...process.env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -1,4 +1,7 @@
-/** The demo as users run it, to its end; then kubectl on what it leaves running: the whole behaves like any Deployment. */
+/**
+ * The demo as users run it, to its end; then kubectl on what it leaves running: the whole behaves
+ * like any Deployment.
+ */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,6 +1,8 @@
 /**
- * Goal: what may run once at most does, with agents that are processes of their own: one that is cut off from the control plane stops its copies by itself, and only then others
- * are started. Method: what runs is what the clusters say, by watches of Pods in this process, so that all of it has one clock.
+ * Goal: what may run once at most does, with agents that are processes of their own: one that is
+ * cut off from the control plane stops its copies by itself, and only then others are started.
+ * Method: what runs is what the clusters say, by watches of Pods in this process, so that all of it
+ * has one clock.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -106,17 +108,16 @@ async function failsOver(t: TestContext, { client, clusters, agents }: Case) {
   const labels = { app: "db" };
   const annotations = { "workload.kcp.io/failover-strategy": "StopBeforeStart" };
   const containers = [{ name: "db", image: "postgres" }];
-  await client.resource(deployments).create({
-    metadata: { name: "db", namespace: "default", annotations },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: { containers, terminationGracePeriodSeconds: 1 },
+  await client
+    .resource(deployments)
+    .create({
+      metadata: { name: "db", namespace: "default", annotations },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers, terminationGracePeriodSeconds: 1 } },
       },
-    },
-  });
+    });
   const records = new Map(clusters.map(({ name, client: of }) => [name, new PodRecord(of)]));
   t.after(() => Promise.all([...records.values()].map((one) => one.stop())));
   const has = (name: string) => records.get(name)?.present.size ?? 0;

@@ -1,8 +1,8 @@
 /**
  * kill -9 of the whole server under load: what was acknowledged is there after a restart.
  *
- * Each writer counts up in its own object and makes a new one now and then. It notes what it tried and what was acknowledged; after the
- * restart the store must be between the two.
+ * Each writer counts up in its own object and makes a new one now and then. It notes what it tried
+ * and what was acknowledged; after the restart the store must be between the two.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";

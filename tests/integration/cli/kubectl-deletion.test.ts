@@ -1,4 +1,7 @@
-/** kubectl deletes namespaces and owners, and waits until they are gone: it would wait forever for loops that do not run. */
+/**
+ * kubectl deletes namespaces and owners, and waits until they are gone: it would wait forever for
+ * loops that do not run.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { findKubectl, kubectlMissing } from "@kcp-ts/testkit";

@@ -1,7 +1,9 @@
 /**
- * Every built-in kind by kubectl: explained, created by its generators (which send protobuf), applied, described, listed.
+ * Every built-in kind by kubectl: explained, created by its generators (which send protobuf),
+ * applied, described, listed.
  *
- * By the kubectl at hand and, when there are any, by other releases: old ones know nothing but OpenAPI v2 as protobuf.
+ * By the kubectl at hand and, when there are any, by other releases: old ones know nothing but
+ * OpenAPI v2 as protobuf.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -33,7 +35,10 @@ describe("built-in kinds by kubectl of another release", {
   for (const { path, version } of others) describe(version, () => describeKinds(() => path, 2));
 });
 
-/** Of each table, the first `rowsMax` rows: there can be many releases, and each row is several processes. */
+/**
+ * Of each table, the first `rowsMax` rows: there can be many releases, and each row is several
+ * processes.
+ */
 function describeKinds(binary: () => string, rowsMax: number): void {
   const cleanups: (() => Promise<unknown>)[] = [];
   let kubectl: Kubectl;

@@ -1,7 +1,9 @@
 /**
- * kubectl as users have it, against kcp as users run it: a process, TLS, the kubeconfig that kcp wrote.
+ * kubectl as users have it, against kcp as users run it: a process, TLS, the kubeconfig that kcp
+ * wrote.
  *
- * On embedded storage and on etcd; other releases of kubectl, when there are any, go through the first steps.
+ * On embedded storage and on etcd; other releases of kubectl, when there are any, go through the
+ * first steps.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -10,7 +10,10 @@ export interface OtherKubectl {
   readonly version: string;
 }
 
-/** kubectls of other releases: `KUBECTL_OLD`, further ones on the path, and `kubectl.1.N` beside the first. */
+/**
+ * kubectls of other releases: `KUBECTL_OLD`, further ones on the path, and `kubectl.1.N` beside the
+ * first.
+ */
 export function otherKubectls(): OtherKubectl[] {
   const first = findKubectl();
   if (first === undefined) return [];

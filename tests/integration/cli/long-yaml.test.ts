@@ -1,4 +1,6 @@
-/** Long YAML, which a thread reads whose program stands beside the bundle: to kcp as users run it. */
+/**
+ * Long YAML, which a thread reads whose program stands beside the bundle: to kcp as users run it.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connect, loadKubeconfig } from "@kcp-ts/sdk";

@@ -1,6 +1,8 @@
 /**
- * For tests: a proxy between agents and a control plane, whose connections end with each other, and which may let no WebSockets through. It reads no more than the first bytes of a connection, in
- * which a TLS client says what it speaks: who asks for a WebSocket offers HTTP/1.1 alone, everybody else HTTP/2, too.
+ * For tests: a proxy between agents and a control plane, whose connections end with each other, and
+ * which may let no WebSockets through. It reads no more than the first bytes of a connection, in
+ * which a TLS client says what it speaks: who asks for a WebSocket offers HTTP/1.1 alone, everybody
+ * else HTTP/2, too.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";

@@ -1,4 +1,7 @@
-/** Pull mode as people have it: a manifest that they apply themselves, and an agent that has nothing but what is in it. */
+/**
+ * Pull mode as people have it: a manifest that they apply themselves, and an agent that has nothing
+ * but what is in it.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
@@ -106,14 +109,16 @@ describe("kubectl kcp workload", () => {
       assert.ok(target.status?.capacity?.["cpu"] !== undefined);
       const labels = { app: "web", "workload.kcp.io/cluster": "east" };
       const containers = [{ name: "web", image: "nginx" }];
-      await admin.client.resource(deployments).create({
-        metadata: { name: "web", namespace: "default", labels },
-        spec: {
-          replicas: 2,
-          selector: { matchLabels: { app: "web" } },
-          template: { metadata: { labels: { app: "web" } }, spec: { containers } },
-        },
-      });
+      await admin.client
+        .resource(deployments)
+        .create({
+          metadata: { name: "web", namespace: "default", labels },
+          spec: {
+            replicas: 2,
+            selector: { matchLabels: { app: "web" } },
+            template: { metadata: { labels: { app: "web" } }, spec: { containers } },
+          },
+        });
       await eventually(
         async () => {
           const at = { namespace: "default", name: "web" };
@@ -220,10 +225,7 @@ describe("kubectl kcp workload", () => {
     ]);
     await workload("drain", "moved", "--max-workloads", "2", "--deadline", "1h");
     const { spec } = await admin.client.resource(syncTargets).get({ name: "moved" });
-    assert.deepEqual(spec?.drain, {
-      budget: { workloads: 2 },
-      deadlineSeconds: 3600,
-    });
+    assert.deepEqual(spec?.drain, { budget: { workloads: 2 }, deadlineSeconds: 3600 });
     const { code, stderr } = await workload("cordon", "nobody");
     assert.equal(code, 1);
     assert.match(stderr, /there is no SyncTarget nobody/);

@@ -1,4 +1,7 @@
-/** The five-minute tour of the README, typed in as it stands: but for the port, which a reader has to himself, and for the watch, which has no end. */
+/**
+ * The five-minute tour of the README, typed in as it stands: but for the port, which a reader has
+ * to himself, and for the watch, which has no end.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFile, symlink } from "node:fs/promises";

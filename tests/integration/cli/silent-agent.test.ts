@@ -1,6 +1,8 @@
 /**
- * Goal: what the control plane does when an agent falls silent, with everything as it is installed: the control plane a process, the agent another one that is stopped by SIGSTOP, and
- * default settings; with a tunnel, behind a proxy that lets none through, and while the control plane is away.
+ * Goal: what the control plane does when an agent falls silent, with everything as it is installed:
+ * the control plane a process, the agent another one that is stopped by SIGSTOP, and default
+ * settings; with a tunnel, behind a proxy that lets none through, and while the control plane is
+ * away.
  */
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
@@ -29,10 +31,9 @@ class Web {
 
   async registerEast(): Promise<void> {
     const { kubeconfig } = await this.stage.cluster("east");
-    await this.stage.client.resource(syncTargets).create({
-      metadata: { name: "east" },
-      spec: { kubeconfig, resources },
-    } as never);
+    await this.stage.client
+      .resource(syncTargets)
+      .create({ metadata: { name: "east" }, spec: { kubeconfig, resources } } as never);
     await this.stage.untilSynced("east", resources);
   }
 
@@ -40,18 +41,22 @@ class Web {
   async start(): Promise<void> {
     const { client } = this.stage;
     const containers = [{ name: "web", image: "nginx", ports: [{ containerPort: 80 }] }];
-    await client.resource(deployments).create({
-      metadata: { name: "web", namespace: "default" },
-      spec: {
-        replicas: 4,
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers } },
-      },
-    });
-    await client.resource(services).create({
-      metadata: { name: "web", namespace: "default" },
-      spec: { selector: labels, ports: [{ port: 80 }] },
-    });
+    await client
+      .resource(deployments)
+      .create({
+        metadata: { name: "web", namespace: "default" },
+        spec: {
+          replicas: 4,
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers } },
+        },
+      });
+    await client
+      .resource(services)
+      .create({
+        metadata: { name: "web", namespace: "default" },
+        spec: { selector: labels, ports: [{ port: 80 }] },
+      });
     await this.untilPublished({ east: 2, west: 2 });
   }
 
@@ -71,7 +76,10 @@ class Web {
     await eventually(async () => assert.deepEqual(await this.#published(), wanted), withinMs);
   }
 
-  /** In half of the minute that its lease would take: so it is not the lease that tells. How long it took is told to whoever runs the tests. */
+  /**
+   * In half of the minute that its lease would take: so it is not the lease that tells. How long it
+   * took is told to whoever runs the tests.
+   */
   async untilWithdrawn(t: TestContext, since: { atMs: number; what: string }): Promise<void> {
     await this.untilPublished({ east: 2, west: 0 }, 30_000);
     const tookMs = Math.round(systemClock.monotonic() - since.atMs);

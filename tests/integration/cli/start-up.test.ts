@@ -1,4 +1,7 @@
-/** What people see when kcp cannot start: one line that names the thing and the next step, and an exit code. */
+/**
+ * What people see when kcp cannot start: one line that names the thing and the next step, and an
+ * exit code.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** Goal: `kubectl ws -i` works in a terminal as people have one, changes the kubeconfig when something was chosen, and gives the terminal back. */
+/**
+ * Goal: `kubectl ws -i` works in a terminal as people have one, changes the kubeconfig when
+ * something was chosen, and gives the terminal back.
+ */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

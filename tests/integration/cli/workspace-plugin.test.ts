@@ -1,4 +1,7 @@
-/** Goal: kubectl finds the plugins on its path, and they say and write into the kubeconfig what kcp's do. */
+/**
+ * Goal: kubectl finds the plugins on its path, and they say and write into the kubeconfig what
+ * kcp's do.
+ */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** Goal: an approved request becomes a certificate that lets its holder in, in the logical cluster that approved it. */
+/**
+ * Goal: an approved request becomes a certificate that lets its holder in, in the logical cluster
+ * that approved it.
+ */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -24,7 +27,10 @@ interface Request extends KubernetesObject {
 const requests = defineResource<Request>(certificateSigningRequests);
 
 let lastUser: UserInfo | undefined;
-/** Tenants may do everything in the cluster of their name, but with signers only what they are named for. */
+/**
+ * Tenants may do everything in the cluster of their name, but with signers only what they are named
+ * for.
+ */
 const tenants: Authorizer = {
   authorize({ user, cluster, resource, verb, name }) {
     if (resource === "configmaps") lastUser = user;

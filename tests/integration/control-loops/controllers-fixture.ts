@@ -1,4 +1,7 @@
-/** For tests: a server on a memory store, and the control loops beside it, which can be stopped and started while the server lives on. */
+/**
+ * For tests: a server on a memory store, and the control loops beside it, which can be stopped and
+ * started while the server lives on.
+ */
 import {
   type AdmissionPlugin,
   type ApiResponse,

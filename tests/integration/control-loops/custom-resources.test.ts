@@ -1,4 +1,7 @@
-/** Goal: resources that a cluster has defined itself are owned, own and are cleared away like all others. */
+/**
+ * Goal: resources that a cluster has defined itself are owned, own and are cleared away like all
+ * others.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import {

@@ -1,6 +1,7 @@
 /**
- * Goal: a stored value that is damaged fails alone. Whatever else there is, of its resource and of others, in its cluster and in others, is served,
- * followed and cleared away as if it were not there, also by a server that starts with it.
+ * Goal: a stored value that is damaged fails alone. Whatever else there is, of its resource and of
+ * others, in its cluster and in others, is served, followed and cleared away as if it were not
+ * there, also by a server that starts with it.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,6 +1,7 @@
 /**
- * Goal: of two servers on one etcd, one runs the control loops; when it stops or cannot reach etcd any more, the other takes over.
- * Method: real etcd, two whole control planes, one of them behind a proxy that can be cut.
+ * Goal: of two servers on one etcd, one runs the control loops; when it stops or cannot reach etcd
+ * any more, the other takes over. Method: real etcd, two whole control planes, one of them behind a
+ * proxy that can be cut.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** Goal: events go when their time has come, wherever they are, and not before; one that is written again lives on. */
+/**
+ * Goal: events go when their time has come, wherever they are, and not before; one that is written
+ * again lives on.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { events as coreEvents, eventsV1Events as newEvents } from "@kcp-ts/sdk/kinds";
@@ -22,16 +25,18 @@ describe("event expiry", () => {
     const [a, b] = [plane.clientFor("a"), plane.clientFor("b")];
     await a.resource(coreEvents).create(coreEvent("old"));
     await a.resource(coreEvents).create(coreEvent("counted"));
-    await b.resource(newEvents).create({
-      metadata: { namespace, name: "new-group" },
-      regarding: { kind: "ConfigMap", namespace, name: "x" },
-      type: "Normal",
-      reason: "Tested",
-      action: "Testing",
-      reportingController: "example.com/tester",
-      reportingInstance: "one",
-      eventTime: new Date(plane.clock.now()).toISOString().replace("Z", "000Z"),
-    });
+    await b
+      .resource(newEvents)
+      .create({
+        metadata: { namespace, name: "new-group" },
+        regarding: { kind: "ConfigMap", namespace, name: "x" },
+        type: "Normal",
+        reason: "Tested",
+        action: "Testing",
+        reportingController: "example.com/tester",
+        reportingInstance: "one",
+        eventTime: new Date(plane.clock.now()).toISOString().replace("Z", "000Z"),
+      });
     const names = async () => {
       const lists = await Promise.all([a, b].map((one) => one.resource(coreEvents).list()));
       return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name));

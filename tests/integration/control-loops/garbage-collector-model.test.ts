@@ -1,6 +1,7 @@
 /**
- * Goal: whatever is created, owned, disowned and deleted, what is left is what the model says, in every cluster and namespace.
- * Method: seeded random histories against a live server with its loops; a failure names its seed.
+ * Goal: whatever is created, owned, disowned and deleted, what is left is what the model says, in
+ * every cluster and namespace. Method: seeded random histories against a live server with its
+ * loops; a failure names its seed.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -62,8 +63,9 @@ async function withHistory(seed: number, body: (history: History) => Promise<voi
 
 interface StepOptions {
   /**
-   * Each step is waited for. Otherwise some outcomes are a matter of who is faster, and such steps are left out: new owners for an object
-   * that may be going, and orphaning by an owner that may be going, or whose dependents have other owners that may be going.
+   * Each step is waited for. Otherwise some outcomes are a matter of who is faster, and such steps
+   * are left out: new owners for an object that may be going, and orphaning by an owner that may be
+   * going, or whose dependents have other owners that may be going.
    */
   readonly isWaiting: boolean;
 }
@@ -118,10 +120,12 @@ class History {
     const { namespace: place, name, uid } = this.#pick(this.#model.objects);
     const ownerReferences = this.#references(place).filter((one) => one.uid !== uid);
     const [cluster, namespace] = split(place);
-    await this.#plane.in(cluster).configMaps.modify({ namespace, name }, (current) => ({
-      ...current,
-      metadata: { ...current.metadata, ownerReferences },
-    }));
+    await this.#plane
+      .in(cluster)
+      .configMaps.modify({ namespace, name }, (current) => ({
+        ...current,
+        metadata: { ...current.metadata, ownerReferences },
+      }));
     this.#model.put({ namespace: place, name, uid, owners: ownerReferences.map((one) => one.uid) });
   }
 
@@ -148,8 +152,8 @@ class History {
   }
 
   /**
-   * Mostly to objects that live in the same place; sometimes to others, or to what is gone. Not to what was told to orphan: whether it also
-   * leaves behind who comes later is a matter of time.
+   * Mostly to objects that live in the same place; sometimes to others, or to what is gone. Not to
+   * what was told to orphan: whether it also leaves behind who comes later is a matter of time.
    */
   #references(place: string): OwnerReference[] {
     const living = new Set(this.#model.objects.map(({ uid }) => uid));

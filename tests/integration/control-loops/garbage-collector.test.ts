@@ -1,4 +1,7 @@
-/** Goal: dependents share the fate of their owners as Kubernetes has it, and nothing else is ever touched. */
+/**
+ * Goal: dependents share the fate of their owners as Kubernetes has it, and nothing else is ever
+ * touched.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { OwnerReference } from "@kcp-ts/sdk";
@@ -209,10 +212,7 @@ describe("garbage collector", () => {
     await tenant.namespace("elsewhere");
     const parent = await tenant.configMap("parent", { namespace: "elsewhere" });
     const alone = await tenant.configMap("alone", { namespace: "elsewhere" });
-    await tenant.configMap("valid", {
-      namespace: "elsewhere",
-      ownerReferences: [ownedBy(parent)],
-    });
+    await tenant.configMap("valid", { namespace: "elsewhere", ownerReferences: [ownedBy(parent)] });
     await observationPeriod();
     const uid = parent.metadata.uid as string;
     const wrong = { apiVersion: "v1", kind: "Secret", name: "invalid", uid };

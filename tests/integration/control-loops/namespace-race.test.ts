@@ -1,6 +1,7 @@
 /**
- * Goal: a create that races with the deletion of its namespace either fails or is cleared away with it: no object is left in a namespace that is gone.
- * Method: seeded writers against a live server with its loops; requests are held at random points between admission and the store.
+ * Goal: a create that races with the deletion of its namespace either fails or is cleared away with
+ * it: no object is left in a namespace that is gone. Method: seeded writers against a live server
+ * with its loops; requests are held at random points between admission and the store.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -73,7 +74,10 @@ function slowAdmission(random: SeededRandom): AdmissionPlugin {
   };
 }
 
-/** Commits take their time, as a disk does, and keep their order; each is acknowledged when it is done. */
+/**
+ * Commits take their time, as a disk does, and keep their order; each is acknowledged when it is
+ * done.
+ */
 function slowStorage(random: SeededRandom): Storage {
   const storage = new MemoryStorage();
   const commit = storage.commit.bind(storage);

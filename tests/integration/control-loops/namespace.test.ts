@@ -1,4 +1,7 @@
-/** Goal: a deleted namespace is emptied and goes, from whatever state, without touching anything else. */
+/**
+ * Goal: a deleted namespace is emptied and goes, from whatever state, without touching anything
+ * else.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import type { Condition } from "@kcp-ts/sdk";

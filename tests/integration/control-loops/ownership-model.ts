@@ -1,8 +1,10 @@
 /**
- * What must be left in the end, by the simplest possible reading of the rules: no watches, no order, no time. For tests.
+ * What must be left in the end, by the simplest possible reading of the rules: no watches, no
+ * order, no time. For tests.
  *
- * An owner counts if it exists in the same cluster and namespace. An object that has owners, none of which counts, goes; one with some that count
- * keeps those. How an owner was deleted makes no difference to what is left, unless it was to leave its dependents behind.
+ * An owner counts if it exists in the same cluster and namespace. An object that has owners, none
+ * of which counts, goes; one with some that count keeps those. How an owner was deleted makes no
+ * difference to what is left, unless it was to leave its dependents behind.
  */
 export interface ModelObject {
   readonly namespace: string;

@@ -1,4 +1,7 @@
-/** Goal: a secret of the right type becomes a token that lets its account in, in its own logical cluster, until either goes. */
+/**
+ * Goal: a secret of the right type becomes a token that lets its account in, in its own logical
+ * cluster, until either goes.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { secrets, serviceAccounts } from "@kcp-ts/sdk/kinds";

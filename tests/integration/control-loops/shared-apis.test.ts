@@ -1,4 +1,7 @@
-/** Goal: the control loops treat objects of shared APIs as all others: garbage is collected, and namespaces take them along. */
+/**
+ * Goal: the control loops treat objects of shared APIs as all others: garbage is collected, and
+ * namespaces take them along.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type DynamicObject, defineResource } from "@kcp-ts/sdk";
@@ -24,25 +27,31 @@ describe("objects of a shared API", () => {
   it("go with their owner, and with their namespace", async () => {
     const k = await startTestControlPlane();
     const provider = k.clientFor("provider");
-    await provider.resource(schemas).create({
-      metadata: { name: "today.cowboys.wildwest.dev" },
-      spec: {
-        group: "wildwest.dev",
-        names: { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" },
-        scope: "Namespaced",
-        versions: [{ name: "v1", served: true, storage: true, schema: { type: "object" } }],
-      },
-    });
+    await provider
+      .resource(schemas)
+      .create({
+        metadata: { name: "today.cowboys.wildwest.dev" },
+        spec: {
+          group: "wildwest.dev",
+          names: { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" },
+          scope: "Namespaced",
+          versions: [{ name: "v1", served: true, storage: true, schema: { type: "object" } }],
+        },
+      });
     const schema = "today.cowboys.wildwest.dev";
-    await provider.resource(exports).create({
-      metadata: { name: "cowboys" },
-      spec: { resources: [{ name: "cowboys", group: "wildwest.dev", schema }] },
-    });
+    await provider
+      .resource(exports)
+      .create({
+        metadata: { name: "cowboys" },
+        spec: { resources: [{ name: "cowboys", group: "wildwest.dev", schema }] },
+      });
     const consumer = k.clientFor("consumer");
-    await consumer.resource(bindings).create({
-      metadata: { name: "cowboys" },
-      spec: { reference: { export: { path: "provider", name: "cowboys" } } },
-    });
+    await consumer
+      .resource(bindings)
+      .create({
+        metadata: { name: "cowboys" },
+        spec: { reference: { export: { path: "provider", name: "cowboys" } } },
+      });
     await consumer.resource(namespaces).create({ metadata: { name: "west" } });
     const namespace = "west";
     const owner = await consumer

@@ -1,4 +1,7 @@
-/** A control loop that ends in the middle of its work is started again, and /readyz names it meanwhile. */
+/**
+ * A control loop that ends in the middle of its work is started again, and /readyz names it
+ * meanwhile.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { AdmissionPlugin, ServerLog } from "@kcp-ts/apiserver";

@@ -1,4 +1,7 @@
-/** Goal: a workload that must be near another goes after it, when that one is moved or its cluster is lost, and is there all the time. */
+/**
+ * Goal: a workload that must be near another goes after it, when that one is moved or its cluster
+ * is lost, and is there all the time.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { placements } from "@kcp-ts/multicluster";
@@ -13,16 +16,18 @@ async function stageWith(
   options: PlacementFixtureOptions,
 ): Promise<PlacementFixture> {
   const stage = await PlacementFixture.start(t, options);
-  await stage.client.resource(placements).create({
-    metadata: { name: "near" },
-    spec: {
-      namespaceSelector: {},
-      workloadSelector: { matchLabels: { app: "web" } },
-      affinity: [
-        { workloadSelector: { matchLabels: { app: "db" } }, topologyKey: "zone", required: true },
-      ],
-    },
-  } as never);
+  await stage.client
+    .resource(placements)
+    .create({
+      metadata: { name: "near" },
+      spec: {
+        namespaceSelector: {},
+        workloadSelector: { matchLabels: { app: "web" } },
+        affinity: [
+          { workloadSelector: { matchLabels: { app: "db" } }, topologyKey: "zone", required: true },
+        ],
+      },
+    } as never);
   return stage;
 }
 

@@ -1,7 +1,9 @@
 /**
- * Goal: endpoints of a cluster whose agent has fallen silent are withdrawn within ten seconds, with a tunnel or without, also when that happened while the control plane was away; and those of no
- * other: not when the agent stops in good order, not when the control plane stalls or is started anew. Method: tunnels, the controller of SyncTargets and traffic on a clock that stands still; the
- * wire between them and the agent is in this process, and what the agent writes, the test does.
+ * Goal: endpoints of a cluster whose agent has fallen silent are withdrawn within ten seconds, with
+ * a tunnel or without, also when that happened while the control plane was away; and those of no
+ * other: not when the agent stops in good order, not when the control plane stalls or is started
+ * anew. Method: tunnels, the controller of SyncTargets and traffic on a clock that stands still;
+ * the wire between them and the agent is in this process, and what the agent writes, the test does.
  */
 import assert from "node:assert/strict";
 import { type Duplex, duplexPair } from "node:stream";
@@ -98,13 +100,7 @@ class Stage {
     const stop = new AbortController();
     const controllers = new Set(["cluster-controller", "traffic"] as const);
     const isServerAlive = async (one: string) => this.servers.has(one);
-    const options = {
-      client: system,
-      clock,
-      controllers,
-      isServerAlive,
-      onError,
-    };
+    const options = { client: system, clock, controllers, isServerAlive, onError };
     const running = runMulticluster(options, stop.signal);
     return { presence, tunnels: new Tunnels({ clock, presence }), stop, running };
   }
@@ -181,7 +177,10 @@ class Stage {
     this.#tunnelled.delete(name);
   }
 
-  /** As SIGKILL does to the control plane: what it had is gone, and nobody is told. Others may die while it is away. */
+  /**
+   * As SIGKILL does to the control plane: what it had is gone, and nobody is told. Others may die
+   * while it is away.
+   */
   async restart({ meanwhile = () => {} }: { readonly meanwhile?: () => void } = {}): Promise<void> {
     const before = this.#process;
     this.servers.clear();
@@ -199,7 +198,10 @@ class Stage {
       this.#beats.set(name, { atMs: this.clock.now(), periodMs: tunnellessHeartbeatMs });
   }
 
-  /** Another server of the same store leads from now on; the one before goes on, with the tunnels that it has. */
+  /**
+   * Another server of the same store leads from now on; the one before goes on, with the tunnels
+   * that it has.
+   */
   async handOver(): Promise<void> {
     const { stop, running } = this.#process;
     this.#process = this.#start();

@@ -1,4 +1,7 @@
-/** For the tests of this folder: agents of physical clusters, in this process, with their own tokens and over the network. */
+/**
+ * For the tests of this folder: agents of physical clusters, in this process, with their own tokens
+ * and over the network.
+ */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -123,8 +126,9 @@ export function startAgentWith(
 }
 
 /**
- * Of the account that an agent has in its cluster, with the rights of the manifest that is made for it and no others. The cluster is one of our own control planes, which
- * has roles; simulated clusters have none.
+ * Of the account that an agent has in its cluster, with the rights of the manifest that is made for
+ * it and no others. The cluster is one of our own control planes, which has roles; simulated
+ * clusters have none.
  */
 export async function agentAccountClient(
   physical: TestControlPlane,

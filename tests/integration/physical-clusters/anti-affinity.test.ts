@@ -1,4 +1,7 @@
-/** Goal: workloads that must be apart are apart: from the first decision on, also when all are made at once, and in the end when they were together before. */
+/**
+ * Goal: workloads that must be apart are apart: from the first decision on, also when all are made
+ * at once, and in the end when they were together before.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { placements } from "@kcp-ts/multicluster";

@@ -1,6 +1,6 @@
 /**
- * Goal: when tokens of Pods are renewed, and what stands in the way is said. Method: the controller alone, on a clock that stands still; what splitter and syncers would
- * write, the test does.
+ * Goal: when tokens of Pods are renewed, and what stands in the way is said. Method: the controller
+ * alone, on a clock that stands still; what splitter and syncers would write, the test does.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -59,13 +59,9 @@ async function start(t: TestContext, tokenSeconds?: number) {
     return client.resource(deployments).create({ ...rest, metadata: { ...metadata, labels } });
   };
   const patch = (metadata: object) =>
-    client.resource(deployments).patch(
-      { namespace, name: "web" },
-      {
-        type: "merge",
-        patch: { metadata } as JsonObject,
-      },
-    );
+    client
+      .resource(deployments)
+      .patch({ namespace, name: "web" }, { type: "merge", patch: { metadata } as JsonObject });
   const secret = (target: string) =>
     client.resource(secrets).find({ namespace, name: secretOf(target) });
   const filled = async (target: string) => {

@@ -1,4 +1,7 @@
-/** For tests of Pods that talk to their logical cluster: an operator as people write it, and eyes on what it finds. */
+/**
+ * For tests of Pods that talk to their logical cluster: an operator as people write it, and eyes on
+ * what it finds.
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import type { TestContext } from "node:test";
@@ -35,7 +38,10 @@ export const accounts = serviceAccounts;
 export const namespace = "messaging";
 const file = new URL("../../../../examples/applications/queue-operator.yaml", import.meta.url);
 
-/** The manifests of examples/applications/queue-operator.yaml, unchanged, in a namespace that asks for access. */
+/**
+ * The manifests of examples/applications/queue-operator.yaml, unchanged, in a namespace that asks
+ * for access.
+ */
 export async function applyOperator(
   client: Client,
   labels: Readonly<Record<string, string>> = { [apiAccessLabel]: "true" },

@@ -1,4 +1,7 @@
-/** Goal: Pods of every kind, and of tenants that use the clusters of another workspace, talk to the logical cluster of their workload, as their ServiceAccount. */
+/**
+ * Goal: Pods of every kind, and of tenants that use the clusters of another workspace, talk to the
+ * logical cluster of their workload, as their ServiceAccount.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { apiAccessLabel, apiAccessResources } from "@kcp-ts/multicluster";

@@ -1,8 +1,10 @@
 /**
- * Goal: programs in Pods that know of one cluster only talk to the logical cluster that their workload is from, with the rights of its ServiceAccount, and with no
- * others; they do so for as long as the workload is there, and no longer.
+ * Goal: programs in Pods that know of one cluster only talk to the logical cluster that their
+ * workload is from, with the rights of its ServiceAccount, and with no others; they do so for as
+ * long as the workload is there, and no longer.
  *
- * Method: an operator's manifests are applied unchanged; the test then is the program in its Pod, by what the Pod and the Secrets in its physical cluster say.
+ * Method: an operator's manifests are applied unchanged; the test then is the program in its Pod,
+ * by what the Pod and the Secrets in its physical cluster say.
  */
 import assert from "node:assert/strict";
 import { get, type RequestOptions } from "node:https";

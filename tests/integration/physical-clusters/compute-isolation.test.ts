@@ -1,6 +1,7 @@
 /**
- * Goal: who uses, offers or serves shared clusters sees and changes their own, and nothing else. Method: one table of requests for each mode, asked by everybody over the same
- * objects; and tenants that try to reach what they were not given.
+ * Goal: who uses, offers or serves shared clusters sees and changes their own, and nothing else.
+ * Method: one table of requests for each mode, asked by everybody over the same objects; and
+ * tenants that try to reach what they were not given.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -77,7 +78,10 @@ async function adminOf(plane: TestControlPlane, cluster: string): Promise<Client
   return plane.clientFor(cluster, { username, groups: ["system:authenticated"] }).withBasePath("");
 }
 
-/** Two tenants with a Deployment and a ConfigMap of the same names, in a cluster `east` of either mode; and an agent of `west`, which has nothing. */
+/**
+ * Two tenants with a Deployment and a ConfigMap of the same names, in a cluster `east` of either
+ * mode; and an agent of `west`, which has nothing.
+ */
 async function world(t: TestContext, mode: "Push" | "Pull"): Promise<World> {
   const plane = await startControlPlaneForTenants(t);
   const compute = plane.clientFor("compute");
@@ -165,7 +169,8 @@ function tableOfPeople({ east }: World["views"]): readonly Row[] {
     ["one", "DELETE", `/clusters/two${web}`, 403],
     ["two", "GET", `/clusters/one${web}`, 403],
     ["two", "DELETE", `/clusters/one${placed}`, 403],
-    // Who offers the clusters has them, and sees what is asked of them; claimed objects as far as they are agreed to; not the workspaces.
+    // Who offers the clusters has them, and sees what is asked of them; claimed objects as far as
+    // they are agreed to; not the workspaces.
     ["compute", "GET", `/clusters/compute${targets}/east`, 200],
     ["compute", "GET", `${consumers}/clusters/one${web}`, 200],
     ["compute", "GET", `${consumers}/clusters/one${settings}`, 200],

@@ -1,4 +1,7 @@
-/** Goal: agents serve the tenants of a compute workspace as the control plane does, take ConfigMaps and Secrets along, obey policies, and need no more rights than that. */
+/**
+ * Goal: agents serve the tenants of a compute workspace as the control plane does, take ConfigMaps
+ * and Secrets along, obey policies, and need no more rights than that.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { clusterLabel, syncPolicies, syncTargets } from "@kcp-ts/multicluster";
@@ -148,13 +151,15 @@ describe("an agent of a compute workspace", () => {
       ["own", { syncTargets: ["east"] }],
       ["others", { syncTargets: ["west"] }],
     ] as const)
-      await compute.resource(syncPolicies).create({
-        metadata: { name },
-        spec: {
-          ...targets,
-          resources: [{ resource: "configmaps", omittedFields: [`data.${name}`] }],
-        },
-      });
+      await compute
+        .resource(syncPolicies)
+        .create({
+          metadata: { name },
+          spec: {
+            ...targets,
+            resources: [{ resource: "configmaps", omittedFields: [`data.${name}`] }],
+          },
+        });
     const inView = view.inCluster("compute");
     const seen = await inView.resource(syncPolicies).list();
     assert.deepEqual(

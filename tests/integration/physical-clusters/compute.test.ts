@@ -1,4 +1,7 @@
-/** Goal: workspaces use the clusters of another one, in Push mode, without seeing them or each other. */
+/**
+ * Goal: workspaces use the clusters of another one, in Push mode, without seeing them or each
+ * other.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {

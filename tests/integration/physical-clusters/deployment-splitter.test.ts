@@ -80,7 +80,10 @@ class Stage {
     await eventually(async () => check((await this.whole()).status ?? {}));
   }
 
-  /** As the syncer would: the cluster has seen the newest spec, and so many of its replicas are ready. */
+  /**
+   * As the syncer would: the cluster has seen the newest spec, and so many of its replicas are
+   * ready.
+   */
   async report(cluster: string, ready?: number): Promise<void> {
     const name = `web--${cluster}`;
     const { metadata, spec } = await this.deployments.get({ namespace, name });
@@ -116,10 +119,7 @@ class Stage {
 
 async function stageWith(t: TestContext, ...names: string[]) {
   const controllers = multiclusterControllers.filter((part) => part !== "syncer");
-  const plane = await startControlPlaneWithClusters(t, {
-    gracePeriods,
-    controllers,
-  });
+  const plane = await startControlPlaneWithClusters(t, { gracePeriods, controllers });
   const stage = new Stage(plane.client);
   const clusters = new Map(
     await Promise.all(
@@ -159,7 +159,8 @@ describe("the Deployment splitter", () => {
     assert.equal(await stage.reason("Available"), "MinimumReplicasAvailable");
     assert.equal(await stage.reason("Progressing"), "NewReplicaSetAvailable");
 
-    // An edit reaches one part after the other: the next when the cluster of the last has replaced its Pods.
+    // An edit reaches one part after the other: the next when the cluster of the last has replaced
+    // its Pods.
     const template = { metadata: { labels: { app: "web" }, annotations: { restarted: "now" } } };
     await stage.deployments.patch(web, { type: "merge", patch: { spec: { template } } });
     const newest = (await stage.whole()).spec.template;

@@ -1,4 +1,7 @@
-/** Goal: a cluster is drained on a budget, tells how far it is, can be taken back and decommissioned. Method: simulated clusters that start Pods. */
+/**
+ * Goal: a cluster is drained on a budget, tells how far it is, can be taken back and
+ * decommissioned. Method: simulated clusters that start Pods.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";

@@ -1,4 +1,7 @@
-/** Goal: what is wrong with a cluster is in a condition and in an Event, in words that say what to do next. */
+/**
+ * Goal: what is wrong with a cluster is in a condition and in an Event, in words that say what to
+ * do next.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
@@ -63,11 +66,7 @@ describe("a fault of a cluster", () => {
       now,
       validityMs: dayMs,
     });
-    const tls = {
-      certificatePem,
-      privateKeyPem: exportKey(key),
-      caPem: authority.certificatePem,
-    };
+    const tls = { certificatePem, privateKeyPem: exportKey(key), caPem: authority.certificatePem };
     const listen = { host: "127.0.0.1", port: 0, tls };
     const old = await startSimulatedCluster({ name: "old", nodes: 0, listen });
     t.after(() => old.close());

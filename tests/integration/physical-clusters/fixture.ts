@@ -1,4 +1,7 @@
-/** For the tests of this folder: a control plane that asks its clusters often, and simulated clusters behind sockets. */
+/**
+ * For the tests of this folder: a control plane that asks its clusters often, and simulated
+ * clusters behind sockets.
+ */
 import type { TestContext } from "node:test";
 import type { PhysicalClusterOptions } from "@kcp-ts/controlplane";
 import {
@@ -54,8 +57,8 @@ export function eventually<Value>(check: () => Value | Promise<Value>): Promise<
 }
 
 /**
- * Often enough for a test; the figures of `kcp start` are in `linkDefaults`. Answers may take as long as the machine wants: a cluster that is cut off
- * refuses at once.
+ * Often enough for a test; the figures of `kcp start` are in `linkDefaults`. Answers may take as
+ * long as the machine wants: a cluster that is cut off refuses at once.
  */
 export const fastProbes: PhysicalClusterOptions = {
   link: { probeMs: 200, probeTimeoutMs: 60_000, failuresMax: 2, inventoryMs: 400 },
@@ -106,7 +109,10 @@ export async function untilCondition(
   });
 }
 
-/** Ready comes with the first kind that is synced: who is asked before a cluster takes its kind goes elsewhere. */
+/**
+ * Ready comes with the first kind that is synced: who is asked before a cluster takes its kind goes
+ * elsewhere.
+ */
 export async function untilSynced(
   client: Client,
   name: string,

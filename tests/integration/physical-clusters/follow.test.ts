@@ -1,4 +1,7 @@
-/** Goal: what a workload needs is where the workload is, and nowhere else: not when nothing needs it, and never another's. */
+/**
+ * Goal: what a workload needs is where the workload is, and nowhere else: not when nothing needs
+ * it, and never another's.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { stateLabel, syncTargets } from "@kcp-ts/multicluster";
@@ -36,9 +39,9 @@ async function carried(
   kind: Kind,
   cluster: string,
 ): Promise<readonly string[]> {
-  const { items } = await fixture.at(kind, fixture.cluster(cluster).client).list({
-    labelSelector: "internal.workload.kcp.io/cluster",
-  });
+  const { items } = await fixture
+    .at(kind, fixture.cluster(cluster).client)
+    .list({ labelSelector: "internal.workload.kcp.io/cluster" });
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
@@ -116,9 +119,9 @@ describe("what workloads need", () => {
     await eventually(async () =>
       assert.deepEqual(await carried(stage, "secrets", "east"), ["key", "pull"]),
     );
-    const { items } = await stage.at("secrets", stage.cluster("east").client).list({
-      labelSelector: "internal.workload.kcp.io/cluster",
-    });
+    const { items } = await stage
+      .at("secrets", stage.cluster("east").client)
+      .list({ labelSelector: "internal.workload.kcp.io/cluster" });
     const values = items.map(({ data }) => Buffer.from(data?.["from"] ?? "", "base64").toString());
     assert.deepEqual(values, ["default", "default"]);
     for (const [client, at] of [

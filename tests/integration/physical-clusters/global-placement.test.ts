@@ -1,4 +1,7 @@
-/** Goal: the Placement of root is for workspaces with clusters of their own, and for those that use the clusters of others. */
+/**
+ * Goal: the Placement of root is for workspaces with clusters of their own, and for those that use
+ * the clusters of others.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { clusterLabel, locations, placements, syncTargets } from "@kcp-ts/multicluster";
@@ -20,10 +23,12 @@ describe("the Placement of root, for a workspace that uses the clusters of anoth
     for (const name of ["east", "west"]) {
       const patch = { metadata: { labels: { region: name } } };
       await compute.resource(syncTargets).patch({ name }, { type: "merge", patch });
-      await compute.resource(locations).create({
-        metadata: { name, labels: { region: name } },
-        spec: { instanceSelector: { matchLabels: { region: name } } },
-      } as never);
+      await compute
+        .resource(locations)
+        .create({
+          metadata: { name, labels: { region: name } },
+          spec: { instanceSelector: { matchLabels: { region: name } } },
+        } as never);
     }
     const root = plane.clientFor("root").resource(placements);
     const selects = (region: string) => [{ matchLabels: { region } }];

@@ -1,6 +1,8 @@
 /**
- * Goal: a heartbeat, which comes every two seconds from an agent without a tunnel, starts no work but a look at its own SyncTarget. Method: all controllers of physical clusters over a client that
- * counts, with something for each of them that could look at a SyncTarget, on a clock that stands still: what is asked then is asked because of the heartbeat.
+ * Goal: a heartbeat, which comes every two seconds from an agent without a tunnel, starts no work
+ * but a look at its own SyncTarget. Method: all controllers of physical clusters over a client that
+ * counts, with something for each of them that could look at a SyncTarget, on a clock that stands
+ * still: what is asked then is asked because of the heartbeat.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";

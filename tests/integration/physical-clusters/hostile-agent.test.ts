@@ -103,13 +103,15 @@ const asSyncer = "?fieldManager=kcp-syncer";
 
 /** The operator of the SyncTarget has Deployments come up: an agent may create them then. */
 async function letDeploymentsComeUp({ plane }: Stage): Promise<void> {
-  await plane.client.resource(syncPolicies).create({
-    metadata: { name: "both" },
-    spec: {
-      syncTargets: ["mine"],
-      resources: [{ group: "apps", resource: "deployments", direction: "Both" }],
-    },
-  });
+  await plane.client
+    .resource(syncPolicies)
+    .create({
+      metadata: { name: "both" },
+      spec: {
+        syncTargets: ["mine"],
+        resources: [{ group: "apps", resource: "deployments", direction: "Both" }],
+      },
+    });
 }
 
 describe("an agent's token", () => {
@@ -207,7 +209,8 @@ describe("an agent's token", () => {
       await ask("POST", `${inCore}/pods${asSyncer}`, pod("spy", held, { volumes })),
       200,
     );
-    // What was written before has been looked at when this one, written after it, runs and has its own ConfigMap beside it.
+    // What was written before has been looked at when this one, written after it, runs and has its
+    // own ConfigMap beside it.
     await client
       .resource(configMaps)
       .create({ metadata: { namespace: "default", name: "settings" }, data: {} });
@@ -305,10 +308,12 @@ describe("an agent's token", () => {
   it("upsyncs a field that a SyncPolicy of its SyncTarget names, and no other", async (t) => {
     const { ask, plane } = await stage(t);
     const conflictingFields = [{ path: "spec.replicas", resolution: "Upsync" }] as const;
-    await plane.client.resource(syncPolicies).create({
-      metadata: { name: "autoscaled" },
-      spec: { resources: [{ group: "apps", resource: "deployments", conflictingFields }] },
-    });
+    await plane.client
+      .resource(syncPolicies)
+      .create({
+        metadata: { name: "autoscaled" },
+        spec: { resources: [{ group: "apps", resource: "deployments", conflictingFields }] },
+      });
     await plane.client
       .resource(deployments)
       .create(labelled("own", { [clusterLabel]: "mine" }) as never);

@@ -1,4 +1,7 @@
-/** Goal: a physical cluster says nothing in namespaces that it was given nothing of: no Pods, no Events, neither at home nor among its tenants. */
+/**
+ * Goal: a physical cluster says nothing in namespaces that it was given nothing of: no Pods, no
+ * Events, neither at home nor among its tenants.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { agentViewPath, clusterLabel, stateLabel } from "@kcp-ts/multicluster";
@@ -88,7 +91,10 @@ async function assign(client: Client, namespace: string, target: string): Promis
     .create({ metadata: { ...metadata, namespace, labels }, ...rest });
 }
 
-/** A cluster that others serve well, so that there are Pods and Deployments, and the token of another one in wrong hands. */
+/**
+ * A cluster that others serve well, so that there are Pods and Deployments, and the token of
+ * another one in wrong hands.
+ */
 async function stage(t: TestContext, home: string) {
   const plane = await startControlPlaneForTenants(t);
   const east = await startPhysicalCluster(t, { name: "east" });

@@ -83,27 +83,31 @@ describe("a physical cluster that lies", () => {
     const target = { cluster: "root", name: "us-west1", uid: metadata.uid ?? "" };
     // All of this can be known, or guessed, by who rules the cluster.
     const forged = downstreamNamespace(target, { cluster: rootCluster, namespace });
-    await west.resource(namespaces).create({
-      metadata: {
-        name: forged,
-        labels: { [downstreamLabel]: targetKey(target) },
-        annotations: {
-          [namespaceLocatorAnnotation]: JSON.stringify({
-            syncTarget: target,
-            cluster: "root",
-            namespace,
-          }),
-          "workload.kcp.io/namespace-signature": "A".repeat(43),
+    await west
+      .resource(namespaces)
+      .create({
+        metadata: {
+          name: forged,
+          labels: { [downstreamLabel]: targetKey(target) },
+          annotations: {
+            [namespaceLocatorAnnotation]: JSON.stringify({
+              syncTarget: target,
+              cluster: "root",
+              namespace,
+            }),
+            "workload.kcp.io/namespace-signature": "A".repeat(43),
+          },
         },
-      },
-    });
+      });
     await west.resource(endpointSlices).create(slice("web-1", forged, "web", "10.66.6.6") as never);
     const containers = [{ name: "c", image: "nginx" }];
     const labels = { app: "forged" };
-    await west.resource(pods).create({
-      metadata: { name: "forged", namespace: forged, labels },
-      spec: { containers },
-    } as never);
+    await west
+      .resource(pods)
+      .create({
+        metadata: { name: "forged", namespace: forged, labels },
+        spec: { containers },
+      } as never);
     // What is done after it, in another namespace, has come up: the forgery has been looked at.
     await client.resource(namespaces).create({ metadata: { name: "team" } });
     const { metadata: own, spec } = deployment("own");
@@ -115,7 +119,8 @@ describe("a physical cluster that lies", () => {
     assert.deepEqual(await namesFrom(client, "us-west1"), { services: [], pods: ["own"] });
     await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 1 }));
 
-    // Something of the namespace is given to the cluster: it has a say in that, and in nothing else of it.
+    // Something of the namespace is given to the cluster: it has a say in that, and in nothing else
+    // of it.
     await assigned(client, "mine", "us-west1");
     await eventually(async () => {
       const { items } = await west.resource(deployments).list({ namespace: forged });

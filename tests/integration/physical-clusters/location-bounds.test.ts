@@ -1,4 +1,7 @@
-/** Goal: what one workspace may use of a Location's clusters holds whatever chose them: nothing, an annotation, or a Placement of its own that is gone again. */
+/**
+ * Goal: what one workspace may use of a Location's clusters holds whatever chose them: nothing, an
+ * annotation, or a Placement of its own that is gone again.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { locations, placements } from "@kcp-ts/multicluster";
@@ -113,12 +116,15 @@ describe("the bounds of a Location", () => {
     const clusters = { east: undefined, west: undefined, north: undefined };
     const stage = await PlacementFixture.start(t, { clusters, labels });
     const instanceSelector = { matchLabels: { tier: "small" } };
-    await stage.client.resource(locations).create({
-      metadata: { name: "small" },
-      spec: { instanceSelector, resourceLimits: { pods: 2 } },
-    } as never);
+    await stage.client
+      .resource(locations)
+      .create({
+        metadata: { name: "small" },
+        spec: { instanceSelector, resourceLimits: { pods: 2 } },
+      } as never);
     await stage.apply("web", 9);
-    // Which of the two takes how many depends on what the scheduler saw first: Location or Deployment.
+    // Which of the two takes how many depends on what the scheduler saw first: Location or
+    // Deployment.
     await eventually(async () => {
       const { east = 0, west = 0, north } = await stage.shares("web");
       assert.deepEqual({ small: east + west, north }, { small: 2, north: 7 });
@@ -131,10 +137,12 @@ describe("the bounds of a Location", () => {
     await allow(compute, "default", { pods: 2 });
     const [one, two] = [plane.clientFor("one"), plane.clientFor("two")];
     for (const tenant of [one, two]) await bind(tenant, "compute");
-    await two.resource(placements).create({
-      metadata: { name: "everywhere" },
-      spec: { namespaceSelector: {}, locationSelectors: [{}], locationWorkspace: "compute" },
-    } as never);
+    await two
+      .resource(placements)
+      .create({
+        metadata: { name: "everywhere" },
+        spec: { namespaceSelector: {}, locationSelectors: [{}], locationWorkspace: "compute" },
+      } as never);
     for (const tenant of [one, two]) {
       await tenant.resource(deployments).create(asking("web", 8));
       await untilHeld(

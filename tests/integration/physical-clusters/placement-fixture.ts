@@ -1,4 +1,7 @@
-/** For the tests of this folder: a control plane and simulated clusters in which everything runs at once. */
+/**
+ * For the tests of this folder: a control plane and simulated clusters in which everything runs at
+ * once.
+ */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type SyncTarget, type SyncTargetSpec, syncTargets } from "@kcp-ts/multicluster";

@@ -27,10 +27,12 @@ describe("Locations, Placements and what SyncTargets say for them", () => {
       version: "v1alpha1",
       resource: "synctargets",
     });
-    const placement = await client.resource(placements).create({
-      metadata: { name: "all" },
-      spec: { spread: [{ topologyKey: "topology.kubernetes.io/region" }] },
-    } as never);
+    const placement = await client
+      .resource(placements)
+      .create({
+        metadata: { name: "all" },
+        spec: { spread: [{ topologyKey: "topology.kubernetes.io/region" }] },
+      } as never);
     assert.equal(placement.spec.locationResource?.resource, "synctargets");
     assert.deepEqual(placement.spec.spread, [
       { topologyKey: "topology.kubernetes.io/region", maxSkew: 1 },

@@ -1,4 +1,7 @@
-/** Goal: explain and plan say what is true where clusters are used from other workspaces, to everybody as much as is theirs. */
+/**
+ * Goal: explain and plan say what is true where clusters are used from other workspaces, to
+ * everybody as much as is theirs.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";
@@ -35,11 +38,13 @@ const roleBindings = defineResource<KubernetesObject & { roleRef?: object; subje
 async function admit(client: Client, { username }: UserInfo, rules: readonly object[]) {
   const enter = { nonResourceURLs: ["/"], verbs: ["access"] };
   await client.resource(roles).create({ metadata: { name: username }, rules: [enter, ...rules] });
-  await client.resource(roleBindings).create({
-    metadata: { name: username },
-    roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name: username },
-    subjects: [{ apiGroup: rbac.group, kind: "User", name: username }],
-  });
+  await client
+    .resource(roleBindings)
+    .create({
+      metadata: { name: username },
+      roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name: username },
+      subjects: [{ apiGroup: rbac.group, kind: "User", name: username }],
+    });
 }
 
 async function forbids(asking: Promise<unknown>): Promise<void> {

@@ -1,4 +1,7 @@
-/** Goal: policy decides where an unmodified application runs, at every level, and editing it moves the application. */
+/**
+ * Goal: policy decides where an unmodified application runs, at every level, and editing it moves
+ * the application.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { locations, placements, syncTargets } from "@kcp-ts/multicluster";
@@ -12,10 +15,12 @@ const labels = { east: { [region]: "us" }, west: { [region]: "eu" } };
 
 async function addLocations(stage: PlacementFixture): Promise<void> {
   for (const name of ["us", "eu"])
-    await stage.client.resource(locations).create({
-      metadata: { name, labels: { [region]: name } },
-      spec: { instanceSelector: { matchLabels: { [region]: name } } },
-    } as never);
+    await stage.client
+      .resource(locations)
+      .create({
+        metadata: { name, labels: { [region]: name } },
+        spec: { instanceSelector: { matchLabels: { [region]: name } } },
+      } as never);
 }
 
 const selects = (name: string) => [{ matchLabels: { [region]: name } }];
@@ -134,10 +139,12 @@ describe("Locations and Placements", () => {
     const other = await PlacementFixture.beside(stage, tenant, labels);
     await other.apply("web", 12);
     await other.untilShares("web", { east: 8, west: 4 });
-    await tenant.resource(placements).create({
-      metadata: { name: "own" },
-      spec: { weights: { west: 2 }, namespaceSelector: {} },
-    } as never);
+    await tenant
+      .resource(placements)
+      .create({
+        metadata: { name: "own" },
+        spec: { weights: { west: 2 }, namespaceSelector: {} },
+      } as never);
     await other.untilShares("web", { east: 4, west: 8 });
     assert.deepEqual(await stage.shares("web"), { east: 8, west: 4 });
   });
@@ -151,10 +158,12 @@ describe("Locations and Placements", () => {
     await stage.patchTarget("west", { spec: { taints: taint("NoSchedule") } });
     await stage.apply("web", 4);
     await stage.untilShares("web", { east: 4 });
-    await stage.client.resource(placements).create({
-      metadata: { name: "all" },
-      spec: { namespaceSelector: {}, tolerations: [{ key: "dedicated", value: "gpu" }] },
-    } as never);
+    await stage.client
+      .resource(placements)
+      .create({
+        metadata: { name: "all" },
+        spec: { namespaceSelector: {}, tolerations: [{ key: "dedicated", value: "gpu" }] },
+      } as never);
     await stage.untilShares("web", { east: 2, west: 2 });
     await stage.client.resource(placements).delete({ name: "all" });
     await stage.apply("api", 2);
@@ -209,10 +218,12 @@ describe("capacity", () => {
       { name: "default" },
       { type: "merge", patch: { spec: { resourceLimits: { pods: 12 } } } },
     );
-    await stage.client.resource(placements).create({
-      metadata: { name: "all" },
-      spec: { namespaceSelector: {}, locationSelectors: [{}] },
-    } as never);
+    await stage.client
+      .resource(placements)
+      .create({
+        metadata: { name: "all" },
+        spec: { namespaceSelector: {}, locationSelectors: [{}] },
+      } as never);
     await stage.apply("api", 4);
     await stage.untilScheduled("api", {
       reason: "PartiallyScheduled",

@@ -1,4 +1,7 @@
-/** Goal: an agent gets what it needs and nothing else, is installed, upgraded and removed, and its token is renewed and revoked. */
+/**
+ * Goal: an agent gets what it needs and nothing else, is installed, upgraded and removed, and its
+ * token is renewed and revoked.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

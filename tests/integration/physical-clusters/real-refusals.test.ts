@@ -1,4 +1,7 @@
-/** Goal: what a real cluster refuses is said on the object and in an Event, in words that name the next step, and is over when the reason is. */
+/**
+ * Goal: what a real cluster refuses is said on the object and in an Event, in words that name the
+ * next step, and is over when the reason is.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { clusterLabel, downstreamLabel, syncTargets } from "@kcp-ts/multicluster";
@@ -62,9 +65,7 @@ const gadgetDefinition = {
         schema: {
           openAPIV3Schema: {
             type: "object",
-            properties: {
-              spec: { type: "object", properties: { load: { type: "string" } } },
-            },
+            properties: { spec: { type: "object", properties: { load: { type: "string" } } } },
           },
         },
       },
@@ -152,7 +153,10 @@ describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?
     });
   }
 
-  /** Somebody in the cluster tries until it is refused: rules there count a moment after they were made. */
+  /**
+   * Somebody in the cluster tries until it is refused: rules there count a moment after they were
+   * made.
+   */
   async function untilRefused(labels: Readonly<Record<string, string>>): Promise<void> {
     await eventually(async () => {
       const probe = { metadata: { generateName: "probe-", namespace: there, labels } };
@@ -179,18 +183,20 @@ describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?
   it("a policy of the cluster", async () => {
     const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"] };
     const name = "no-red";
-    await down.resource(policies).create({
-      metadata: { name },
-      spec: {
-        matchConstraints: { resourceRules: [{ ...rule, resources: ["configmaps"] }] },
-        validations: [
-          {
-            expression: "!has(object.metadata.labels) || !('color' in object.metadata.labels)",
-            message: "nothing has a color here",
-          },
-        ],
-      },
-    });
+    await down
+      .resource(policies)
+      .create({
+        metadata: { name },
+        spec: {
+          matchConstraints: { resourceRules: [{ ...rule, resources: ["configmaps"] }] },
+          validations: [
+            {
+              expression: "!has(object.metadata.labels) || !('color' in object.metadata.labels)",
+              message: "nothing has a color here",
+            },
+          ],
+        },
+      });
     await down
       .resource(bindings)
       .create({ metadata: { name }, spec: { policyName: name, validationActions: ["Deny"] } });
@@ -204,20 +210,22 @@ describe("what a real cluster refuses", { skip: kubeControllerManagerMissing() ?
 
   it("a webhook whose server is unreachable", async () => {
     const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"] };
-    await down.resource(webhooks).create({
-      metadata: { name: "broken" },
-      webhooks: [
-        {
-          name: "broken.example.com",
-          clientConfig: { url: "https://127.0.0.1:1/" },
-          rules: [{ ...rule, resources: ["configmaps"] }],
-          objectSelector: { matchLabels: { hook: "broken" } },
-          failurePolicy: "Fail",
-          sideEffects: "None",
-          admissionReviewVersions: ["v1"],
-        },
-      ],
-    } as never);
+    await down
+      .resource(webhooks)
+      .create({
+        metadata: { name: "broken" },
+        webhooks: [
+          {
+            name: "broken.example.com",
+            clientConfig: { url: "https://127.0.0.1:1/" },
+            rules: [{ ...rule, resources: ["configmaps"] }],
+            objectSelector: { matchLabels: { hook: "broken" } },
+            failurePolicy: "Fail",
+            sideEffects: "None",
+            admissionReviewVersions: ["v1"],
+          },
+        ],
+      } as never);
     await untilRefused({ hook: "broken" });
     await create(configMaps, "hooked", {}, { hook: "broken" });
     const words = /broken\.example\.com.*ask who runs the cluster to mend or remove it/;

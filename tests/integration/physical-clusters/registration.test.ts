@@ -64,7 +64,8 @@ describe("a physical cluster", () => {
     await untilCondition(plane.client, "east", absent);
     const data = { kubeconfig: Buffer.from(east.kubeconfig).toString("base64") };
     await plane.client.resource(secrets).create({ metadata: kubeconfigSecretRef, data });
-    // Who may write the Secret does not say whom this server connects to: nobody has seen where it leads when the cluster was registered.
+    // Who may write the Secret does not say whom this server connects to: nobody has seen where it
+    // leads when the cluster was registered.
     const unknown = { status: "False", reason: "ServerNotRegistered" };
     const found = await untilCondition(plane.client, "east", unknown);
     const message = findCondition(found.status?.conditions, "Ready")?.message ?? "";
@@ -264,11 +265,13 @@ describe("what is wrong with a cluster", () => {
     const roles = clusterRoles;
     await physical.client.resource(roles).create({ ...named, rules } as typeof named);
     const bindings = { ...rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding" };
-    await physical.client.resource(defineResource(bindings)).create({
-      ...named,
-      roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name: "syncer" },
-      subjects: [{ apiGroup: rbac.group, kind: "User", name: user.username }],
-    } as typeof named);
+    await physical.client
+      .resource(defineResource(bindings))
+      .create({
+        ...named,
+        roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name: "syncer" },
+        subjects: [{ apiGroup: rbac.group, kind: "User", name: user.username }],
+      } as typeof named);
     const kubeconfig = await physical.kubeconfig({ user });
     await register(plane.client, "east", { kubeconfig, resources: ["deployments.apps"] });
     const reason = "SyncerUnauthorized";

@@ -1,6 +1,8 @@
 /**
- * Goal: an edit takes no more of a workload down, in all clusters together, than its author allows; and it is paused and undone as a whole. Method: simulated clusters, whose Pods are
- * counted all the while. A count is of one moment: clusters are read twice, and it counts if nothing has changed in between.
+ * Goal: an edit takes no more of a workload down, in all clusters together, than its author allows;
+ * and it is paused and undone as a whole. Method: simulated clusters, whose Pods are counted all
+ * the while. A count is of one moment: clusters are read twice, and it counts if nothing has
+ * changed in between.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -29,7 +29,10 @@ export const configMaps = defineResource<DynamicObject>(kinds.configMaps);
 export const secrets = defineResource<DynamicObject>(kinds.secrets);
 export const namespaces = defineResource<DynamicObject>(kinds.namespaces);
 
-/** Asks its clusters less often than the other tests of this folder do, and waits longer for answers: here are many parts at work, and none of them is ever lost. */
+/**
+ * Asks its clusters less often than the other tests of this folder do, and waits longer for
+ * answers: here are many parts at work, and none of them is ever lost.
+ */
 export function startControlPlaneForTenants(t: TestContext): Promise<TestControlPlane> {
   const link = { probeMs: 1000, probeTimeoutMs: 60_000, failuresMax: 5, inventoryMs: 5000 };
   return startControlPlaneWithClusters(t, { link, importPollMs: 5000 });
@@ -93,19 +96,21 @@ export async function bind(
   path: string,
   claims: readonly string[] = [],
 ): Promise<void> {
-  await client.resource(apiBindings).create({
-    metadata: { name: computeExportName },
-    spec: {
-      reference: { export: { path, name: computeExportName } },
-      permissionClaims: claims.map((resource) => ({
-        group: "",
-        resource,
-        state: "Accepted",
-        verbs: ["get", "list", "watch", "patch"],
-        selector: { matchAll: true },
-      })),
-    },
-  });
+  await client
+    .resource(apiBindings)
+    .create({
+      metadata: { name: computeExportName },
+      spec: {
+        reference: { export: { path, name: computeExportName } },
+        permissionClaims: claims.map((resource) => ({
+          group: "",
+          resource,
+          state: "Accepted",
+          verbs: ["get", "list", "watch", "patch"],
+          selector: { matchAll: true },
+        })),
+      },
+    });
   await eventually(async () => {
     const binding = await client.resource(apiBindings).get({ name: computeExportName });
     const { phase } = (binding["status"] ?? {}) as { phase?: string };

@@ -1,6 +1,7 @@
 /**
- * Goal: how long after a cluster is not Ready its endpoints are withdrawn. Method: the controller alone, on a clock that stands still; what syncers would bring up
- * and what the cluster controller would say, the test writes.
+ * Goal: how long after a cluster is not Ready its endpoints are withdrawn. Method: the controller
+ * alone, on a clock that stands still; what syncers would bring up and what the cluster controller
+ * would say, the test writes.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";

@@ -1,4 +1,7 @@
-/** Goal: a Service goes where the Pods of a custom kind are, as its WorkloadStrategy says where their template is. Method: an operator in each cluster is played here. */
+/**
+ * Goal: a Service goes where the Pods of a custom kind are, as its WorkloadStrategy says where
+ * their template is. Method: an operator in each cluster is played here.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
@@ -92,19 +95,23 @@ const farm = (size: number) => ({
   },
 });
 
-/** Makes a Deployment of every Farm of its cluster, and says in its status what has become of it. */
+/**
+ * Makes a Deployment of every Farm of its cluster, and says in its status what has become of it.
+ */
 async function operate(client: Client, signal: AbortSignal): Promise<void> {
   const round = async () => {
     for (const { metadata, spec } of (await client.resource(farms).list()).items) {
       const { name, namespace: at = "", generation = 0, uid = "" } = metadata;
       const ownerReferences = [{ apiVersion: "example.com/v1", kind: "Farm", name, uid }];
-      const made = await client.resource(deployments).apply(
-        {
-          metadata: { name, namespace: at, ownerReferences },
-          spec: { replicas: spec.size, selector: { matchLabels: labels }, template: spec.pods },
-        } as never,
-        { fieldManager: "operator", force: true },
-      );
+      const made = await client
+        .resource(deployments)
+        .apply(
+          {
+            metadata: { name, namespace: at, ownerReferences },
+            spec: { replicas: spec.size, selector: { matchLabels: labels }, template: spec.pods },
+          } as never,
+          { fieldManager: "operator", force: true },
+        );
       const { readyReplicas: ready = 0 } =
         (made as { status?: { readyReplicas?: number } }).status ?? {};
       const patch = { status: { ready, seen: generation } };
@@ -155,7 +162,10 @@ async function whereIs(stage: TrafficFixture, kind: typeof services, name: strin
   return found;
 }
 
-/** And puts it right. That is no reason to take anything away: what runs goes on, and needs what it needed. */
+/**
+ * And puts it right. That is no reason to take anything away: what runs goes on, and needs what it
+ * needed.
+ */
 async function getsExpressionWrong(stage: TrafficFixture): Promise<void> {
   const { client } = stage.plane;
   const strategies = client.resource(workloadStrategies);

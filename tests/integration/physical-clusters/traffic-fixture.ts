@@ -1,4 +1,7 @@
-/** For the tests of traffic: a control plane, clusters in which ServiceImports are installed, and a workload with a Service. */
+/**
+ * For the tests of traffic: a control plane, clusters in which ServiceImports are installed, and a
+ * workload with a Service.
+ */
 
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
@@ -116,10 +119,7 @@ export class TrafficFixture {
 
 export function service(name: string, spec: JsonObject = {}) {
   const ports = [{ name: "http", port: 80, targetPort: 8080 }];
-  return {
-    metadata: { name, namespace },
-    spec: { selector: { app: name }, ports, ...spec },
-  };
+  return { metadata: { name, namespace }, spec: { selector: { app: name }, ports, ...spec } };
 }
 
 export function importOf(client: Client, name = "web"): Promise<ServiceImport | undefined> {

@@ -1,7 +1,9 @@
 /**
- * Goal: a workload that moves is reached all the time, also when the cluster that takes it over is seen, and not seen, and seen again. Method: the splitter and the traffic
- * controller on a clock that stands still, with requests that take their time; the clusters and their syncers are played by chance: Pods start late, statuses and endpoints come
- * up late and in any order, and nothing comes from a cluster that is not seen.
+ * Goal: a workload that moves is reached all the time, also when the cluster that takes it over is
+ * seen, and not seen, and seen again. Method: the splitter and the traffic controller on a clock
+ * that stands still, with requests that take their time; the clusters and their syncers are played
+ * by chance: Pods start late, statuses and endpoints come up late and in any order, and nothing
+ * comes from a cluster that is not seen.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";

@@ -1,4 +1,7 @@
-/** Goal: traffic does not care who syncs a cluster: an agent in it brings its endpoints up and takes imports down, with no more rights than an agent has. */
+/**
+ * Goal: traffic does not care who syncs a cluster: an agent in it brings its endpoints up and takes
+ * imports down, with no more rights than an agent has.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { ClusterName } from "@kcp-ts/machinery/names";

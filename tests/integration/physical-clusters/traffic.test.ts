@@ -1,4 +1,7 @@
-/** Goal: an unmodified workload with a Service is reached from every cluster that it is in, whatever happens to the clusters. */
+/**
+ * Goal: an unmodified workload with a Service is reached from every cluster that it is in, whatever
+ * happens to the clusters.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import {
@@ -99,10 +102,12 @@ describe("a Service over two clusters", () => {
     const { client } = stage.plane;
     await stage.deploy(4);
     const annotate = (value: string | null) =>
-      client.resource(services).patch(web, {
-        type: "merge",
-        patch: { metadata: { annotations: { "workload.kcp.io/clusterset": value } } },
-      });
+      client
+        .resource(services)
+        .patch(web, {
+          type: "merge",
+          patch: { metadata: { annotations: { "workload.kcp.io/clusterset": value } } },
+        });
     await annotate("true");
     const derived = { namespace, name: "web-clusterset" };
     // As kube-proxy and DNS see it: the Service, and the slices that name it.
@@ -170,10 +175,12 @@ describe("a Service over two clusters", () => {
     const { client } = stage.plane;
     await stage.deploy(4);
     const members = service("members", { selector: { app: "web" }, clusterIP: "None" });
-    await client.resource(services).create({
-      ...members,
-      metadata: { ...members.metadata, annotations: { "workload.kcp.io/clusterset": "true" } },
-    });
+    await client
+      .resource(services)
+      .create({
+        ...members,
+        metadata: { ...members.metadata, annotations: { "workload.kcp.io/clusterset": "true" } },
+      });
     const name = "members";
     const all = { "us-east1": 2, "us-west1": 2 };
     for (const cluster of both) {
@@ -255,10 +262,12 @@ describe("a Service over two clusters", () => {
     await untilCondition(client, "us-west1", { status: "False" });
     const record = await EndpointRecorder.start(t, client);
     // A change that is made after the loss has been seen tells that it was looked at.
-    await client.resource(services).patch(web, {
-      type: "merge",
-      patch: { spec: { ports: [{ name: "http", port: 81, targetPort: 8080 }] } },
-    });
+    await client
+      .resource(services)
+      .patch(web, {
+        type: "merge",
+        patch: { spec: { ports: [{ name: "http", port: 81, targetPort: 8080 }] } },
+      });
     await eventually(async () => assert.equal((await importOf(client))?.spec.ports[0]?.port, 81));
     await record.stop();
     assert.deepEqual(
@@ -301,10 +310,12 @@ describe("a Service over two clusters", () => {
     // Nothing of this kind comes up from there.
     const late = { name: "late" };
     const slices = { group: "discovery.k8s.io", resource: "endpointslices" };
-    await client.resource(syncPolicies).create({
-      metadata: late,
-      spec: { syncTargets: ["us-west1"], resources: [{ ...slices, direction: "Down" }] },
-    });
+    await client
+      .resource(syncPolicies)
+      .create({
+        metadata: late,
+        spec: { syncTargets: ["us-west1"], resources: [{ ...slices, direction: "Down" }] },
+      });
     await stage.deploy(3, { annotations: { [weightsAnnotation]: "us-west1=0" } });
     await eventually(async () => assert.deepEqual(await readyBySource(client), { "us-east1": 3 }));
     const record = await EndpointRecorder.start(t, client);
@@ -375,10 +386,12 @@ describe("a Service over two clusters", () => {
     const exports = client.resource(serviceExports);
     await stage.deploy(2);
     await exports.create({ metadata: { namespace, name: "nothing" } });
-    await client.resource(services).create({
-      metadata: { namespace, name: "outside" },
-      spec: { type: "ExternalName", externalName: "example.com" },
-    });
+    await client
+      .resource(services)
+      .create({
+        metadata: { namespace, name: "outside" },
+        spec: { type: "ExternalName", externalName: "example.com" },
+      });
     await exports.create({ metadata: { namespace, name: "outside" } });
     await eventually(async () => {
       const missing = await exportCondition(client, "Valid", "nothing");
@@ -417,10 +430,9 @@ describe("Services of the same name in two logical clusters", () => {
       assert.deepEqual(await readyBySource(other), { "us-east1": 1, "us-west1": 1 });
     });
     const addressesIn = async (client: typeof other, where: { namespace?: string } = {}) => {
-      const { items } = await client.resource(endpointSlices).list({
-        labelSelector: "multicluster.kubernetes.io/service-name=web",
-        ...where,
-      });
+      const { items } = await client
+        .resource(endpointSlices)
+        .list({ labelSelector: "multicluster.kubernetes.io/service-name=web", ...where });
       return items
         .flatMap(({ metadata, endpoints }) =>
           (endpoints ?? []).flatMap(({ addresses }) =>
@@ -431,7 +443,8 @@ describe("Services of the same name in two logical clusters", () => {
         )
         .sort();
     };
-    // Asked anew each time: a cluster that was first has more at the beginning, and what leaves it is an endpoint until it is gone.
+    // Asked anew each time: a cluster that was first has more at the beginning, and what leaves it
+    // is an endpoint until it is gone.
     const addresses = async () => {
       const [ours, theirs] = [await addressesIn(plane.client), await addressesIn(other)];
       assert.deepEqual(

@@ -1,4 +1,7 @@
-/** Goal: import, negotiation, splitter and syncer together, against clusters that start Pods: the KubeCon story, without a terminal. */
+/**
+ * Goal: import, negotiation, splitter and syncer together, against clusters that start Pods: the
+ * KubeCon story, without a terminal.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
@@ -26,7 +29,10 @@ interface Deployment extends KubernetesObject {
 
 const namespace = "default";
 const kubelet = { startDelayMs: { min: 10, max: 300 }, stopDelayMs: 20, runMs: 100 };
-/** Longer than a syncer takes to see a kind again that was negotiated anew: no cluster counts as lost for that. */
+/**
+ * Longer than a syncer takes to see a kind again that was negotiated anew: no cluster counts as
+ * lost for that.
+ */
 const gracePeriods = { unreachableAfterMs: 5000, recoveryMs: 0 };
 const web = { namespace, name: "web" };
 const slowly = { timeoutMs: 120_000, intervalMs: 20 };

@@ -1,4 +1,7 @@
-/** For tests of volumes: two simulated clusters whose volumes can be seen, and an eye on what is attached where. */
+/**
+ * For tests of volumes: two simulated clusters whose volumes can be seen, and an eye on what is
+ * attached where.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";

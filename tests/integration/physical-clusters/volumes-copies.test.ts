@@ -1,4 +1,7 @@
-/** Goal: a copy that a hook made counts for the move that it was asked for, and for no other; the data stays where it is until the copy is bound. */
+/**
+ * Goal: a copy that a hook made counts for the move that it was asked for, and for no other; the
+ * data stays where it is until the copy is bound.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";

@@ -1,4 +1,7 @@
-/** Goal: claims of Jobs, CronJobs and bare Pods move, or keep their users where they are, as those of Deployments do. */
+/**
+ * Goal: claims of Jobs, CronJobs and bare Pods move, or keep their users where they are, as those
+ * of Deployments do.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventually } from "./fixture.ts";

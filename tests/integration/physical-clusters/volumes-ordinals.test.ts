@@ -1,4 +1,7 @@
-/** Goal: claims that a StatefulSet asks for by templates go where their numbers go, by what they allow; each number finds its own data wherever it runs. */
+/**
+ * Goal: claims that a StatefulSet asks for by templates go where their numbers go, by what they
+ * allow; each number finds its own data wherever it runs.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -25,17 +28,15 @@ function database(
   const { metadata, spec: shown = {} } = exampleFromGuide("StatefulSet");
   const template = {
     metadata: { name: "data", annotations },
-    spec: {
-      accessModes,
-      storageClassName: "shared",
-      resources: { requests: { storage: "1Gi" } },
-    },
+    spec: { accessModes, storageClassName: "shared", resources: { requests: { storage: "1Gi" } } },
   };
   const all = { ...shown, ...spec, volumeClaimTemplates: [template] };
   return { metadata: { ...metadata, namespace }, spec: all };
 }
 
-/** By number: the cluster that it runs in, and the handle of the volume that its claim has there. */
+/**
+ * By number: the cluster that it runs in, and the handle of the volume that its claim has there.
+ */
 async function numbers(fixture: VolumeFixture): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const [name, { client }] of fixture.clusters) {

@@ -1,4 +1,7 @@
-/** Goal: where two clusters share snapshots, a workload takes its data along as one; whatever fails on the way, the data stays, and the workload comes back to it. */
+/**
+ * Goal: where two clusters share snapshots, a workload takes its data along as one; whatever fails
+ * on the way, the data stays, and the workload comes back to it.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";

@@ -1,4 +1,7 @@
-/** Goal: workloads with volumes move between simulated clusters by what their volumes allow, and a volume that cannot be shared is never attached in two. */
+/**
+ * Goal: workloads with volumes move between simulated clusters by what their volumes allow, and a
+ * volume that cannot be shared is never attached in two.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";

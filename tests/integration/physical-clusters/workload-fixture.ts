@@ -1,4 +1,7 @@
-/** For tests of workloads in two simulated clusters: a control plane with all its controllers, and eyes on what runs where. */
+/**
+ * For tests of workloads in two simulated clusters: a control plane with all its controllers, and
+ * eyes on what runs where.
+ */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { syncTargets } from "@kcp-ts/multicluster";
@@ -140,15 +143,14 @@ export function template(name: string, spec: object = podSpec): object {
 export function workload(name: string, spec: object): object {
   return {
     metadata: { name, namespace, labels: { app: name } },
-    spec: {
-      selector: { matchLabels: { app: name } },
-      template: template(name),
-      ...spec,
-    },
+    spec: { selector: { matchLabels: { app: name } }, template: template(name), ...spec },
   };
 }
 
-/** The coordinators have seen it, too: some kinds stay where they are put first. A Deployment is evened out, so it tells. */
+/**
+ * The coordinators have seen it, too: some kinds stay where they are put first. A Deployment is
+ * evened out, so it tells.
+ */
 async function untilUsed({ make, at }: WorkloadFixture, cluster: string): Promise<void> {
   const key = { namespace, name: `probe-${cluster}` };
   await make("deployments", workload(key.name, { replicas: 4 }));

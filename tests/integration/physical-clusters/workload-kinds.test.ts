@@ -135,7 +135,8 @@ describe("workloads by kind", () => {
       assert.deepEqual(await stage.inCluster("cronJobs", "east"), ["nightly--east"]),
     );
 
-    // Lost: the schedule is kept elsewhere; of the numbers nobody knows whether they run, so nobody else does.
+    // Lost: the schedule is kept elsewhere; of the numbers nobody knows whether they run, so nobody
+    // else does.
     await stage.cluster("east").faults.cut();
     await eventually(async () =>
       assert.deepEqual(await stage.inCluster("cronJobs", "west"), ["nightly--west"]),

@@ -1,4 +1,7 @@
-/** Goal: what objects of a custom kind refer to goes along with them, and their volumes are cared for as those of any workload. */
+/**
+ * Goal: what objects of a custom kind refer to goes along with them, and their volumes are cared
+ * for as those of any workload.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { workloadStrategies } from "@kcp-ts/multicluster";

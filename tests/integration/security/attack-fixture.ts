@@ -1,9 +1,9 @@
 /**
- * For tests: a control plane with a victim, and attackers of every rank around it. Requests are sent as they are, so that a test can
- * spell them in ways no client would.
+ * For tests: a control plane with a victim, and attackers of every rank around it. Requests are
+ * sent as they are, so that a test can spell them in ways no client would.
  *
- * `root:org` is alice's, and so is `root:org:mine`; `root:org:theirs` is vera's, who knows nobody. tom has some roles in `root:org:mine`,
- * mallory has none anywhere.
+ * `root:org` is alice's, and so is `root:org:mine`; `root:org:theirs` is vera's, who knows nobody.
+ * tom has some roles in `root:org:mine`, mallory has none anywhere.
  */
 import type { ServerLog, UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";
@@ -120,7 +120,9 @@ export class AttackFixture {
     });
   }
 
-  /** Makes a workspace, which is ready when its create is answered, and returns its logical cluster. */
+  /**
+   * Makes a workspace, which is ready when its create is answered, and returns its logical cluster.
+   */
   async #workspace(who: UserInfo, parent: string, name: string, type: string): Promise<string> {
     const path = `/clusters/${parent}/apis/tenancy.kcp.io/v1alpha1/workspaces`;
     const { spec } = await this.expectSuccess<{ spec: { cluster: string } }>(who, "POST", path, {

@@ -1,6 +1,8 @@
 /**
- * Goal: secrets that come from others or go to others are nowhere in what the process writes or tells: kubeconfigs of physical clusters, tokens
- * that the server issues and those of its administrators and issuers, what webhooks are registered with, bodies of Secrets that are refused.
+ * Goal: secrets that come from others or go to others are nowhere in what the process writes or
+ * tells: kubeconfigs of physical clusters, tokens that the server issues and those of its
+ * administrators and issuers, what webhooks are registered with, bodies of Secrets that are
+ * refused.
  *
  * Method: as in `canaries.test.ts`, once per level of audit below the one that shows everything.
  */
@@ -174,9 +176,7 @@ async function physicalClusters(trial: Trial): Promise<void> {
     "PATCH",
     `${targets}/plain`,
     { spec: { kubeconfig: broken } },
-    {
-      "content-type": "application/merge-patch+json",
-    },
+    { "content-type": "application/merge-patch+json" },
   );
   await eventually(
     async () => {

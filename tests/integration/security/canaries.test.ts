@@ -1,9 +1,10 @@
 /**
- * Goal: what is secret is nowhere in what the process writes or tells others: log at its most talkative, audit at level Metadata, metrics,
- * and refusals to people who did not send it.
+ * Goal: what is secret is nowhere in what the process writes or tells others: log at its most
+ * talkative, audit at level Metadata, metrics, and refusals to people who did not send it.
  *
- * Method: a canary is a value that occurs nowhere else. One is sent through every door that takes secrets, well-formed and malformed, by
- * those who may and those who may not; then everything is searched for all of them, in plain text and in base64.
+ * Method: a canary is a value that occurs nowhere else. One is sent through every door that takes
+ * secrets, well-formed and malformed, by those who may and those who may not; then everything is
+ * searched for all of them, in plain text and in base64.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

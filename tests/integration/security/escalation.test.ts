@@ -49,9 +49,7 @@ before(async () => {
     master,
     "POST",
     "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
-    {
-      body: { metadata: { name: "private" }, spec: {} },
-    },
+    { body: { metadata: { name: "private" }, spec: {} } },
   );
   await fixture.expectSuccess(alice, "POST", `${mine}/${rbac}/clusterroles`, {
     body: {
@@ -99,11 +97,7 @@ describe("who may write roles does not get more by them", () => {
       who: tom,
       request: ["POST", `${mine}/${rbac}/namespaces/default/rolebindings`],
       sent: {
-        body: {
-          metadata: { name: "e4" },
-          roleRef: roleRef("admin"),
-          subjects: [subject("tom")],
-        },
+        body: { metadata: { name: "e4" }, roleRef: roleRef("admin"), subjects: [subject("tom")] },
       },
       message: notHeld,
     },
@@ -336,10 +330,7 @@ describe("credentials are not handed out", () => {
       request: ["POST", `${theirs}/api/v1/namespaces/default/secrets`],
       sent: {
         body: {
-          metadata: {
-            name: "t",
-            annotations: { "kubernetes.io/service-account.name": "default" },
-          },
+          metadata: { name: "t", annotations: { "kubernetes.io/service-account.name": "default" } },
           type: "kubernetes.io/service-account-token",
         },
       },

@@ -22,9 +22,7 @@ before(async () => {
     vera,
     "POST",
     `/clusters/root:org:theirs/${apis}/v1alpha2/apiexports`,
-    {
-      body: { metadata: { name: "hidden" }, spec: {} },
-    },
+    { body: { metadata: { name: "hidden" }, spec: {} } },
   );
 });
 after(() => fixture.close());

@@ -21,9 +21,7 @@ before(async () => {
   fixture = await AttackFixture.start();
   const types = `/clusters/${fixture.attackerCluster}/apis/tenancy.kcp.io/v1alpha1/workspacetypes`;
   const spec = { initializer: true, terminator: true };
-  await fixture.expectSuccess(alice, "POST", types, {
-    body: { metadata: { name: "trap" }, spec },
-  });
+  await fixture.expectSuccess(alice, "POST", types, { body: { metadata: { name: "trap" }, spec } });
 });
 after(() => fixture.close());
 
@@ -138,9 +136,7 @@ describe("a member of system:masters within a scope", () => {
     };
     const path = `/clusters/${fixture.attackerCluster}/${workspaces}`;
     const body = { metadata: { name: "w" }, spec: { cluster: "some-new-name" } };
-    const { status, text } = await fixture.send({ ...scoped, extra: here }, "POST", path, {
-      body,
-    });
+    const { status, text } = await fixture.send({ ...scoped, extra: here }, "POST", path, { body });
     assert.equal(status, 403, text);
     assert.match(text, /spec.cluster cannot be set/);
   });

@@ -1,9 +1,11 @@
 /**
- * Goal: no way of putting a request on the wire leads it past the gate of a logical cluster that it is not for: headers twice, in other letters,
- * folded or with blanks; targets as URLs; other authorities; what proxies and frameworks say in headers; over HTTP/1.1 byte by byte and over
+ * Goal: no way of putting a request on the wire leads it past the gate of a logical cluster that it
+ * is not for: headers twice, in other letters, folded or with blanks; targets as URLs; other
+ * authorities; what proxies and frameworks say in headers; over HTTP/1.1 byte by byte and over
  * HTTP/2 by its pseudo-headers.
  *
- * Each is sent by somebody without roles and by the administrator of the workspace next door, with their own good tokens.
+ * Each is sent by somebody without roles and by the administrator of the workspace next door, with
+ * their own good tokens.
  */
 import assert from "node:assert/strict";
 import { connect as connectHttp2, constants, type OutgoingHttpHeaders } from "node:http2";

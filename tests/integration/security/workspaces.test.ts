@@ -31,9 +31,7 @@ before(async () => {
     master,
     "POST",
     "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspacetypes",
-    {
-      body: { metadata: { name: "private" }, spec: {} },
-    },
+    { body: { metadata: { name: "private" }, spec: {} } },
   );
 });
 after(() => fixture.close());
@@ -141,9 +139,7 @@ describe("the tree of workspaces stays the system's", () => {
 });
 
 describe("a user or service account that is known in one workspace has no identity in another", () => {
-  const scopes = (cluster: string) => ({
-    "authentication.kcp.io/scopes": [`cluster:${cluster}`],
-  });
+  const scopes = (cluster: string) => ({ "authentication.kcp.io/scopes": [`cluster:${cluster}`] });
   const home = "/clusters/root/apis/tenancy.kcp.io/v1alpha1/workspaces/~";
   const namesake = (): UserInfo => ({ ...vera, extra: scopes(fixture.attackerCluster) });
   const account = (groups: readonly string[] = []): UserInfo => ({

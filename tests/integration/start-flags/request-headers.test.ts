@@ -1,4 +1,7 @@
-/** Goal: a proxy in front is believed when it says who asks; everybody else may write the same headers and is who they are. */
+/**
+ * Goal: a proxy in front is believed when it says who asks; everybody else may write the same
+ * headers and is who they are.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

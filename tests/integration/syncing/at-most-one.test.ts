@@ -1,6 +1,7 @@
 /**
- * Goal: what may run once at most does, from the splitter to what runs in the clusters, in Pull mode as well as in Push mode. Method: the splitter and two syncers on a clock that stands
- * still, the way of one of them cut; where the controller of SyncTargets would speak, the test does.
+ * Goal: what may run once at most does, from the splitter to what runs in the clusters, in Pull
+ * mode as well as in Push mode. Method: the splitter and two syncers on a clock that stands still,
+ * the way of one of them cut; where the controller of SyncTargets would speak, the test does.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -110,7 +111,10 @@ class Stage {
     await this.home.resource(syncTargets).patchStatus({ name }, { type: "merge", patch });
   }
 
-  /** In Pull mode the agent is in the cluster, and cannot reach the control plane; in Push mode it is the other way round. */
+  /**
+   * In Pull mode the agent is in the cluster, and cannot reach the control plane; in Push mode it
+   * is the other way round.
+   */
   async lose(name: Name): Promise<void> {
     if (this.mode === "Pull") this.up.injectFault(({ who }) => (who === name ? "cut" : undefined));
     else this.down.get(name)?.injectFault(() => "cut");

@@ -1,4 +1,7 @@
-/** Goal: an event that a watch loses without a word is made up for. Method: a clock that stands still, and a proxy that drops lines out of a watch that goes on. */
+/**
+ * Goal: an event that a watch loses without a word is made up for. Method: a clock that stands
+ * still, and a proxy that drops lines out of a watch that goes on.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";

@@ -1,4 +1,7 @@
-/** Goal: what a cluster makes by itself and what is sent to it can be of one kind, and are never taken for each other. */
+/**
+ * Goal: what a cluster makes by itself and what is sent to it can be of one kind, and are never
+ * taken for each other.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eventually } from "@kcp-ts/testkit";

@@ -1,4 +1,7 @@
-/** Whether the sides of a history agree, looked at behind the syncers' backs: what is assigned is in its cluster, as it is upstream, and nothing else is. */
+/**
+ * Whether the sides of a history agree, looked at behind the syncers' backs: what is assigned is in
+ * its cluster, as it is upstream, and nothing else is.
+ */
 import type { SyncedResource } from "@kcp-ts/multicluster";
 import type { DynamicObject } from "@kcp-ts/sdk";
 import type { FaultyServer, widgets } from "./faulty-server.ts";

@@ -1,6 +1,8 @@
 /**
- * One random history of Deployments that are split over physical clusters, with everything between: the splitter, syncers, and clusters that run what they are told. Two
- * tenants share the clusters. At the end the counts of each whole are the sums of its parts, as many as asked for are ready, and nobody writes any more.
+ * One random history of Deployments that are split over physical clusters, with everything between:
+ * the splitter, syncers, and clusters that run what they are told. Two tenants share the clusters.
+ * At the end the counts of each whole are the sums of its parts, as many as asked for are ready,
+ * and nobody writes any more.
  */
 import assert from "node:assert/strict";
 import { parseClusterName } from "@kcp-ts/machinery/names";
@@ -84,13 +86,7 @@ export class CoordinatorHistory {
       await client.resource(namespaces).create({ metadata: { name: "shop" } });
       for (const [name, server] of down) {
         const made = await client.resource(syncTargets).create({ metadata: { name }, spec: {} });
-        this.#links.push({
-          tenant,
-          name,
-          uid: made.metadata.uid ?? "",
-          server,
-          syncer: undefined,
-        });
+        this.#links.push({ tenant, name, uid: made.metadata.uid ?? "", server, syncer: undefined });
       }
       const spec = { replicas: this.#random.integer(12), template: { image: "web:0" } };
       await client.resource(deployments).create({ metadata: web, spec });

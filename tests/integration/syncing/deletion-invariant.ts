@@ -1,11 +1,14 @@
 /**
- * The law of the histories about deletions: what a syncer deletes in a cluster is a copy whose original the control plane, asked by this syncer right before, said to be
- * gone, going, another one, or not assigned to the cluster.
+ * The law of the histories about deletions: what a syncer deletes in a cluster is a copy whose
+ * original the control plane, asked by this syncer right before, said to be gone, going, another
+ * one, or not assigned to the cluster.
  *
- * "Right before" is exact: the answer is the last that the syncer got about the object from the control plane, and serves for one delete. It is not "at the
- * moment of the delete": no protocol without a common lock over both servers can promise that nobody changes his mind between the answer and the delete. A change
- * of mind in between is seen by the watch, and the copy is made again, which every history checks at its end. Spec 22.3 asks for the same: a live answer
- * with a matching uid, and a uid precondition on the delete.
+ * "Right before" is exact: the answer is the last that the syncer got about the object from the
+ * control plane, and serves for one delete. It is not "at the moment of the delete": no protocol
+ * without a common lock over both servers can promise that nobody changes his mind between the
+ * answer and the delete. A change of mind in between is seen by the watch, and the copy is made
+ * again, which every history checks at its end. Spec 22.3 asks for the same: a live answer with a
+ * matching uid, and a uid precondition on the delete.
  */
 import type { DynamicObject } from "@kcp-ts/sdk";
 import type { ObservedResponse } from "./faulty-server.ts";

@@ -1,6 +1,7 @@
 /**
- * Goal: 1,000 replicas of a lost cluster begin elsewhere within a second of the time that it is tolerated, and not before; what comes back kills nothing early.
- * Method: a splitter on a clock that stands still; where clusters would report, the test does.
+ * Goal: 1,000 replicas of a lost cluster begin elsewhere within a second of the time that it is
+ * tolerated, and not before; what comes back kills nothing early. Method: a splitter on a clock
+ * that stands still; where clusters would report, the test does.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * Goal: whatever keeps an object out of its cluster is said on the object and in an Event, in words that name it and the next step; is tried again;
- * and is forgotten when it is over.
+ * Goal: whatever keeps an object out of its cluster is said on the object and in an Event, in words
+ * that name it and the next step; is tried again; and is forgotten when it is over.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,6 +1,6 @@
 /**
- * For tests of the syncer: one side of it, a plain server in memory, with a bad connection on command. What the syncer sends is counted; what the test sends goes
- * straight in.
+ * For tests of the syncer: one side of it, a plain server in memory, with a bad connection on
+ * command. What the syncer sends is counted; what the test sends goes straight in.
  */
 import {
   type ApiRequest,
@@ -85,10 +85,7 @@ const deploymentType = simpleResource({
     metadata: [1, objectMeta],
     spec: [
       2,
-      message("com.example.v1.DeploymentSpec", {
-        replicas: [1, int32],
-        template: [2, template],
-      }),
+      message("com.example.v1.DeploymentSpec", { replicas: [1, int32], template: [2, template] }),
     ],
     status: [
       3,

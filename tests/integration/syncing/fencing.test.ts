@@ -1,7 +1,8 @@
 /**
- * Goal: an agent that the control plane does not hear of any more stops what may run once at most, by its own clock and before the control plane starts another; and
- * starts it again only if it is asked for then. Method: a syncer as an agent has it, on a clock that stands still, with a connection that is cut; where the controller of
- * SyncTargets would speak, the test does.
+ * Goal: an agent that the control plane does not hear of any more stops what may run once at most,
+ * by its own clock and before the control plane starts another; and starts it again only if it is
+ * asked for then. Method: a syncer as an agent has it, on a clock that stands still, with a
+ * connection that is cut; where the controller of SyncTargets would speak, the test does.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -164,10 +165,7 @@ describe("an agent whose heartbeats do not arrive", () => {
 
   it("stops a schedule, and what it has begun and not ended", async (t) => {
     const agent = await Agent.open(t);
-    const labels = {
-      "workload.kcp.io/cluster": name,
-      "workload.kcp.io/stop-before-start": "true",
-    };
+    const labels = { "workload.kcp.io/cluster": name, "workload.kcp.io/stop-before-start": "true" };
     const metadata = { name: "nightly", namespace: "shop", labels };
     await agent.home.resource(cronJobs).create({ metadata, spec: { suspend: false } });
     await agent.until({ often: 2, once: 2 }, 30_000);

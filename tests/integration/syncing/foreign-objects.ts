@@ -1,4 +1,7 @@
-/** For the histories: things that are not a syncer's and stand where its copy was, put there between its look and its delete. They must survive. */
+/**
+ * For the histories: things that are not a syncer's and stand where its copy was, put there between
+ * its look and its delete. They must survive.
+ */
 import type { FaultyServer, widgets } from "./faulty-server.ts";
 
 export interface NamespacedName {

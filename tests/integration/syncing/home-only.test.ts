@@ -1,4 +1,7 @@
-/** Goal: kinds that name what may be anybody's, as PersistentVolumes name storage, come from the owner of the cluster alone. */
+/**
+ * Goal: kinds that name what may be anybody's, as PersistentVolumes name storage, come from the
+ * owner of the cluster alone.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { defaultPolicies } from "@kcp-ts/multicluster";

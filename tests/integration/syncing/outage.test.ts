@@ -1,6 +1,8 @@
 /**
- * Goal: what was asked for while a side was out of reach is done as soon as that side is followed again, not when a pause ends that was chosen while it was away.
- * Method: a syncer and both of its sides on a clock that stands still; outages that are long enough for every pause to be as long as it gets.
+ * Goal: what was asked for while a side was out of reach is done as soon as that side is followed
+ * again, not when a pause ends that was chosen while it was away. Method: a syncer and both of its
+ * sides on a clock that stands still; outages that are long enough for every pause to be as long as
+ * it gets.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";

@@ -1,4 +1,7 @@
-/** SyncPolicies: syncers obey those that apply to their SyncTarget, as they are created, changed and deleted. */
+/**
+ * SyncPolicies: syncers obey those that apply to their SyncTarget, as they are created, changed and
+ * deleted.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type ResourceSyncPolicy, type SyncPolicySpec, syncPolicies } from "@kcp-ts/multicluster";
@@ -139,10 +142,9 @@ describe("SyncPolicies", () => {
     await client.resource(widgets).create({ metadata: { ...at, labels: assigned }, spec });
     assert.deepEqual((await copyOf(east, widgets))["spec"], spec);
     await client.resource(syncPolicies).create(policy("ours", rules, { syncTargets: ["east"] }));
-    await client.resource(widgets).create({
-      metadata: { ...at, name: "b", labels: assigned },
-      spec,
-    });
+    await client
+      .resource(widgets)
+      .create({ metadata: { ...at, name: "b", labels: assigned }, spec });
     await eventually(async () => {
       const { spec: found } = await copyOf(east, widgets);
       assert.deepEqual(found, { size: "small" });

@@ -1,8 +1,11 @@
 /**
- * Goal: whatever happens between a control plane and its clusters, nothing is deleted without a wish for it, tenants do not meet, both sides agree in the end, and then
- * there is silence. Method: seeded random histories on a clock that stands still; a failure prints its seed and what happened.
+ * Goal: whatever happens between a control plane and its clusters, nothing is deleted without a
+ * wish for it, tenants do not meet, both sides agree in the end, and then there is silence. Method:
+ * seeded random histories on a clock that stands still; a failure prints its seed and what
+ * happened.
  *
- * `KCP_HISTORIES=2000` plays that many of them, `KCP_SEED=17 KCP_HISTORIES=1` one of them again; `KCP_SPLIT_HISTORIES` is for those of split Deployments.
+ * `KCP_HISTORIES=2000` plays that many of them, `KCP_SEED=17 KCP_HISTORIES=1` one of them again;
+ * `KCP_SPLIT_HISTORIES` is for those of split Deployments.
  */
 import { describe, it } from "node:test";
 import { runCoordinatorHistories, runSyncHistories } from "./run-sync-histories.ts";

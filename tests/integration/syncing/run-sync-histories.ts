@@ -1,4 +1,7 @@
-/** Plays seeded histories of the syncer, one after the other. A failure says its seed and what happened. */
+/**
+ * Plays seeded histories of the syncer, one after the other. A failure says its seed and what
+ * happened.
+ */
 import assert from "node:assert/strict";
 import type { Clock } from "@kcp-ts/machinery/base";
 import { FakeClock, SeededRandom } from "@kcp-ts/testkit";
@@ -6,7 +9,9 @@ import { CoordinatorHistory } from "./coordinator-history.ts";
 import { FaultyServer } from "./faulty-server.ts";
 import { SyncHistory, type SyncHistoryServers } from "./sync-history.ts";
 
-/** Every history has servers of its own, and all chance from its seed: played again, it is the same. */
+/**
+ * Every history has servers of its own, and all chance from its seed: played again, it is the same.
+ */
 export async function runSyncHistories(count: number, firstSeed: number): Promise<void> {
   for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     const random = new SeededRandom(seed);

@@ -1,4 +1,7 @@
-/** Goal: a status that is known upstream is in the cluster as it is now, however quickly it changes, and whatever it loses. */
+/**
+ * Goal: a status that is known upstream is in the cluster as it is now, however quickly it changes,
+ * and whatever it loses.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";

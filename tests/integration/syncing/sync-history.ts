@@ -1,7 +1,9 @@
 /**
- * One random history of syncers between a control plane and its clusters, on a clock that stands still: edits on both sides, lost connections, lost answers, lists
- * that lie, watches that lose events, flaps, restarts of syncers and servers, SyncTargets that are made anew, clocks that differ, kinds that come and go. The
- * model is the servers themselves, looked at behind the syncers' backs.
+ * One random history of syncers between a control plane and its clusters, on a clock that stands
+ * still: edits on both sides, lost connections, lost answers, lists that lie, watches that lose
+ * events, flaps, restarts of syncers and servers, SyncTargets that are made anew, clocks that
+ * differ, kinds that come and go. The model is the servers themselves, looked at behind the
+ * syncers' backs.
  */
 import assert from "node:assert/strict";
 import {
@@ -212,7 +214,10 @@ export class SyncHistory {
     await this.#try(`delete ${resource.kind} ${cluster}/${at.name}`, client.delete(at));
   }
 
-  /** What impatient people do: the finalizers are taken off by hand. Often something of the same name follows. */
+  /**
+   * What impatient people do: the finalizers are taken off by hand. Often something of the same
+   * name follows.
+   */
   async #forceDelete(): Promise<void> {
     const { cluster, resource, at, client } = this.#place();
     const what = `force delete ${resource.kind} ${cluster}/${at.name}`;
@@ -256,7 +261,8 @@ export class SyncHistory {
     const one = await this.#somethingDownstream();
     if (one === undefined) return;
     const what = `delete in ${one.target.name} ${one.resource.kind} ${one.at.namespace}/${one.at.name}`;
-    // Only what was looked at: a stranger may stand there by now, which is not ours to delete either.
+    // Only what was looked at: a stranger may stand there by now, which is not ours to delete
+    // either.
     await this.#try(what, one.client.delete(one.at, { preconditions: { uid: one.uid } }));
   }
 
@@ -309,7 +315,10 @@ export class SyncHistory {
     await advanceUntil(this.#stage.clock, (isUpstream ? this.#stage.up : target.server).restart());
   }
 
-  /** The SyncTarget is deleted while nobody can drain it, and made anew under its name: what the earlier one left behind is not the new one's. */
+  /**
+   * The SyncTarget is deleted while nobody can drain it, and made anew under its name: what the
+   * earlier one left behind is not the new one's.
+   */
   async #joinAnew(): Promise<void> {
     if (!this.#random.chance(0.3)) return;
     const target = this.#random.pick(this.#targets);
@@ -358,7 +367,10 @@ export class SyncHistory {
     for (const { resources } of this.#targets) resources.set(kinds);
   }
 
-  /** Nobody is restarted for it: what was missed while lists lied and watches lost events is found by the audits, within their period. */
+  /**
+   * Nobody is restarted for it: what was missed while lists lied and watches lost events is found
+   * by the audits, within their period.
+   */
   async #converge(): Promise<void> {
     let found: string[] = [];
     for (const ms of [
@@ -375,7 +387,8 @@ export class SyncHistory {
   }
 
   async #checkQuiet(): Promise<void> {
-    // The longest wait is five minutes: what was due to be looked at again has its turn; then there is silence.
+    // The longest wait is five minutes: what was due to be looked at again has its turn; then there
+    // is silence.
     await this.#pass(320_000);
     const before = this.#writes();
     // An audit and all its consequences included.

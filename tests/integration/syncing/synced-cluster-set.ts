@@ -1,4 +1,7 @@
-/** For tests of many syncers in one process: a control plane's side, and physical clusters that are connected to SyncTargets of its logical clusters. */
+/**
+ * For tests of many syncers in one process: a control plane's side, and physical clusters that are
+ * connected to SyncTargets of its logical clusters.
+ */
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type ClusterName, parseClusterName } from "@kcp-ts/machinery/names";
 import {

@@ -49,10 +49,7 @@ describe("an assigned object", () => {
     await pair
       .in("root")
       .resource(widgets)
-      .create({
-        metadata: { ...at("a"), labels: assigned },
-        spec: { color: "red", tags: ["x"] },
-      });
+      .create({ metadata: { ...at("a"), labels: assigned }, spec: { color: "red", tags: ["x"] } });
     await pair.copied("a");
     const operations = [
       { op: "replace", path: "/spec/color", value: "blue" },
@@ -124,10 +121,7 @@ describe("an assigned object", () => {
     await pair
       .in("root")
       .resource(widgets)
-      .patch(at("a"), {
-        type: "merge",
-        patch: { metadata: { labels: null } },
-      });
+      .patch(at("a"), { type: "merge", patch: { metadata: { labels: null } } });
     await pair.gone("a");
     await eventually(async () => {
       const original = await pair.original("a");
@@ -147,10 +141,7 @@ describe("an assigned object", () => {
       pair
         .in("root")
         .resource(widgets)
-        .patch(at("a"), {
-          type: "merge",
-          patch: { metadata: { annotations } },
-        });
+        .patch(at("a"), { type: "merge", patch: { metadata: { annotations } } });
     await annotate({ [leave]: "2026-01-01T00:00:00Z" });
     await pair.untilQuiet();
     assert.ok((await pair.copy("a")) !== undefined);
@@ -264,10 +255,7 @@ describe("a syncer", () => {
     await pair
       .in("root")
       .resource(widgets)
-      .patch(at("a"), {
-        type: "merge",
-        patch: { metadata: { finalizers: null } },
-      });
+      .patch(at("a"), { type: "merge", patch: { metadata: { finalizers: null } } });
     await pair.in("root").resource(widgets).delete(at("a"));
     const syncTargetClient = pair.up.syncerClient.inCluster("root");
     const syncer = await pair.startSyncer({ syncTargetClient });
@@ -307,10 +295,7 @@ describe("a syncer", () => {
     await pair
       .in("root")
       .resource(widgets)
-      .patch(at("a"), {
-        type: "merge",
-        patch: { spec: { color: "blue" } },
-      });
+      .patch(at("a"), { type: "merge", patch: { spec: { color: "blue" } } });
     await eventually(async () =>
       assert.deepEqual((await pair.copy("a"))?.["spec"], {
         color: "blue",
@@ -361,10 +346,7 @@ describe("policies", () => {
       await pair
         .in("root")
         .resource(widgets)
-        .patch(at("a"), {
-          type: "merge",
-          patch: { spec: { color: "blue" } },
-        });
+        .patch(at("a"), { type: "merge", patch: { spec: { color: "blue" } } });
       await eventually(async () =>
         assert.deepEqual((await pair.copy("a"))?.["spec"], { color: "blue", size: "large" }),
       );
@@ -399,9 +381,7 @@ describe("policies", () => {
     await pair
       .in("root")
       .resource(configMaps)
-      .create({
-        metadata: { name: "c", namespace: "shop", labels: assigned },
-      });
+      .create({ metadata: { name: "c", namespace: "shop", labels: assigned } });
     const namespace = await eventually(async () => {
       const { items } = await pair.down.client.resource(namespaces).list();
       const found = items.find(({ metadata }) => metadata.name.startsWith("kcp-"));
@@ -459,13 +439,15 @@ describe("objects that cannot be synced", () => {
       cluster: "root",
       namespace: "shop",
     });
-    await pair.down.client.resource(namespaces).patch(
-      { name },
-      {
-        type: "merge",
-        patch: { metadata: { annotations: { "kcp.io/namespace-locator": locator } } },
-      },
-    );
+    await pair.down.client
+      .resource(namespaces)
+      .patch(
+        { name },
+        {
+          type: "merge",
+          patch: { metadata: { annotations: { "kcp.io/namespace-locator": locator } } },
+        },
+      );
     await pair.startSyncer();
     await pair.widget("b");
     await eventually(async () => {

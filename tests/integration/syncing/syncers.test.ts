@@ -1,4 +1,7 @@
-/** Goal: many physical clusters in one process do not cost one another anything and do not see one another, and logical clusters may define a kind each in its own way. */
+/**
+ * Goal: many physical clusters in one process do not cost one another anything and do not see one
+ * another, and logical clusters may define a kind each in its own way.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";

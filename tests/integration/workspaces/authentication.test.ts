@@ -216,11 +216,15 @@ describe("tokens of a workspace type's issuers", () => {
   it("are reviewed in the workspace that they are for", async () => {
     const spec = { token: first.token({ sub: "fred" }) };
     const review = (path: string) =>
-      fixture.at(path, master).json({
-        method: "POST",
-        path: "/apis/authentication.k8s.io/v1/tokenreviews",
-        body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec },
-      } as never) as Promise<{ status: { authenticated?: boolean; user: { username?: string } } }>;
+      fixture
+        .at(path, master)
+        .json({
+          method: "POST",
+          path: "/apis/authentication.k8s.io/v1/tokenreviews",
+          body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec },
+        } as never) as Promise<{
+        status: { authenticated?: boolean; user: { username?: string } };
+      }>;
     const here = await review("root:org:team");
     assert.equal(here.status.authenticated, true);
     assert.equal(here.status.user.username, "fred");

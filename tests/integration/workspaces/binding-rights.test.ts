@@ -1,4 +1,7 @@
-/** Goal: who may bind to an export, and who may do what with what it brings, when they are service accounts or come with a warrant: upstream's cross-workspace tests. */
+/**
+ * Goal: who may bind to an export, and who may do what with what it brings, when they are service
+ * accounts or come with a warrant: upstream's cross-workspace tests.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";

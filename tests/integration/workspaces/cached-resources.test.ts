@@ -34,10 +34,7 @@ async function makeFlavors(workspaceRequests: WorkspaceRequests, provider: strin
     `/clusters/${provider}/apis/apiextensions.k8s.io/v1/customresourcedefinitions`,
     {
       metadata: { name: "flavors.cloud.example.com" },
-      spec: {
-        ...flavors,
-        versions: [{ ...version, schema: { openAPIV3Schema: schema } }],
-      },
+      spec: { ...flavors, versions: [{ ...version, schema: { openAPIV3Schema: schema } }] },
     },
   );
   for (const [name, labels] of [
@@ -102,9 +99,7 @@ describe("objects that a provider publishes", () => {
     const virtual = { reference: { ...slice, name: "flavors" }, identityHash };
     await workspaceRequests.expectSuccess(bob, "POST", `${apisOf(provider)}/apiexports`, {
       metadata: { name: "compute" },
-      spec: {
-        resources: [{ ...exportedFlavors, storage: { virtual } }],
-      },
+      spec: { resources: [{ ...exportedFlavors, storage: { virtual } }] },
     });
     await workspaceRequests.expectSuccess(
       bob,

@@ -1,6 +1,7 @@
 /**
- * Goal: what can be claimed without an identity is what upstream lists (TestAPIExportClaimableBuiltInAPIsDrift), found out from what a new workspace serves;
- * kinds that are served here and not there are named, so that one that is added is noticed.
+ * Goal: what can be claimed without an identity is what upstream lists
+ * (TestAPIExportClaimableBuiltInAPIsDrift), found out from what a new workspace serves; kinds that
+ * are served here and not there are named, so that one that is added is noticed.
  */
 import assert from "node:assert/strict";
 import { it } from "node:test";

@@ -69,15 +69,21 @@ describe("registering a cluster", () => {
     assert.equal(await create(master, "of-master", ref), 200);
     assert.equal(await create(admin, "of-admin", { mode: "Pull" }), 200);
     const root = fixture.at("root", master);
-    await root.resource(kinds.clusterRoles).create({
-      metadata: { name: "cluster-registrar" },
-      rules: [{ apiGroups: [syncTargets.group], resources: ["synctargets"], verbs: ["register"] }],
-    } as never);
-    await root.resource(kinds.clusterRoleBindings).create({
-      metadata: { name: "cluster-registrars" },
-      roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-registrar" },
-      subjects: [{ apiGroup: rbac, kind: "User", name: "bob" }],
-    } as never);
+    await root
+      .resource(kinds.clusterRoles)
+      .create({
+        metadata: { name: "cluster-registrar" },
+        rules: [
+          { apiGroups: [syncTargets.group], resources: ["synctargets"], verbs: ["register"] },
+        ],
+      } as never);
+    await root
+      .resource(kinds.clusterRoleBindings)
+      .create({
+        metadata: { name: "cluster-registrars" },
+        roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-registrar" },
+        subjects: [{ apiGroup: rbac, kind: "User", name: "bob" }],
+      } as never);
     await eventually(async () => assert.equal(await create(bob, "of-bob", ref), 200));
     assert.equal(await create(alice, "of-alice", ref), 403);
   });

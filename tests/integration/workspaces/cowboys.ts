@@ -33,9 +33,7 @@ export const cowboySchema = (name: string, more: object = {}) => ({
         storage: true,
         schema: {
           type: "object",
-          properties: {
-            spec: { type: "object", properties: { intent: { type: "string" } } },
-          },
+          properties: { spec: { type: "object", properties: { intent: { type: "string" } } } },
         },
       },
     ],
@@ -84,10 +82,7 @@ export function identityOf(
 }
 
 export function bindingTo(path: string, name: string, permissionClaims: readonly object[] = []) {
-  return {
-    metadata: { name },
-    spec: { reference: { export: { path, name } }, permissionClaims },
-  };
+  return { metadata: { name }, spec: { reference: { export: { path, name } }, permissionClaims } };
 }
 
 export function bind(

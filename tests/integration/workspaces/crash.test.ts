@@ -1,9 +1,11 @@
 /**
- * Goal: whatever write of the store is the last, and however often the server is started again, a tenant's workspace is either there and usable or not
- * there at all, and nothing of it is left when it was deleted.
+ * Goal: whatever write of the store is the last, and however often the server is started again, a
+ * tenant's workspace is either there and usable or not there at all, and nothing of it is left when
+ * it was deleted.
  *
- * Method: a whole control plane, its control loops included, whose N-th write fails and all that follow, for every N until a run has no such write;
- * then one without faults starts on the same store, and time goes on until it has looked after everything.
+ * Method: a whole control plane, its control loops included, whose N-th write fails and all that
+ * follow, for every N until a run has no such write; then one without faults starts on the same
+ * store, and time goes on until it has looked after everything.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -25,7 +27,10 @@ const noLog = {
   isLevelEnabled: () => false,
 };
 
-/** Fails every write from the N-th on, as a server does that is going down; counting begins when it is told to. */
+/**
+ * Fails every write from the N-th on, as a server does that is going down; counting begins when it
+ * is told to.
+ */
 class Failing {
   readonly storage: MemoryStorage;
   /** Whether a write was refused. */
@@ -67,7 +72,10 @@ async function keys(storage: MemoryStorage): Promise<string[]> {
 const start = (storage: MemoryStorage, clock: FakeClock) =>
   startTestControlPlane({ storage, clock, log: noLog, physicalClusters: false });
 
-/** A store with what root begins with, where alice may make workspaces; nothing is left to be done in it. */
+/**
+ * A store with what root begins with, where alice may make workspaces; nothing is left to be done
+ * in it.
+ */
 async function prepared(clock: FakeClock): Promise<MemoryStorage> {
   const storage = new MemoryStorage();
   const plane = await start(new Failing(storage).storage, clock);

@@ -1,4 +1,7 @@
-/** Goal: a workspace is ready when it is bound to what its type says, and says why it is not; upstream's initializer `system:apibindings`. */
+/**
+ * Goal: a workspace is ready when it is bound to what its type says, and says why it is not;
+ * upstream's initializer `system:apibindings`.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";

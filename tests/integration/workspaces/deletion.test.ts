@@ -1,4 +1,7 @@
-/** Goal: a deleted workspace goes with everything in it and below it, says what holds it back, and leaves nothing in the store. */
+/**
+ * Goal: a deleted workspace goes with everything in it and below it, says what holds it back, and
+ * leaves nothing in the store.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { StorageKey } from "@kcp-ts/apiserver/storage";
@@ -38,12 +41,7 @@ const widgets = {
     scope: "Namespaced",
     names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
     versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object" } },
-      },
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object" } } },
     ],
   },
 };
@@ -103,11 +101,13 @@ describe("deleting a workspace", () => {
     await client.resource(kinds.definitions).create(widgets as never);
     const resource = { group: "example.com", version: "v1", resource: "widgets" };
     const create = () =>
-      client.resource({ ...resource, kind: "Widget", namespaced: true }).create({
-        apiVersion: "example.com/v1",
-        kind: "Widget",
-        metadata: { name: "w", namespace: "default" },
-      } as never);
+      client
+        .resource({ ...resource, kind: "Widget", namespaced: true })
+        .create({
+          apiVersion: "example.com/v1",
+          kind: "Widget",
+          metadata: { name: "w", namespace: "default" },
+        } as never);
     await eventually(create);
     await workspaces().delete({ name: "custom" });
     await fixture.gone("root", "custom");

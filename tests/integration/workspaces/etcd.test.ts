@@ -1,6 +1,6 @@
 /**
- * Goal: workspaces and shared APIs live and die the same when their store is an etcd that two servers share, who each see only later what the
- * other has done.
+ * Goal: workspaces and shared APIs live and die the same when their store is an etcd that two
+ * servers share, who each see only later what the other has done.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -133,21 +133,27 @@ describe("workspaces on an etcd that two servers share", { skip: etcdMissing() ?
   it("bind on one to what was offered on the other, and are kept by their type on both", async () => {
     for (const name of ["provider", "consumer"]) await made(first, "root", name);
     const provider = first.clientFor("root:provider");
-    await provider.resource(schemas).create({
-      metadata: { name: "v1.cowboys.wildwest.dev" },
-      spec: {
-        group: "wildwest.dev",
-        names: { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" },
-        scope: "Namespaced",
-        versions: [{ name: "v1", served: true, storage: true, schema: { type: "object" } }],
-      },
-    } as never);
-    await provider.resource(exports).create({
-      metadata: { name: "cowboys" },
-      spec: {
-        resources: [{ name: "cowboys", group: "wildwest.dev", schema: "v1.cowboys.wildwest.dev" }],
-      },
-    } as never);
+    await provider
+      .resource(schemas)
+      .create({
+        metadata: { name: "v1.cowboys.wildwest.dev" },
+        spec: {
+          group: "wildwest.dev",
+          names: { plural: "cowboys", singular: "cowboy", kind: "Cowboy", listKind: "CowboyList" },
+          scope: "Namespaced",
+          versions: [{ name: "v1", served: true, storage: true, schema: { type: "object" } }],
+        },
+      } as never);
+    await provider
+      .resource(exports)
+      .create({
+        metadata: { name: "cowboys" },
+        spec: {
+          resources: [
+            { name: "cowboys", group: "wildwest.dev", schema: "v1.cowboys.wildwest.dev" },
+          ],
+        },
+      } as never);
     const reference = { export: { path: "root:provider", name: "cowboys" } };
     const consumer = (plane: TestControlPlane) => plane.clientFor("root:consumer");
     await eventually(

@@ -1,4 +1,7 @@
-/** Goal: a provider that claims what another provider offers sees it by that one's identity, as far as consumers agree and the other's policy lets it. */
+/**
+ * Goal: a provider that claims what another provider offers sees it by that one's identity, as far
+ * as consumers agree and the other's policy lets it.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { UserInfo } from "@kcp-ts/apiserver";

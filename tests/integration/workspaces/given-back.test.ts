@@ -27,7 +27,10 @@ async function started(t: TestContext) {
   return { tenants, clock, storage };
 }
 
-/** Some of everything that a server remembers of a logical cluster: roles, definitions, quotas, lists, users, workspaces below it. */
+/**
+ * Some of everything that a server remembers of a logical cluster: roles, definitions, quotas,
+ * lists, users, workspaces below it.
+ */
 async function use(fixture: WorkspaceFixture, name: string): Promise<string> {
   const path = `root:${name}`;
   const workspace = await fixture.workspace("root", name, { type: "root:universal" });
@@ -53,7 +56,9 @@ const widgets = {
   },
 };
 
-/** Deletes all that is below root and lets so much time pass that nobody has a reason to remember. */
+/**
+ * Deletes all that is below root and lets so much time pass that nobody has a reason to remember.
+ */
 async function deleteAll(fixture: WorkspaceFixture, clock: FakeClock): Promise<void> {
   const workspaces = fixture.at("root").resource(kinds.workspaces);
   const { items } = await workspaces.list();
@@ -127,7 +132,8 @@ describe("logical clusters in use", () => {
     const before = storage.cachedCount;
     for (let i = 0; i < 5; i++) await use(tenants, `tenant-${i}` as ClusterName);
     const each = (storage.cachedCount - before) / 5;
-    // Two workspaces with eight objects each, grants, a definition with its status; each as an entry and as a change.
+    // Two workspaces with eight objects each, grants, a definition with its status; each as an
+    // entry and as a change.
     assert.ok(each <= recordsPerUse, `${each} records of a workspace and one below it`);
   });
 });

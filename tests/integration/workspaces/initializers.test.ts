@@ -1,6 +1,7 @@
 /**
- * Goal: controllers of a type, as upstream's tests of initializing workspaces ask for them, and none of them an administrator: bob owns the types, carol
- * runs their controllers by the verb `initialize`, alice makes the workspaces.
+ * Goal: controllers of a type, as upstream's tests of initializing workspaces ask for them, and
+ * none of them an administrator: bob owns the types, carol runs their controllers by the verb
+ * `initialize`, alice makes the workspaces.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -47,10 +48,7 @@ describe("the controllers of a type's initializer", () => {
       alice,
       "POST",
       `${tenancyOf(home)}/workspaces`,
-      {
-        metadata: { name },
-        spec: { type: { name: type, path: "root:types" } },
-      },
+      { metadata: { name }, spec: { type: { name: type, path: "root:types" } } },
     );
     assert.equal(made["status"].phase, "Initializing");
     return made["spec"].cluster as string;

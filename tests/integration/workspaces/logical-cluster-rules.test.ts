@@ -1,4 +1,7 @@
-/** Goal: what the owner of a workspace may write of its LogicalCluster, and what stays the system's, in the words of upstream. */
+/**
+ * Goal: what the owner of a workspace may write of its LogicalCluster, and what stays the system's,
+ * in the words of upstream.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";

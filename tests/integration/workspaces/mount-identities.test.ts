@@ -118,7 +118,8 @@ describe("a mount of another server", () => {
     );
     const session = await robot.upgrade({ method: "POST", path: exec, headers: handshake() });
     assert.equal(session.status, 403);
-    // A certificate that the workspace approved, and a token of its own issuer, make users of this form.
+    // A certificate that the workspace approved, and a token of its own issuer, make users of this
+    // form.
     const extra = { "authentication.kcp.io/scopes": ["cluster:root:org"] };
     const cluster = (await org.json({
       method: "GET",

@@ -1,6 +1,7 @@
 /**
- * Goal: a workspace that is a mount is what its mount object says: ready or not, here or elsewhere. Requests reach it as who made them, and
- * nothing that could be used in their name leaves this server.
+ * Goal: a workspace that is a mount is what its mount object says: ready or not, here or elsewhere.
+ * Requests reach it as who made them, and nothing that could be used in their name leaves this
+ * server.
  */
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
@@ -57,7 +58,10 @@ interface Heard {
   readonly body: string;
 }
 
-/** A definition that comes late is noticed some seconds later, and the machine may have much else to do. */
+/**
+ * A definition that comes late is noticed some seconds later, and the machine may have much else to
+ * do.
+ */
 const eventually = <Value>(check: () => Promise<Value>): Promise<Value> =>
   eventuallySoon(check, { timeoutMs: 60_000 });
 

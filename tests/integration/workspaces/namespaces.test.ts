@@ -1,4 +1,7 @@
-/** Goal: the namespaces of a new workspace are whole when its create is answered, and looked after like all others. */
+/**
+ * Goal: the namespaces of a new workspace are whole when its create is answered, and looked after
+ * like all others.
+ */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { serviceAccounts } from "@kcp-ts/sdk/kinds";

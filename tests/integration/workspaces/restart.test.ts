@@ -1,7 +1,9 @@
 /**
- * Goal: a server that has just started on a store with very many workspaces answers rightly before it has looked at them all.
+ * Goal: a server that has just started on a store with very many workspaces answers rightly before
+ * it has looked at them all.
  *
- * Method: lists over a whole resource wait until the test lets them go, so that what a start reads through stays unread.
+ * Method: lists over a whole resource wait until the test lets them go, so that what a start reads
+ * through stays unread.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
@@ -91,7 +93,8 @@ describe("a server that has not read its store through yet", () => {
     const first = await WorkspaceFixture.start({ storage: slow.storage });
     const workspace = await first.workspace("root", "doomed", { type: "root:universal" });
     const cluster = specOf(workspace)["cluster"] as string;
-    // A finalizer of a ConfigMap keeps the cluster from being emptied, so that the next server finds it half-way.
+    // A finalizer of a ConfigMap keeps the cluster from being emptied, so that the next server
+    // finds it half-way.
     const configMaps = first.at("root:doomed").resource(kinds.configMaps);
     const metadata = { namespace: "default", name: "held", finalizers: ["example.com/hold"] };
     await configMaps.create({ metadata });

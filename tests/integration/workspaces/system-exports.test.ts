@@ -1,4 +1,7 @@
-/** Goal: what kcp exports from root can be bound to, claimed and listed by its identity, and costs a workspace nothing. */
+/**
+ * Goal: what kcp exports from root can be bound to, claimed and listed by its identity, and costs a
+ * workspace nothing.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";

@@ -1,4 +1,6 @@
-/** Goal: types decide what a workspace is, where it may be, who may make one and who prepares it. */
+/**
+ * Goal: types decide what a workspace is, where it may be, who may make one and who prepares it.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { DynamicObject } from "@kcp-ts/sdk";

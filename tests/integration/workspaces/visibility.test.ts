@@ -1,10 +1,11 @@
 /**
- * Goal: what a tenant, a provider and an administrator can and cannot see, as a table: every verb, every kind of thing, every way to it.
+ * Goal: what a tenant, a provider and an administrator can and cannot see, as a table: every verb,
+ * every kind of thing, every way to it.
  *
- * tenant: owns root:org:one, has bound paula's cowboys and agreed to its claim on labelled config maps
- * other:  owns root:org:two, has bound the same and agreed to nothing
- * paula:  offers cowboys in root:org:provider, and has types whose controllers are hers
- * rival:  offers cowboys too, in root:org:rival, and nobody has bound to it
+ *     tenant: owns root:org:one, has bound paula's cowboys and agreed to its claim on labels
+ *     other:  owns root:org:two, has bound the same and agreed to nothing
+ *     paula:  offers cowboys in root:org:provider, and has types whose controllers are hers
+ *     rival:  offers cowboys too, in root:org:rival, and nobody has bound to it
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -46,7 +47,10 @@ interface Row {
   /** `{one}` and the like are names of logical clusters. */
   readonly at: string;
   readonly kind: keyof typeof kinds;
-  /** Everything of the kind that is seen there, as `<name> in <cluster>`; the first is got, watched and written. */
+  /**
+   * Everything of the kind that is seen there, as `<name> in <cluster>`; the first is got, watched
+   * and written.
+   */
   readonly sees: readonly string[];
   readonly read: readonly Actor[];
   readonly write: readonly Actor[];
@@ -135,7 +139,8 @@ const table: readonly Row[] = [
     read: ["paula", ...rulers],
     write: ["paula", ...rulers],
   },
-  // All logical clusters at once: for those alone who run them; what is bound needs its identity there.
+  // All logical clusters at once: for those alone who run them; what is bound needs its identity
+  // there.
   {
     at: "/clusters/*",
     kind: "bindings",
@@ -144,15 +149,9 @@ const table: readonly Row[] = [
     write: [],
     refused: [405],
   },
-  {
-    at: "/clusters/*",
-    kind: "cowboys",
-    sees: [],
-    read: [],
-    write: [],
-    others: [403, 404, 405],
-  },
-  // A provider through its export: all consumers, what is bound and what was agreed to, and nothing else of theirs.
+  { at: "/clusters/*", kind: "cowboys", sees: [], read: [], write: [], others: [403, 404, 405] },
+  // A provider through its export: all consumers, what is bound and what was agreed to, and nothing
+  // else of theirs.
   {
     at: `${exportView}/*`,
     kind: "cowboys",
@@ -177,14 +176,7 @@ const table: readonly Row[] = [
     write: [],
     refused: [405],
   },
-  {
-    at: `${exportView}/*`,
-    kind: "secrets",
-    sees: [],
-    read: [],
-    write: [],
-    others: [403, 404],
-  },
+  { at: `${exportView}/*`, kind: "secrets", sees: [], read: [], write: [], others: [403, 404] },
   {
     at: `${exportView}/{one}`,
     kind: "cowboys",

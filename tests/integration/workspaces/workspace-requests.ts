@@ -1,4 +1,7 @@
-/** For tests: requests as they are on the wire, by any user, and what is commonly made by them to share an API. */
+/**
+ * For tests: requests as they are on the wire, by any user, and what is commonly made by them to
+ * share an API.
+ */
 import assert from "node:assert/strict";
 import type { UserInfo } from "@kcp-ts/apiserver";
 import type { TransportRequest } from "@kcp-ts/sdk/client";

@@ -1,4 +1,7 @@
-/** Goal: a workspace is ready when its creation is answered, is found by its paths and its name, and says what kcp says of it. */
+/**
+ * Goal: a workspace is ready when its creation is answered, is found by its paths and its name, and
+ * says what kcp says of it.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { eventually } from "@kcp-ts/testkit";

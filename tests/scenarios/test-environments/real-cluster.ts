@@ -1,4 +1,7 @@
-/** For tests: a real kube-apiserver and kube-controller-manager, on machines that run nothing, behind a wire that can be cut. */
+/**
+ * For tests: a real kube-apiserver and kube-controller-manager, on machines that run nothing,
+ * behind a wire that can be cut.
+ */
 import { issueServingMaterial } from "@kcp-ts/pki";
 import { connect, parseKubeconfig } from "@kcp-ts/sdk";
 import type { NodeOptions } from "@kcp-ts/simulator";

@@ -1,4 +1,7 @@
-/** Real clusters for tests. They take long to start, so one of each name is kept, and cleared when a test has ended. */
+/**
+ * Real clusters for tests. They take long to start, so one of each name is kept, and cleared when a
+ * test has ended.
+ */
 import assert from "node:assert/strict";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";

@@ -31,10 +31,7 @@ function deployment(name: string, replicas: number): object {
     spec: {
       replicas,
       selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: { containers: [{ name, image: "nginx:1.27" }] },
-      },
+      template: { metadata: { labels }, spec: { containers: [{ name, image: "nginx:1.27" }] } },
     },
   };
 }

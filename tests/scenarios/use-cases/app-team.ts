@@ -42,9 +42,7 @@ const addresses = (objects: readonly AnyObject[]) =>
     }).length;
 
 const moveTo = (cluster: string) =>
-  JSON.stringify({
-    spec: { locationSelectors: [{ matchLabels: { [region]: cluster } }] },
-  });
+  JSON.stringify({ spec: { locationSelectors: [{ matchLabels: { [region]: cluster } }] } });
 
 export function appTeamUseCases(environment: TestEnvironment): void {
   applies(environment);

@@ -59,9 +59,7 @@ export const webConfig = {
 };
 
 /** Mounts `web-config`. */
-export const withConfig = {
-  volumes: [{ name: "config", configMap: { name: "web-config" } }],
-};
+export const withConfig = { volumes: [{ name: "config", configMap: { name: "web-config" } }] };
 
 export function claim(accessMode: string): object {
   return {

@@ -1,4 +1,7 @@
-/** For the use cases: what was ever seen of something while it moved, from a watch that misses nothing. */
+/**
+ * For the use cases: what was ever seen of something while it moved, from a watch that misses
+ * nothing.
+ */
 import type { TestContext } from "node:test";
 import type { Client, Resource } from "@kcp-ts/sdk";
 import { type AnyObject, namespace } from "./use-case-fixture.ts";

@@ -1,6 +1,7 @@
 /**
- * Cordon and evict, as in the third prototype of 2021, after K13 on the same clusters. There a label on the Deployment said where it was, and was
- * emptied by an eviction; here the parts say it, and replicas leave a cluster only when they are replaced.
+ * Cordon and evict, as in the third prototype of 2021, after K13 on the same clusters. There a
+ * label on the Deployment said where it was, and was emptied by an eviction; here the parts say it,
+ * and replicas leave a cluster only when they are replaced.
  */
 export const cordonScenario = `
 C1  a cluster that is cordoned keeps what it has, and gets nothing more

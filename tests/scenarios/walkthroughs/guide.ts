@@ -1,4 +1,7 @@
-/** For tests that play guides: a section is a scenario, and what is typed in it stands in its blocks. */
+/**
+ * For tests that play guides: a section is a scenario, and what is typed in it stands in its
+ * blocks.
+ */
 import { readFile } from "node:fs/promises";
 import { parseScenarios, type Scenario } from "./scenario.ts";
 

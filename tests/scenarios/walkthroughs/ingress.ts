@@ -1,9 +1,12 @@
 /**
- * The ingress demo of 2021: an application in one cluster, an Ingress that follows it, and a move by a label. What differs:
+ * The ingress demo of 2021: an application in one cluster, an Ingress that follows it, and a move
+ * by a label. What differs:
  *
- * - Then an Envoy in front of all clusters answered, and its name was the Ingress's address. Here the addresses of the clusters are the Ingress's own, for DNS or a
- *   load balancer; so where `curl` was, the address is looked at.
- * - Then the old leaf was deleted when the new one was made. Here it stays until the new one has an address.
+ * - Then an Envoy in front of all clusters answered, and its name was the Ingress's address. Here
+ *   the addresses of the clusters are the Ingress's own, for DNS or a load balancer; so where
+ *   `curl` was, the address is looked at.
+ * - Then the old leaf was deleted when the new one was made. Here it stays until the new one has an
+ *   address.
  * - I5: the same application, assigned to nobody, is in both clusters.
  */
 const labels = { app: "httpecho" };

@@ -1,8 +1,9 @@
 /**
  * The demo of KubeCon 2021, K1 to K13, with our names. What differs from it, and why:
  *
- * - K2 was an exact list of 23 kinds. Ours has 21 of them: limitranges are about Pods, and apiservices about servers behind this one. It has others
- *   (workspaces, admission, what shares APIs); what counts is that none is a workload's.
+ * - K2 was an exact list of 23 kinds. Ours has 21 of them: limitranges are about Pods, and
+ *   apiservices about servers behind this one. It has others (workspaces, admission, what shares
+ *   APIs); what counts is that none is a workload's.
  * - K3: twelve pretend integrations, as then, with names of our own.
  * - K5: logical clusters are contexts of one kubeconfig there as here.
  * - K6 applied three definitions. Ours are built in: there is nothing to apply.

@@ -1,11 +1,16 @@
 /**
- * The demo of how APIs are negotiated, N1 to N12 of 2021, with our names. What differs from it, and why:
+ * The demo of how APIs are negotiated, N1 to N12 of 2021, with our names. What differs from it, and
+ * why:
  *
- * - The field that comes and goes is `hostnameOverride`, which clusters of 1.28 do not have; it was `ephemeralContainers`, and 1.15.
- * - N2: a cluster is Ready when it answers and its APIs were read, published or not; in 2021 the columns stayed empty.
+ * - The field that comes and goes is `hostnameOverride`, which clusters of 1.28 do not have; it was
+ *   `ephemeralContainers`, and 1.15.
+ * - N2: a cluster is Ready when it answers and its APIs were read, published or not; in 2021 the
+ *   columns stayed empty.
  * - N3, N4: conditions are False, with a reason, where they were empty.
- * - N6: an import that cannot take part says Available=True, because the API is served here; what is Compatible and Available is synced.
- *   It names the fields as one writes them (.spec.template.spec), and the command that lets it narrow what is published; N7 is that command.
+ * - N6: an import that cannot take part says Available=True, because the API is served here; what
+ *   is Compatible and Available is synced. It names the fields as one writes them
+ *   (.spec.template.spec), and the command that lets it narrow what is published; N7 is that
+ *   command.
  */
 import { definitionOfKind, object, string } from "@kcp-ts/machinery/schema";
 

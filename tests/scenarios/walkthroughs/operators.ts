@@ -1,4 +1,7 @@
-/** What docs/guides/operators.md says, typed into a terminal with the kubectl of this machine: in both modes, and not in root. */
+/**
+ * What docs/guides/operators.md says, typed into a terminal with the kubectl of this machine: in
+ * both modes, and not in root.
+ */
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import type { TestEnvironment } from "../test-environments/index.ts";

@@ -1,4 +1,7 @@
-/** Goal: the second prototype's story can be typed: first the workload, then the clusters, one of which is lost. */
+/**
+ * Goal: the second prototype's story can be typed: first the workload, then the clusters, one of
+ * which is lost.
+ */
 import { describe } from "node:test";
 import { kubectlMissing } from "@kcp-ts/testkit";
 import { simulatedScenarioCluster } from "./scenario-environment.ts";

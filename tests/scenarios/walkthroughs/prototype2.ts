@@ -1,9 +1,12 @@
 /**
- * The second prototype, of early 2022: a user's own logical cluster, a workload that is there before any cluster is, and one that is lost. What differs:
+ * The second prototype, of early 2022: a user's own logical cluster, a workload that is there
+ * before any cluster is, and one that is lost. What differs:
  *
- * - Then a namespace was assigned to a cluster and its objects followed; here the parts of the Deployment say where it is, and the part in a lost cluster stays.
+ * - Then a namespace was assigned to a cluster and its objects followed; here the parts of the
+ *   Deployment say where it is, and the part in a lost cluster stays.
  * - Where `curl` was, the address of the Ingress is looked at (see `ingress.ts`).
- * - What followed about access to workspaces and APIs that they inherit is in the tests of workspaces.
+ * - What followed about access to workspaces and APIs that they inherit is in the tests of
+ *   workspaces.
  */
 export const prototype2Scenario = `
 P1  a Deployment is there before any cluster, and waits

@@ -1,6 +1,6 @@
 /**
- * The quickstart of the second stage, with one workspace that has the clusters and another one that uses them. The plugin's half of it, in Pull mode, is typed from
- * docs/guides/compute.md.
+ * The quickstart of the second stage, with one workspace that has the clusters and another one that
+ * uses them. The plugin's half of it, in Pull mode, is typed from docs/guides/compute.md.
  */
 import { computeExportAnnotation, computeExportName } from "@kcp-ts/multicluster";
 

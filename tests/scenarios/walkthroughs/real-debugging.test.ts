@@ -1,4 +1,7 @@
-/** Goal: what `debugging.test.ts` says of simulated clusters holds for real ones, whose API servers ask the kubelets. */
+/**
+ * Goal: what `debugging.test.ts` says of simulated clusters holds for real ones, whose API servers
+ * ask the kubelets.
+ */
 import { after, describe } from "node:test";
 import { kubeControllerManagerMissing, kubectlMissing } from "@kcp-ts/testkit";
 import { RealClusters } from "../test-environments/index.ts";

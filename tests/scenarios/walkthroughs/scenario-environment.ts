@@ -29,7 +29,10 @@ export interface ScenarioCluster {
 export interface ScenarioEnvironmentOptions {
   readonly physicalClusters?: PhysicalClusterOptions;
   readonly clusters: ReadonlyMap<string, () => Promise<ScenarioCluster>>;
-  /** APIs of the first cluster whose definitions lie in the terminal's folder, as `kcp crd-puller` writes them. */
+  /**
+   * APIs of the first cluster whose definitions lie in the terminal's folder, as `kcp crd-puller`
+   * writes them.
+   */
   readonly pulled?: readonly string[];
   /** What lies in the terminal's folder, beside a manifest for each cluster. */
   readonly files: Readonly<Record<string, object>>;
@@ -119,12 +122,7 @@ async function pulled(kubeconfig: string, resource: string): Promise<object> {
 }
 
 function syncTarget(name: string, spec: SyncTargetSpec): object {
-  return {
-    apiVersion: "workload.kcp.io/v1alpha1",
-    kind: "SyncTarget",
-    metadata: { name },
-    spec,
-  };
+  return { apiVersion: "workload.kcp.io/v1alpha1", kind: "SyncTarget", metadata: { name }, spec };
 }
 
 interface Kubeconfig {

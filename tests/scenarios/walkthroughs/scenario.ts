@@ -53,7 +53,10 @@ export function parseScenarios(text: string): readonly Scenario[] {
   return scenarios;
 }
 
-/** Whether these lines are printed: all of them, in this order, and no others but where `...` stands. */
+/**
+ * Whether these lines are printed: all of them, in this order, and no others but where `...`
+ * stands.
+ */
 export function isPrinted(wanted: readonly string[], output: string): boolean {
   const printed = output.split("\n").filter((line) => line.trim() !== "");
   const patterns = wanted.map((line) => (line === "..." ? undefined : patternOf(line)));

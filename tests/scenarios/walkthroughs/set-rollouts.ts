@@ -1,4 +1,7 @@
-/** Rollouts of StatefulSets and DaemonSets, of which a whole is in two clusters. kubectl finds their revisions as ControllerRevisions. */
+/**
+ * Rollouts of StatefulSets and DaemonSets, of which a whole is in two clusters. kubectl finds their
+ * revisions as ControllerRevisions.
+ */
 export const setRolloutsScenario = `
 S1  clusters lend ControllerRevisions along with sets, if nobody says otherwise
 @ us-east1 gets nodes

@@ -3,8 +3,8 @@
  * policy of a cluster is loaded for the first decision, updated by events of the hub, and evicted
  * when many other clusters have been used since.
  *
- * Writes of roles and bindings are answered when the hub has seen them (`waitsForOwnWrite`), so that
- * a decision after the response includes them.
+ * Writes of roles and bindings are answered when the hub has seen them (`waitsForOwnWrite`), so
+ * that a decision after the response includes them.
  */
 import {
   neverAborted,

@@ -20,10 +20,9 @@ export interface AdmissionSources {
   namespace(cluster: ClusterName, name: string): Promise<JsonObject | undefined>;
   /** Other versions and groups under which the same objects are served. */
   equivalents(request: AdmissionRequest): Promise<readonly EquivalentKind[]>;
-  authorize(attributes: Attributes): Promise<{
-    readonly allowed: boolean;
-    readonly reason: string;
-  }>;
+  authorize(
+    attributes: Attributes,
+  ): Promise<{ readonly allowed: boolean; readonly reason: string }>;
   newUid(): string;
   readonly providers: ProviderSource;
 }

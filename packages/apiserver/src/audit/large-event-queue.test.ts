@@ -112,12 +112,7 @@ describe("the queue of large events", () => {
     };
     const clock = new FakeClock();
     const largeBodiesBytesMax = 2 * body.length;
-    const audit = new Audit({
-      policy,
-      backends: [backend],
-      clock,
-      largeBodiesBytesMax,
-    });
+    const audit = new Audit({ policy, backends: [backend], clock, largeBodiesBytesMax });
     const scope = { kind: "path", cluster: "a", path: "/", verb: "get" } as unknown as RequestScope;
     const request = { method: "GET", target: "/", headers: {} } as unknown as ApiRequest;
     const asked = { request, scope, user: { username: "a", groups: [] }, receivedAt: 0 };

@@ -51,11 +51,7 @@ describe("the request authenticator", () => {
     /** With anonymous requests allowed, and without. */
     readonly outcomes: readonly [string, string];
   }[] = [
-    {
-      title: "nobody to ask",
-      authenticators: [],
-      outcomes: ["system:anonymous", "absent"],
-    },
+    { title: "nobody to ask", authenticators: [], outcomes: ["system:anonymous", "absent"] },
     {
       title: "no credentials",
       authenticators: [declines, declines],

@@ -275,9 +275,9 @@ describe("a rules review", () => {
   it("reports missing roles", async () => {
     const other = new RoleWriter(server, "broken");
     await other.clusterBinding("b", "gone", "nobody");
-    const { object } = await other.as("nobody").post(`${base}/selfsubjectrulesreviews`, {
-      spec: { namespace: "default" },
-    });
+    const { object } = await other
+      .as("nobody")
+      .post(`${base}/selfsubjectrulesreviews`, { spec: { namespace: "default" } });
     const { evaluationError } = object["status"] as { evaluationError: string };
     assert.equal(evaluationError, 'clusterrole.rbac.authorization.k8s.io "gone" not found');
   });

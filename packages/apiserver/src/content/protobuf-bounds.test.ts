@@ -106,9 +106,7 @@ describe("protobuf with very many", () => {
     const expected = { kind: "ConfigMap", apiVersion: "v1", shape: configMap };
     assert.throws(
       () => runSync(decodeBodyResumable({ bytes: raw(bytes), contentType }, expected)),
-      {
-        code: 413,
-      },
+      { code: 413 },
     );
   });
 });

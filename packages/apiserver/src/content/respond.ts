@@ -22,11 +22,7 @@ export function jsonResponse(
 }
 
 export function textResponse(status: number, body: string): ApiResponse {
-  return {
-    status,
-    headers: responseHeaders("text/plain; charset=utf-8"),
-    body: Buffer.from(body),
-  };
+  return { status, headers: responseHeaders("text/plain; charset=utf-8"), body: Buffer.from(body) };
 }
 
 export function statusResponse(error: StatusError): ApiResponse {

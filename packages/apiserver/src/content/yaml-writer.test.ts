@@ -90,10 +90,7 @@ describe("YAML that is written in chunks", () => {
       .tuple(
         fc.array(
           fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("\n", "\u{1f600}", "\x85")),
-          {
-            minLength: 1,
-            maxLength: 5,
-          },
+          { minLength: 1, maxLength: 5 },
         ),
         fc.integer({ min: 0, max: 3 }),
       )

@@ -80,7 +80,9 @@ export class DefinitionRecord {
     return this.#parsed ?? runSync(this.parsed());
   }
 
-  /** Parses a large definition with yields to the event loop; undefined if `parse` is short work. */
+  /**
+   * Parses a large definition with yields to the event loop; undefined if `parse` is short work.
+   */
   prepare(): Promise<void> | undefined {
     if (this.isReady) return undefined;
     this.#preparing ??= runYielding(this.parsed()).then(

@@ -7,7 +7,9 @@ import { statusError } from "@kcp-ts/machinery/status";
 /** Values that are counted at once. */
 const countedAtOnce = 2_000;
 
-/** Throws a 413. Status and managedFields do not count: the server's own writes are never too large. */
+/**
+ * Throws a 413. Status and managedFields do not count: the server's own writes are never too large.
+ */
 export function* checkDefinitionSize(spec: JsonValue | undefined): Resumable<void> {
   const { bytesMax } = bounds.definition;
   const pending: JsonValue[] = [spec ?? null];

@@ -121,11 +121,7 @@ function prepareForCreate(draft: Draft): void {
   const { spec, status } = defaultCustomResourceDefinition(draft);
   replaceSpec(draft, spec as JsonObject);
   const storedVersions = isJsonObject(status) ? (status["storedVersions"] as JsonValue) : [];
-  draft["status"] = {
-    conditions: [],
-    acceptedNames: { plural: "", kind: "" },
-    storedVersions,
-  };
+  draft["status"] = { conditions: [], acceptedNames: { plural: "", kind: "" }, storedVersions };
 }
 
 /**
@@ -245,9 +241,7 @@ function applyType() {
       acceptedNames: mapType(untypedType),
       storedVersions: { list: { relationship: "atomic", keys: [], item: untypedType } },
       observedGeneration: untypedType,
-      conditions: {
-        list: { relationship: "keyed", keys: ["type"], item: mapType(untypedType) },
-      },
+      conditions: { list: { relationship: "keyed", keys: ["type"], item: mapType(untypedType) } },
     }),
   });
 }

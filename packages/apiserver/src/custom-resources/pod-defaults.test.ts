@@ -75,10 +75,7 @@ describe("a Pod of a custom definition", () => {
   it("has the defaults of Kubernetes, and keeps its own values", async () => {
     await install(server, definition());
     const plain = await create({ containers: [{ name: "c", image: "nginx" }] });
-    assert.deepEqual(plain, {
-      ...pod,
-      containers: [{ name: "c", image: "nginx", ...container }],
-    });
+    assert.deepEqual(plain, { ...pod, containers: [{ name: "c", image: "nginx", ...container }] });
     const said = {
       restartPolicy: "Never",
       dnsPolicy: "None",
@@ -177,10 +174,7 @@ describe("a Pod of a custom definition", () => {
     };
     const spec = { type: "object", properties: { restartPolicy: text, containers } };
     await install(server, definition({ type: "object", properties: { spec } }));
-    const body = {
-      metadata: { name: "p" },
-      spec: { containers: [{ name: "c", image: "x:1" }] },
-    };
+    const body = { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "x:1" }] } };
     const made = await server.requestOk("POST", `${pods}?fieldValidation=Strict`, { body });
     assert.deepEqual(specOf(made), {
       restartPolicy: "Always",

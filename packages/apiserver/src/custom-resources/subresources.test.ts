@@ -29,10 +29,7 @@ before(async () => {
       },
       status: {
         type: "object",
-        properties: {
-          replicas: { type: "integer", maximum: 5 },
-          selector: { type: "string" },
-        },
+        properties: { replicas: { type: "integer", maximum: 5 }, selector: { type: "string" } },
       },
     },
   };

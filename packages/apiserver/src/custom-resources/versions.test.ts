@@ -33,10 +33,7 @@ function version(name: string, properties: object, more: object = {}): object {
     served: true,
     storage: false,
     schema: {
-      openAPIV3Schema: {
-        type: "object",
-        properties: { spec: { type: "object", properties } },
-      },
+      openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties } } },
     },
     ...more,
   };

@@ -358,12 +358,7 @@ const cases: readonly Case[] = [
   [
     "policy/PodDisruptionBudget",
     { spec: { minAvailable: "50%" }, status: { disruptionsAllowed: 2 } },
-    {
-      "Min Available": "50%",
-      "Max Unavailable": "N/A",
-      "Allowed Disruptions": 2,
-      Age: "60m",
-    },
+    { "Min Available": "50%", "Max Unavailable": "N/A", "Allowed Disruptions": 2, Age: "60m" },
   ],
   [
     "apps/ControllerRevision",

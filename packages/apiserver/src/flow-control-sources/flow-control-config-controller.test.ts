@@ -56,10 +56,7 @@ describe("the FlowSchemas and PriorityLevelConfigurations of root", () => {
     assert.deepEqual(limited, {
       nominalConcurrencyShares: 100,
       lendablePercent: 90,
-      limitResponse: {
-        type: "Queue",
-        queuing: { queues: 128, handSize: 6, queueLengthLimit: 50 },
-      },
+      limitResponse: { type: "Queue", queuing: { queues: 128, handSize: 6, queueLengthLimit: 50 } },
     });
   });
 

@@ -21,11 +21,7 @@ export const bootstrapPriorityLevels: readonly JsonObject[] = [
   limited("global-default", 20, 50, 128),
   level("catch-all", {
     type: "Limited",
-    limited: {
-      nominalConcurrencyShares: 5,
-      lendablePercent: 0,
-      limitResponse: { type: "Reject" },
-    },
+    limited: { nominalConcurrencyShares: 5, lendablePercent: 0, limitResponse: { type: "Reject" } },
   }),
 ];
 

@@ -176,8 +176,8 @@ export class FlowControl {
   }
 
   /**
-   * A response without an error proves that the logical cluster exists, except that users with access to all clusters
-   * get empty lists for clusters that do not exist.
+   * A response without an error proves that the logical cluster exists, except that users with
+   * access to all clusters get empty lists for clusters that do not exist.
    */
   #noteCluster({ scope, user }: FlowControlledRequest): void {
     if (scope?.kind !== "resource" || scope.cluster === unresolvedCluster) return;

@@ -6,10 +6,7 @@ import { simpleResource } from "../registry/index.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { TestServer } from "../testing/index.ts";
 
-const shape = message("example.dev.Engine", {
-  metadata: [1, objectMeta],
-  spec: [2, map(string)],
-});
+const shape = message("example.dev.Engine", { metadata: [1, objectMeta], spec: [2, map(string)] });
 const order = message("example.dev.Order", { metadata: [1, objectMeta], gear: [2, int32] });
 const orderKind = { group: "example.dev", version: "v1", kind: "Order", shape: order };
 
@@ -25,10 +22,7 @@ function text(status: number, body: string): ApiResponse {
 
 const engines: typeof plain = {
   ...plain,
-  strategy: {
-    ...plain.strategy,
-    gracePeriodSeconds: (_object, asked) => asked ?? 30,
-  },
+  strategy: { ...plain.strategy, gracePeriodSeconds: (_object, asked) => asked ?? 30 },
   subresources: new Map([
     [
       "sound",

@@ -154,10 +154,7 @@ export async function listObjects(
         ? undefined
         : encodeContinue(base, listing.continueAfter, listing.revision);
     const entries = await toServedEntries(definition, listing.entries);
-    return {
-      listing: visibleListResult(listing, entries, selected),
-      continueToken,
-    };
+    return { listing: visibleListResult(listing, entries, selected), continueToken };
   } catch (error) {
     if (!isStorageError(error, "compacted")) {
       const askedVersion = String(token?.revision ?? options.resourceVersion);
@@ -235,11 +232,7 @@ function listHead(
   form: ResponseFormat,
 ): JsonObject {
   return form.as === "partial"
-    ? {
-        kind: "PartialObjectMetadataList",
-        apiVersion: `meta.k8s.io/${form.version}`,
-        metadata,
-      }
+    ? { kind: "PartialObjectMetadataList", apiVersion: `meta.k8s.io/${form.version}`, metadata }
     : { kind: definition.listKind, apiVersion: apiVersionOf(definition), metadata };
 }
 

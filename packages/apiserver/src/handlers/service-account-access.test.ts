@@ -75,9 +75,7 @@ describe("a service account with roles", () => {
     const review = await server.requestOk(
       "POST",
       "/clusters/b/apis/authentication.k8s.io/v1/tokenreviews",
-      {
-        body: { spec: { token } },
-      },
+      { body: { spec: { token } } },
     );
     const { authenticated, user } = review["status"] as {
       authenticated: boolean;

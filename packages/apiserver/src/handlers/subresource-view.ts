@@ -50,11 +50,7 @@ async function readView(
   view: SubresourceView,
 ): Promise<JsonObject> {
   const { namespace, name } = scope;
-  const key = storageKeyOf(definition, {
-    cluster: requireSingleCluster(scope),
-    namespace,
-    name,
-  });
+  const key = storageKeyOf(definition, { cluster: requireSingleCluster(scope), namespace, name });
   const entry = await translateStorageErrors({ resource: definition }, () =>
     dependencies.watchCache.get(key, { kind: "latest" }, signal),
   );

@@ -110,11 +110,7 @@ describe("update", () => {
 
   it("keeps the fields that clients may not change", async () => {
     const { status, object } = await put(
-      changed({
-        creationTimestamp: "2001-01-01T00:00:00Z",
-        generation: 9,
-        generateName: "g-",
-      }),
+      changed({ creationTimestamp: "2001-01-01T00:00:00Z", generation: 9, generateName: "g-" }),
     );
     assert.equal(status, 200);
     assert.equal(object.metadata["creationTimestamp"], created.metadata["creationTimestamp"]);

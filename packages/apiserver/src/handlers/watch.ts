@@ -138,10 +138,7 @@ function withObservers(made: AsyncGenerator<Uint8Array>, source: Watcher): Obser
       return made.return(undefined);
     },
   };
-  return {
-    [Symbol.asyncIterator]: () => iterator,
-    observe: (notes) => source.observe(notes),
-  };
+  return { [Symbol.asyncIterator]: () => iterator, observe: (notes) => source.observe(notes) };
 }
 
 /**

@@ -27,12 +27,7 @@ const modernCiphers = [
 ].join(":");
 
 export function secureContextOptions(tls: TlsMaterial, minVersion: TlsVersion) {
-  return {
-    cert: tls.certificatePem,
-    key: tls.privateKeyPem,
-    minVersion,
-    ciphers: modernCiphers,
-  };
+  return { cert: tls.certificatePem, key: tls.privateKeyPem, minVersion, ciphers: modernCiphers };
 }
 
 /** Certificates by server name; other clients get the listener's own. */

@@ -40,12 +40,7 @@ export function watchOverWebSocket(answer: ApiResponse, request: ApiRequest): Ap
       (error) => connection.destroy(error instanceof Error ? error : undefined),
     );
   };
-  return {
-    status: 101,
-    headers: { ...headers, ...handshake },
-    body: undefined,
-    onUpgrade,
-  };
+  return { status: 101, headers: { ...headers, ...handshake }, body: undefined, onUpgrade };
 }
 
 const plainText = "text/plain; charset=utf-8";

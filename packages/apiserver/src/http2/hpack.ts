@@ -367,10 +367,7 @@ export class HeaderDecoder {
     // Indexes beyond the static table refer to the current dynamic table.
     const isLasting = index <= staticFields.length;
     if (isLasting && length >= rememberedLiteralBytesMin && length <= rememberedLiteralBytesMax) {
-      this.#remembered = {
-        bytes: Buffer.from(this.#block.subarray(from, this.#at)),
-        field: found,
-      };
+      this.#remembered = { bytes: Buffer.from(this.#block.subarray(from, this.#at)), field: found };
     }
     return found;
   }

@@ -158,11 +158,7 @@ describe("the inbound budget of a turn", () => {
     const limit = fc.integer({ min: 1, max: 5 });
     fc.assert(
       fc.property(
-        fc.record({
-          unitsPerTurnMax: limit,
-          unitsPerConnectionMax: limit,
-          unitsFree: limit,
-        }),
+        fc.record({ unitsPerTurnMax: limit, unitsPerConnectionMax: limit, unitsFree: limit }),
         fc.record({ atWorkMax: limit, executingTotalMax: limit }),
         fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 20 }),
         (ofTurn, ofWork, cuts) => {

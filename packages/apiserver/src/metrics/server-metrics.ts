@@ -103,11 +103,7 @@ export class ServerMetrics {
   );
   readonly #longRunning = this.registry.add(
     new Counter(
-      {
-        name: "apiserver_longrunning_requests",
-        help: "Open watches.",
-        labels: ["verb", ...place],
-      },
+      { name: "apiserver_longrunning_requests", help: "Open watches.", labels: ["verb", ...place] },
       "gauge",
     ),
   );

@@ -176,10 +176,7 @@ function operationV2(definition: ResourceDefinition, operation: Operation): Json
       })),
     ],
     responses: {
-      200: {
-        description: "OK",
-        schema: reference(responseSchemaName(definition, response), "v2"),
-      },
+      200: { description: "OK", schema: reference(responseSchemaName(definition, response), "v2") },
     },
     "x-kubernetes-action": action,
     "x-kubernetes-group-version-kind": { group, kind, version },

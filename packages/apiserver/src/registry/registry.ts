@@ -315,11 +315,7 @@ export class Registry {
         const gone = changed(entry, entry.value, revision);
         return { entry: gone, isStored: true, outcome: "deleted", uid };
       }
-      return {
-        entry: changed(entry, value, revision),
-        isStored: true,
-        outcome: "marked",
-      };
+      return { entry: changed(entry, value, revision), isStored: true, outcome: "marked" };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }

@@ -3,7 +3,8 @@ import type { Brand } from "@kcp-ts/machinery/base";
 /**
  * A point in the store's one history. Counts from 1; 0 is "before everything".
  *
- * A plain number: 2^53 revisions last 28,000 years at 10,000 writes a second, and numbers are what V8 is fast at.
+ * A plain number: 2^53 revisions last 28,000 years at 10,000 writes a second, and numbers are what
+ * V8 is fast at.
  */
 export type Revision = Brand<number, "Revision">;
 

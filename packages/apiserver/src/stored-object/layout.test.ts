@@ -77,11 +77,7 @@ const hostileObject: fc.Arbitrary<JsonObject> = fc
     ...root,
     kind: "Widget",
     apiVersion: "example.com/v1",
-    metadata: {
-      ...metadata,
-      labels: labels as JsonValue,
-      annotations: annotations as JsonValue,
-    },
+    metadata: { ...metadata, labels: labels as JsonValue, annotations: annotations as JsonValue },
   }));
 
 /** The object as a client gets it, with the fields that only the server sets. */

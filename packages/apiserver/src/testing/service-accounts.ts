@@ -19,7 +19,9 @@ import { TestServer, type TestServerOptions, testTokens } from "./test-server.ts
 export const testIssuer = "https://kcp.default.svc";
 
 /** Starts a server whose service accounts can have tokens. */
-export async function startWithServiceAccounts(options: TestServerOptions = {}): Promise<
+export async function startWithServiceAccounts(
+  options: TestServerOptions = {},
+): Promise<
   TestServer & {
     readonly issuer: ServiceAccountTokenIssuer;
     readonly authenticator: RequestAuthenticator;

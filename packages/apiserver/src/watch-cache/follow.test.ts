@@ -162,9 +162,11 @@ async function run(seed: number, collectionBytesMax: number): Promise<number> {
   };
   for (const cluster of ["a", "b"]) {
     for (const name of namespaces) {
-      await random.pick(servers).requestOk("POST", `/clusters/${cluster}/api/v1/namespaces`, {
-        body: { metadata: { name } },
-      });
+      await random
+        .pick(servers)
+        .requestOk("POST", `/clusters/${cluster}/api/v1/namespaces`, {
+          body: { metadata: { name } },
+        });
     }
   }
 

@@ -199,11 +199,7 @@ export class ObjectReader {
           selection === undefined &&
           (query.collection !== undefined || query.continueAfter === undefined);
         const remaining = isCounted
-          ? await storage.count(prefix, {
-              signal,
-              continueAfter: entry.key,
-              atRevision: revision,
-            })
+          ? await storage.count(prefix, { signal, continueAfter: entry.key, atRevision: revision })
           : undefined;
         return { revision, entries: found, continueAfter: entry.key, remaining };
       }

@@ -15,10 +15,7 @@ export interface UnreadLimits {
   readonly bytesMax: number;
 }
 
-export const unreadLimits: UnreadLimits = {
-  bytesPerTenantMax: 32 << 20,
-  bytesMax: 256 << 20,
-};
+export const unreadLimits: UnreadLimits = { bytesPerTenantMax: 32 << 20, bytesMax: 256 << 20 };
 
 export class UnreadBudget {
   readonly limits: UnreadLimits;

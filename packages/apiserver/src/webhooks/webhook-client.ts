@@ -131,7 +131,9 @@ export class WebhookClient {
     this.#calls.set(pool, underWay + 1);
     const held = new BufferedResponse(this.#bufferedBytes, pool, call.budget);
     try {
-      const encoded = body instanceof EncodedBody ? body : await runSyncFirst(encodedBody(body));
+      const written = body instanceof EncodedBody ? body : runSyncFirst(encodedBody(body));
+      // A small body is sent at once: the timeout begins with the call.
+      const encoded = written instanceof EncodedBody ? written : await written;
       const answer = await this.#call(config, url, encoded, { ...call, timeoutMs }, held).catch(
         (error: Error) => {
           throw failed(error.message);

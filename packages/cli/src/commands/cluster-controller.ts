@@ -1,4 +1,7 @@
-/** `kcp cluster-controller`: the controllers of physical clusters in a process of their own, beside a control plane that runs without them. */
+/**
+ * `kcp cluster-controller`: the controllers of physical clusters in a process of their own, beside
+ * a control plane that runs without them.
+ */
 import { createLog, runPhysicalClusters } from "@kcp-ts/controlplane";
 import { connectDefault, formatKey, type Kubeconfig, loadKubeconfig } from "@kcp-ts/sdk";
 import type { Command } from "commander";

@@ -1,4 +1,7 @@
-/** `kcp sim`: simulated physical clusters, each with a port and a kubeconfig of its own, until a signal. */
+/**
+ * `kcp sim`: simulated physical clusters, each with a port and a kubeconfig of its own, until a
+ * signal.
+ */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Generation, SimulatedCluster } from "@kcp-ts/simulator";

@@ -124,10 +124,7 @@ export class DemoEnvironment {
 
   async view(): Promise<DemoView> {
     const targets = await this.controlPlane.client.resource(syncTargets).list();
-    return {
-      clusters: targets.items.map(clusterRow),
-      deployments: await this.#deployments(),
-    };
+    return { clusters: targets.items.map(clusterRow), deployments: await this.#deployments() };
   }
 
   async close(): Promise<void> {

@@ -26,10 +26,7 @@ export interface MoveOptions {
 
 interface Workload extends KubernetesObject {
   readonly spec?: { readonly replicas?: number };
-  readonly status?: {
-    readonly readyReplicas?: number;
-    readonly conditions?: readonly Condition[];
-  };
+  readonly status?: { readonly readyReplicas?: number; readonly conditions?: readonly Condition[] };
 }
 
 const kinds: readonly (readonly [names: readonly string[], group: string, kind: string])[] = [

@@ -15,9 +15,7 @@ interface Definition {
     readonly group: string;
     readonly names: { readonly plural: string };
     readonly scope: string;
-    readonly versions: readonly {
-      readonly schema?: { readonly openAPIV3Schema?: object };
-    }[];
+    readonly versions: readonly { readonly schema?: { readonly openAPIV3Schema?: object } }[];
     readonly conversion?: { readonly strategy?: string };
   };
 }

@@ -76,11 +76,7 @@ export function defaultObjectsController(options: DefaultObjectsOptions): Contro
       selector: { fieldSelector },
       clock,
       onError,
-      handler: {
-        ...handler,
-        restarted: () => lately.clear(),
-        synced: () => auditor.request(),
-      },
+      handler: { ...handler, restarted: () => lately.clear(), synced: () => auditor.request() },
     });
   const followers: readonly ControlLoop[] = [
     // Later changes of a namespace do not affect its default objects.

@@ -33,9 +33,5 @@ export function isRootCa({ data, binaryData }: ConfigMap, caPem: string): boolea
 export function withRootCa(current: ConfigMap, caPem: string): ConfigMap {
   const { binaryData: _, ...rest } = current;
   const annotations = { ...current.metadata.annotations, [descriptionAnnotation]: description };
-  return {
-    ...rest,
-    metadata: { ...current.metadata, annotations },
-    data: { [caKey]: caPem },
-  };
+  return { ...rest, metadata: { ...current.metadata, annotations }, data: { [caKey]: caPem } };
 }

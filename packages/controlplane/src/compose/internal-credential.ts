@@ -19,8 +19,5 @@ const user = { username: "system:apiserver", groups: ["system:masters"] };
 
 export function createInternalCredential(): InternalCredential {
   const token = randomBytes(32).toString("base64url");
-  return {
-    authorization: `Bearer ${token}`,
-    staticToken: { tokenHash: hashToken(token), user },
-  };
+  return { authorization: `Bearer ${token}`, staticToken: { tokenHash: hashToken(token), user } };
 }

@@ -16,9 +16,7 @@ export type SnapshotStore = SnapshotSource & SnapshotTarget;
 export function snapshotsOf(storage: OpenedStorage): SnapshotStore | undefined {
   const { openSnapshot, restoreSnapshot } = storage;
   if (openSnapshot === undefined) return undefined;
-  const source: SnapshotSource = {
-    openSnapshot: (options) => openSnapshot.call(storage, options),
-  };
+  const source: SnapshotSource = { openSnapshot: (options) => openSnapshot.call(storage, options) };
   if (restoreSnapshot !== undefined) {
     return {
       ...source,

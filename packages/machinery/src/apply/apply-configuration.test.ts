@@ -78,10 +78,7 @@ describe("applying again", () => {
     const live = apply(
       "flux",
       { ...object({ data: { a: "1" } }), apiVersion: "v2" },
-      {
-        live: sequence(["flux", { data: { a: "1" } }]),
-        apiVersion: "v2",
-      },
+      { live: sequence(["flux", { data: { a: "1" } }]), apiVersion: "v2" },
     );
     assert.deepEqual(
       (managedFieldsOf(live) as JsonObject[]).map((e) => e["apiVersion"]),

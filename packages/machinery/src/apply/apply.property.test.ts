@@ -188,7 +188,8 @@ describe("server-side apply", () => {
   it("fails with a conflict or makes both configurations hold", () => {
     fc.assert(
       fc.property(config, config, (first, second) => {
-        // A value without a schema that changes its shape is the exception, see apply-configuration.test.ts.
+        // A value without a schema that changes its shape is the exception, see
+        // apply-configuration.test.ts.
         fc.pre(shapeOfFree(first) === shapeOfFree(second));
         const live = apply(undefined, "a", first);
         try {
@@ -230,7 +231,10 @@ function shapeOfFree(object: JsonObject): string {
   return Array.isArray(free) ? "list" : typeof free;
 }
 
-/** The leaves of a configuration whose path is chosen; names of list items come along with what is in them. */
+/**
+ * The leaves of a configuration whose path is chosen; names of list items come along with what is
+ * in them.
+ */
 function partOf(whole: JsonObject, choose: (path: string) => boolean): JsonObject {
   const { spec: all, ...rest } = whole;
   const pick = (node: JsonValue, path: string): JsonValue | undefined => {
@@ -255,7 +259,10 @@ function partOf(whole: JsonObject, choose: (path: string) => boolean): JsonObjec
   return part === undefined ? rest : { ...rest, spec: part };
 }
 
-/** An applier that drops all of a container may leave it empty or take it away; which of both is not the point here. */
+/**
+ * An applier that drops all of a container may leave it empty or take it away; which of both is not
+ * the point here.
+ */
 function withoutEmpty(object: JsonObject): JsonObject {
   const clean = (node: JsonValue): JsonValue | undefined => {
     if (Array.isArray(node)) return node.length === 0 ? undefined : (node as JsonValue);

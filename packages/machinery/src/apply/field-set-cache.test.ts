@@ -1,4 +1,7 @@
-/** Remembering changes nothing but the cost: every create owns what it would own if nothing was remembered. */
+/**
+ * Remembering changes nothing but the cost: every create owns what it would own if nothing was
+ * remembered.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

@@ -1,12 +1,14 @@
 /**
  * Sets of field paths, and their algebra.
  *
- * A set is the FieldsV1 trie of the wire itself: no decoding, no encoding, and parts that an operation does not touch are shared.
+ * A set is the FieldsV1 trie of the wire itself: no decoding, no encoding, and parts that an
+ * operation does not touch are shared.
  *
  *   {"f:spec":{".":{},"f:replicas":{}}}   =   { .spec, .spec.replicas }
  *
- * A node without members is in the set; a node with members is in the set if it has a `.`. Sets are never modified. Operations keep no
- * order among the members of a node; `sortFieldSet` (fields-v1.ts) gives the order of the wire.
+ * A node without members is in the set; a node with members is in the set if it has a `.`. Sets are
+ * never modified. Operations keep no order among the members of a node; `sortFieldSet`
+ * (fields-v1.ts) gives the order of the wire.
  */
 import { isEmptyObject, type JsonObject, shallowCopy } from "../json/index.ts";
 import type { FieldPath, PathElement } from "./path-element.ts";

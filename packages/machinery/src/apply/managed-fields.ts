@@ -102,7 +102,10 @@ function readEntry(entry: JsonObject, fields: FieldSet): Manager {
   };
 }
 
-/** The entries in the order of the wire: appliers first, then by time, name, version and subresource. */
+/**
+ * The entries in the order of the wire: appliers first, then by time, name, version and
+ * subresource.
+ */
 export function encodeManagers(managers: Managers): JsonValue[] {
   return [...managers.values()].sort(compareManagers).map(encodeManager);
 }

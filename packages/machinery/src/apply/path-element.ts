@@ -4,7 +4,8 @@
  *   f:<name>   a member of a map            k:{"name":"x"}   the item of a keyed list with these keys
  *   i:<n>      an item of a list by place   v:<json>         the item of a set with this value
  *
- * A step is kept as this text, so that sets of fields need no decoding. Two steps are the same if their texts are.
+ * A step is kept as this text, so that sets of fields need no decoding. Two steps are the same if
+ * their texts are.
  */
 import { bounds, parseBounded } from "../bounds/index.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/index.ts";

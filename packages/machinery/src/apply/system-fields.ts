@@ -22,7 +22,10 @@ export const systemFields: FieldSet = fieldSetOf(
   ...[...systemMetadata].map((name) => [fieldElement("metadata"), fieldElement(name)]),
 );
 
-/** The fields that writes through an endpoint cannot change, for example `resetFieldsOf(["status"])`. */
+/**
+ * The fields that writes through an endpoint cannot change, for example
+ * `resetFieldsOf(["status"])`.
+ */
 export function resetFieldsOf(...paths: readonly (readonly string[])[]): FieldSet {
   return fieldSetOf(...paths.map((path) => path.map(fieldElement)));
 }

@@ -47,7 +47,9 @@ export function* presentFieldsResumable(value: JsonValue, type: TypeSchema): Res
   return node ?? leaf;
 }
 
-/** Members of maps that no schema declares, and list items, without the declared fields on the way. */
+/**
+ * Members of maps that no schema declares, and list items, without the declared fields on the way.
+ */
 export function undeclaredFields(value: JsonObject, type: TypeSchema): FieldSet {
   return walk(value, type, undeclaredMember, notItself) ?? emptyFieldSet;
 }

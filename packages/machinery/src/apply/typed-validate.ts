@@ -21,7 +21,10 @@ export const ownedItemsMax = 6_000;
 /** Further problems are not reported: the first ones are enough. */
 export const typeErrorsMax = 100;
 
-/** One text for all problems, or undefined if there are none: `.spec.foo: field not declared in schema`. */
+/**
+ * One text for all problems, or undefined if there are none: `.spec.foo: field not declared in
+ * schema`.
+ */
 export function typeErrorsOf(value: JsonObject, type: TypeSchema): string | undefined {
   const findings = new Findings();
   check(value, type, undefined, findings);

@@ -121,12 +121,7 @@ export function* recordUpdate(
   options: WriteOptions,
 ): Resumable<Managers> {
   const versions = new Versions(options);
-  const changes = new WriteChanges({
-    before,
-    after,
-    versions,
-    resetFields: options.resetFields,
-  });
+  const changes = new WriteChanges({ before, after, versions, resetFields: options.resetFields });
   changes.at(options.apiVersion);
   yield;
   const reconciled = yield* reconcileManagers(managers, before, versions);

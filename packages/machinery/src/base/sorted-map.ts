@@ -3,8 +3,8 @@
  *
  *     chunks:  [a b c] [d f] [k m p]     each sorted and at most `chunkEntriesMax` long
  *
- * Two binary searches find a place; an insert moves at most one chunk's tail, so a million keys cost
- * no more per insert than a thousand.
+ * Two binary searches find a place; an insert moves at most one chunk's tail, so a million keys
+ * cost no more per insert than a thousand.
  */
 interface Chunk<Value> {
   readonly keys: string[];

@@ -14,7 +14,9 @@ class HandTurned {
     },
   });
 
-  /** Calls back whatever was asked for before, as the event loop does: promises go on in between. */
+  /**
+   * Calls back whatever was asked for before, as the event loop does: promises go on in between.
+   */
   async turn(): Promise<void> {
     const callbacks = this.#callbacks;
     this.#callbacks = [];

@@ -13,7 +13,10 @@ import {
 } from "../json/index.ts";
 import { type Bound, BoundExceededError } from "./bound.ts";
 
-/** Throws BoundExceededError before anything is parsed, and JsonSyntaxError. For inputs whose bound fits into one turn of the event loop. */
+/**
+ * Throws BoundExceededError before anything is parsed, and JsonSyntaxError. For inputs whose bound
+ * fits into one turn of the event loop.
+ */
 export function parseBounded(bound: Bound, source: string | Uint8Array): JsonValue {
   return parseBoundedText(bound, source).value;
 }
@@ -47,7 +50,9 @@ export function assertByteLimit(bound: Bound, bytes: number): void {
   if (bytes > bound.bytesMax) throw new BoundExceededError(bound, "bytes", bound.bytesMax);
 }
 
-/** The parser's limit errors as BoundExceededErrors, which name the input; other errors as they are. */
+/**
+ * The parser's limit errors as BoundExceededErrors, which name the input; other errors as they are.
+ */
 function boundError(bound: Bound, error: unknown): unknown {
   return error instanceof JsonTooManyValuesError
     ? new BoundExceededError(bound, error.dimension, error.max)

@@ -37,8 +37,8 @@ export async function readBounded(
 }
 
 /**
- * The same as text: each part is decoded when it arrives, so that the bytes are in memory only once.
- * Throws JsonSyntaxError when the text is not UTF-8.
+ * The same as text: each part is decoded when it arrives, so that the bytes are in memory only
+ * once. Throws JsonSyntaxError when the text is not UTF-8.
  */
 export async function readBoundedText(
   bound: Bound,

@@ -30,12 +30,7 @@ export const bounds = {
   /**
    * The JSON of a request's YAML, which may be longer: names are quoted, and aliases are expanded.
    */
-  translatedYaml: {
-    name: "request body as JSON",
-    sender: "tenant",
-    bytesMax: 16 * MiB,
-    ...object,
-  },
+  translatedYaml: { name: "request body as JSON", sender: "tenant", bytesMax: 16 * MiB, ...object },
   /** The Status of an error response, or the content in its place. */
   refusal: { name: "refusal", sender: "server", bytesMax: MiB, ...small },
   /**
@@ -116,12 +111,7 @@ export const bounds = {
   /**
    * The keys of a list item, or a value of a set, in managedFields: JSON in the name of a member.
    */
-  fieldPathElement: {
-    name: "path element",
-    sender: "tenant",
-    bytesMax: 256 * KiB,
-    ...small,
-  },
+  fieldPathElement: { name: "path element", sender: "tenant", bytesMax: 256 * KiB, ...small },
   /** A body in an audit event. */
   auditBody: { name: "body in an audit event", sender: "tenant", bytesMax: 3 * MiB, ...object },
 } as const satisfies Readonly<Record<string, Bound>>;
@@ -149,7 +139,9 @@ export const workBounds = {
   openApi: { name: "schemas in OpenAPI", sender: "tenant", unitsMax: 4 * MiB },
 } as const satisfies Readonly<Record<string, WorkBound>>;
 
-/** Objects of a kind in one logical cluster, where the control plane keeps all of them in memory. */
+/**
+ * Objects of a kind in one logical cluster, where the control plane keeps all of them in memory.
+ */
 export const objectsMax = { syncTargets: 1000 } as const;
 
 /** The memory of one kind of input at a time, for one tenant and for all tenants. */

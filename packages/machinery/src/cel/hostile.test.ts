@@ -1,6 +1,6 @@
 /**
- * What tenants may try. Goal: every attempt ends, refused or cancelled, after a bounded amount of work; method: the
- * bound that stopped it is asserted, not the time it took, since machines differ.
+ * What tenants may try. Goal: every attempt ends, refused or cancelled, after a bounded amount of
+ * work; method: the bound that stopped it is asserted, not the time it took, since machines differ.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -102,7 +102,10 @@ describe("hostile expressions", () => {
   });
 });
 
-/** What reads, compares or makes much more than it costs in Kubernetes; each ends after as many steps as an evaluation may take. */
+/**
+ * What reads, compares or makes much more than it costs in Kubernetes; each ends after as many
+ * steps as an evaluation may take.
+ */
 describe("an expression that is cheap by its cost", () => {
   const any = {
     s: "a".repeat(1_500_000),

@@ -7,7 +7,8 @@
  *     const { result } = compilation.program.evaluate({ self: object.spec });
  *     if (result instanceof CelError) return result.message;
  *
- * Expressions come from tenants: parsing, checking, estimating and evaluating are all bounded (limits.ts).
+ * Expressions come from tenants: parsing, checking, estimating and evaluating are all bounded
+ * (limits.ts).
  */
 export { Environment } from "./check/environment.ts";
 export { type Compilation, compile, compileResumable } from "./compile.ts";

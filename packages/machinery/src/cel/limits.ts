@@ -9,7 +9,9 @@
 /** Longest expression that is parsed, in Unicode code points (cel-go's default). */
 export const EXPRESSION_CODE_POINTS_MAX = 100_000;
 
-/** Deepest nesting of an expression, both of grammar rules and of syntax nodes (cel-go's default). */
+/**
+ * Deepest nesting of an expression, both of grammar rules and of syntax nodes (cel-go's default).
+ */
 export const EXPRESSION_DEPTH_MAX = 250;
 
 /**
@@ -23,7 +25,10 @@ export const EXPRESSION_NODES_MAX = 4_000;
 /** Most problems that one compilation reports, as cel-go; the rest is counted. */
 export const ISSUES_MAX = 100;
 
-/** Text of the lines that the problems of one expression quote, in UTF-16 units; further problems are named without their line. */
+/**
+ * Text of the lines that the problems of one expression quote, in UTF-16 units; further problems
+ * are named without their line.
+ */
 export const QUOTED_LENGTH_MAX = 65_536;
 
 /** Runtime cost that one evaluation may have (Kubernetes' PerCallLimit). */
@@ -41,7 +46,9 @@ export const ESTIMATE_PER_RULE_MAX = 10_000_000;
 /** Longest result of a messageExpression, in bytes. */
 export const MESSAGE_EXPRESSION_BYTES_MAX = 5120;
 
-/** Largest request that is accepted, in bytes; the source of all default size bounds in estimates. */
+/**
+ * Largest request that is accepted, in bytes; the source of all default size bounds in estimates.
+ */
 export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
 
 /**

@@ -1,8 +1,9 @@
 /**
  * Whether objects of one schema are valid under another, and the common schema of both.
  *
- * The promise: a document that passes `common` passes both. It holds because every rule either keeps the stricter of two limits or reports
- * that it cannot; a construct without a rule is reported as unknown, and unknown counts as no.
+ * The promise: a document that passes `common` passes both. It holds because every rule either
+ * keeps the stricter of two limits or reports that it cannot; a construct without a rule is
+ * reported as unknown, and unknown counts as no.
  *
  *     const { verdict, common, findings } = compareSchemas(existing, next);
  *     // compatible: everything that passes existing passes next, too

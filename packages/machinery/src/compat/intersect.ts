@@ -137,7 +137,10 @@ function shown(values: readonly JsonValue[]): string {
   return `[${text.join(", ")}${values.length > 10 ? ", …" : ""}]`;
 }
 
-/** `allOf`, `unionAuthorizer`, `oneOf`, `not`: what the other side demands is demanded in addition, if it speaks of values only. */
+/**
+ * `allOf`, `unionAuthorizer`, `oneOf`, `not`: what the other side demands is demanded in addition,
+ * if it speaks of values only.
+ */
 function meetLogic(
   draft: MutableSchemaProps,
   next: SchemaProps,

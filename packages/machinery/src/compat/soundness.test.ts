@@ -1,4 +1,7 @@
-/** The promise of the common schema, over random pairs of schemas and documents: what passes it passes both, and loses nothing there. */
+/**
+ * The promise of the common schema, over random pairs of schemas and documents: what passes it
+ * passes both, and loses nothing there.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

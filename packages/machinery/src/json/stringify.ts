@@ -5,7 +5,8 @@ export function stringifyJson(value: JsonValue): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    // JSON.stringify throws a TypeError for bigints, and only for them: values from the parser have no cycles.
+    // JSON.stringify throws a TypeError for bigints, and only for them: values from the parser have
+    // no cycles.
     if (!(error instanceof TypeError)) throw error;
     return stringifyExact(value);
   }

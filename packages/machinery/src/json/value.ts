@@ -150,7 +150,9 @@ export function hasAtMost(values: number, value: JsonValue): boolean {
   return countDown(value, values) >= 0;
 }
 
-/** The number of values less those of `value`; negative, and no longer exact, when they are more. */
+/**
+ * The number of values less those of `value`; negative, and no longer exact, when they are more.
+ */
 function countDown(value: JsonValue, values: number): number {
   let left = values - 1;
   if (typeof value !== "object" || value === null) return left;

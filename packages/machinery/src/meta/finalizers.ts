@@ -18,7 +18,9 @@ export function finalizerErrors(finalizers: readonly string[], field: string): F
   return errors;
 }
 
-/** The stricter rule of built-in kinds: a name without a domain must be one of the standard ones. */
+/**
+ * The stricter rule of built-in kinds: a name without a domain must be one of the standard ones.
+ */
 export function standardFinalizerErrors(
   finalizers: readonly string[],
   field: string,

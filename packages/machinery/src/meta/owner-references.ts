@@ -87,7 +87,10 @@ function groupAndVersion(apiVersion: string): readonly [group: string, version: 
   return parts.length === 2 ? [parts[0] as string, parts[1] as string] : ["", ""];
 }
 
-/** The error shows all references, so one such error is enough even if there are more than two controllers. */
+/**
+ * The error shows all references, so one such error is enough even if there are more than two
+ * controllers.
+ */
 function controllerErrors(references: readonly OwnerReference[], field: string): FieldError[] {
   const [first, second] = references
     .filter(({ controller }) => controller === true)

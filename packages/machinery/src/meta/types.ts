@@ -1,8 +1,8 @@
 /**
  * The metadata that every Kubernetes object has.
  *
- * These are type aliases, not interfaces, so that they are assignable to JsonObject. A member may be null where
- * clients send null for "not set"; Go's encoder does that for times.
+ * These are type aliases, not interfaces, so that they are assignable to JsonObject. A member may
+ * be null where clients send null for "not set"; Go's encoder does that for times.
  */
 import type { JsonObject, JsonValue } from "../json/index.ts";
 

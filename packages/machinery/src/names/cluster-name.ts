@@ -20,8 +20,8 @@ export function parseClusterName(text: string): ClusterName | undefined {
   return namePattern.test(text) || systemPattern.test(text) ? (text as ClusterName) : undefined;
 }
 
-// Paths through the tree of workspaces: `root:org:team`. The first word is the name of a logical cluster, each further one the name of a
-// Workspace in the cluster before it.
+// Paths through the tree of workspaces: `root:org:team`. The first word is the name of a logical
+// cluster, each further one the name of a Workspace in the cluster before it.
 //
 // What begins with `system:` is a name and never a path.
 

@@ -38,7 +38,10 @@ export function dns1035LabelErrors(name: string, { isPrefix }: NameOptions = {})
   return dnsErrors(isPrefix === true ? maskedPrefix(name) : name, dns1035Label);
 }
 
-/** RBAC objects: anything that fits between two slashes of a URL. Neither length nor emptiness is checked. */
+/**
+ * RBAC objects: anything that fits between two slashes of a URL. Neither length nor emptiness is
+ * checked.
+ */
 export function pathSegmentErrors(name: string, options: NameOptions = {}): string[] {
   if (options.isPrefix !== true && (name === "." || name === "..")) return [`may not be '${name}'`];
   return ["/", "%"]

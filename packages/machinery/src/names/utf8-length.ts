@@ -1,10 +1,14 @@
-/** How many bytes the text takes as UTF-8. Limits of Kubernetes count bytes, JavaScript counts UTF-16 units. */
+/**
+ * How many bytes the text takes as UTF-8. Limits of Kubernetes count bytes, JavaScript counts
+ * UTF-16 units.
+ */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit < 0x80) continue;
-    // A surrogate pair is two units and four bytes, so each half brings one more; a lone half becomes U+FFFD, three bytes.
+    // A surrogate pair is two units and four bytes, so each half brings one more; a lone half
+    // becomes U+FFFD, three bytes.
     bytes += unit < 0x800 || isPairHalf(text, i, unit) ? 1 : 2;
   }
   return bytes;

@@ -21,7 +21,10 @@ export interface JsonPatchOperation {
 
 export interface JsonPatch {
   readonly operations: readonly JsonPatchOperation[];
-  /** For example `json patch unknown field "[0].foo"`, in document order per kind: unknown members, then duplicates. */
+  /**
+   * For example `json patch unknown field "[0].foo"`, in document order per kind: unknown members,
+   * then duplicates.
+   */
   readonly strictErrors: readonly string[];
 }
 

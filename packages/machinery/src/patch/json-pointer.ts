@@ -9,7 +9,10 @@ export function pointerTokens(pointer: string): string[] {
   return pointer.split("/").slice(1).map(decodeToken);
 }
 
-/** The index of an existing item; negative ones count from the end. Throws a `not-applicable` PatchError. */
+/**
+ * The index of an existing item; negative ones count from the end. Throws a `not-applicable`
+ * PatchError.
+ */
 export function arrayIndex(token: string, length: number): number {
   return inRange(parseIndex(token), length);
 }

@@ -38,7 +38,10 @@ export function isPatchError(error: unknown, code?: PatchErrorCode): error is Pa
   );
 }
 
-/** The Status of Kubernetes for a failed patch. A patch that does not apply gets a fixed text, its reason stays in `cause`. */
+/**
+ * The Status of Kubernetes for a failed patch. A patch that does not apply gets a fixed text, its
+ * reason stays in `cause`.
+ */
 export function patchStatusError(error: PatchError): StatusError {
   switch (error.code) {
     case "malformed":
@@ -56,12 +59,7 @@ export function patchStatusError(error: PatchError): StatusError {
         error,
       );
     case "unmergeable":
-      return new StatusError({
-        code: 422,
-        reason: "Invalid",
-        message: error.message,
-        details: {},
-      });
+      return new StatusError({ code: 422, reason: "Invalid", message: error.message, details: {} });
     default:
       return unreachable(error.code);
   }

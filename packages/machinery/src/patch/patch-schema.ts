@@ -12,9 +12,15 @@ export interface PatchSchema {
 }
 
 export interface PatchField {
-  /** Lists are replaced and maps are merged unless this says otherwise. A list of scalars that merges is a set. */
+  /**
+   * Lists are replaced and maps are merged unless this says otherwise. A list of scalars that
+   * merges is a set.
+   */
   readonly strategy?: "merge" | "replace";
-  /** Clients that compute patches for this field add `$retainKeys`; applying a patch does not depend on it. */
+  /**
+   * Clients that compute patches for this field add `$retainKeys`; applying a patch does not depend
+   * on it.
+   */
   readonly retainKeys?: true;
   /** The member that identifies the items of a merging list of maps. */
   readonly mergeKey?: string;
@@ -22,7 +28,10 @@ export interface PatchField {
   readonly schema?: PatchSchema;
 }
 
-/** A schema written by hand, for example `patchSchema({ secrets: { strategy: "merge", mergeKey: "name" } })`. */
+/**
+ * A schema written by hand, for example `patchSchema({ secrets: { strategy: "merge", mergeKey:
+ * "name" } })`.
+ */
 export function patchSchema(fields: { readonly [name: string]: PatchField }): PatchSchema {
   const byName = new Map(Object.entries(fields));
   return { field: (name) => byName.get(name) };
@@ -46,9 +55,9 @@ export function objectPatchSchema(schema: PatchSchema): PatchSchema {
 export type SchemaResolver = (reference: string) => JsonObject | undefined;
 
 /**
- * Reads the patch rules out of an OpenAPI or structural schema node, lazily. `x-kubernetes-patch-strategy` and
- * `x-kubernetes-patch-merge-key` decide; where they are absent, as in CRDs, lists of type `map` merge by their first key and lists
- * of type `set` merge as sets.
+ * Reads the patch rules out of an OpenAPI or structural schema node, lazily.
+ * `x-kubernetes-patch-strategy` and `x-kubernetes-patch-merge-key` decide; where they are absent,
+ * as in CRDs, lists of type `map` merge by their first key and lists of type `set` merge as sets.
  */
 export function readPatchSchema(node: JsonObject, resolve?: SchemaResolver): PatchSchema {
   return new OpenApiPatchSchema(node, resolve);

@@ -1,4 +1,7 @@
-/** Lists in strategic merge patches: merging by key or as sets, deleting scalars, and the order of the result. */
+/**
+ * Lists in strategic merge patches: merging by key or as sets, deleting scalars, and the order of
+ * the result.
+ */
 import { isJsonObject, type JsonObject, type JsonValue, member } from "../json/index.ts";
 import { PatchError } from "./patch-error.ts";
 import type { PatchField, PatchSchema } from "./patch-schema.ts";

@@ -1,13 +1,15 @@
 /**
- * Strategic merge patch: a merge patch that knows which lists are merged by key, and that carries directives.
+ * Strategic merge patch: a merge patch that knows which lists are merged by key, and that carries
+ * directives.
  *
  *   $patch: replace | delete              on a map or a list item
  *   $retainKeys: [names]                  members of the live map that are not named go away
  *   $setElementOrder/<list>: [items]      the order that the merged list gets
  *   $deleteFromPrimitiveList/<list>: []   items that a merged list of scalars loses
  *
- * The rules are those of apimachinery's strategicpatch. Nulls and directives never reach the result, also where upstream
- * leaves it to the decoder to drop them: our objects have no decoder behind them.
+ * The rules are those of apimachinery's strategicpatch. Nulls and directives never reach the
+ * result, also where upstream leaves it to the decoder to drop them: our objects have no decoder
+ * behind them.
  */
 import { isJsonObject, type JsonObject, type JsonValue, member, setMember } from "../json/index.ts";
 import { PatchError } from "./patch-error.ts";
@@ -98,7 +100,10 @@ function replaceMap(marker: JsonValue, patch: JsonObject): JsonObject {
   return replacement;
 }
 
-/** A copy of `original` with only the keys that `$retainKeys` names, or with all of them when it is absent. */
+/**
+ * A copy of `original` with only the keys that `$retainKeys` names, or with all of them when it is
+ * absent.
+ */
 function retainKeys(original: JsonObject, patch: JsonObject): MutableObject {
   const list = member(patch, directives.retainKeys);
   const retained = list === undefined ? undefined : retainedNames(list, patch);

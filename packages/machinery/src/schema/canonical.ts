@@ -1,4 +1,7 @@
-/** A text that is equal for equal JSON values: members in sorted order. Go's json.Marshal of a map does the same. */
+/**
+ * A text that is equal for equal JSON values: members in sorted order. Go's json.Marshal of a map
+ * does the same.
+ */
 import { isJsonObject, type JsonValue, stringifyJson } from "../json/index.ts";
 
 export function canonicalJson(value: JsonValue): string {

@@ -97,7 +97,9 @@ interface Children {
 const noNodes: readonly SchemaNode[] = [];
 const noNames: readonly string[] = [];
 
-/** Equal for equal content only: names are preceded by their length, other texts go through JSON. */
+/**
+ * Equal for equal content only: names are preceded by their length, other texts go through JSON.
+ */
 function contentKey(schema: SchemaProps, children: Children): string {
   let key = `${flags(schema)}:${schema.type.length}:${schema.type}${schema.format.length}:${schema.format}`;
   if (children.properties !== undefined) {

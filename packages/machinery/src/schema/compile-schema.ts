@@ -45,10 +45,7 @@ export function* compileSchemaResumable(
   json: JsonValue,
   options: CompileOptions = {},
 ): Resumable<CompiledSchema> {
-  const { schema, problems } = readSchema(json, {
-    withoutDocumentation: true,
-    isAccepted: true,
-  });
+  const { schema, problems } = readSchema(json, { withoutDocumentation: true, isAccepted: true });
   assert(schema !== undefined, `schema cannot be read: ${problems.join("; ")}`);
   yield;
   const compiler = new NodeCompiler();

@@ -138,7 +138,8 @@ function validateUrl(text: string, path: string): FieldError[] {
 
 function validateService(service: WebhookService, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  // Upstream passes name and namespace in the wrong order, so each is reported under the other's name.
+  // Upstream passes name and namespace in the wrong order, so each is reported under the other's
+  // name.
   if (service.namespace === "") errors.push(fieldError.required(`${path}.name`));
   if (service.name === "") errors.push(fieldError.required(`${path}.namespace`));
   if (service.port < 1 || service.port > 65_535) {

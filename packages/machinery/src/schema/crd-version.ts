@@ -33,7 +33,10 @@ export function validateDeprecation(
   return complaints.map((text) => fieldError.invalid(`${path}.deprecationWarning`, warning, text));
 }
 
-/** In bytes; -1 when all characters are printable in Go's sense: letters, marks, numbers, punctuation, symbols and the space. */
+/**
+ * In bytes; -1 when all characters are printable in Go's sense: letters, marks, numbers,
+ * punctuation, symbols and the space.
+ */
 function unprintableIndex(text: string): number {
   let index = 0;
   for (const char of text) {

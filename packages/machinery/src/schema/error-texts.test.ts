@@ -1,4 +1,7 @@
-/** Texts of refusals that no other test spells out, letter by letter: clients show them, and some look for them. */
+/**
+ * Texts of refusals that no other test spells out, letter by letter: clients show them, and some
+ * look for them.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { JsonObject } from "../json/index.ts";

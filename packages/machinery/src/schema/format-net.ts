@@ -66,7 +66,9 @@ export function isIpv6(text: string): boolean {
   return tail === undefined ? headGroups === 8 : headGroups + tailGroups <= 7;
 }
 
-/** Groups of 16 bits, or -1 when malformed; the last group may be a dotted quad, which counts two. */
+/**
+ * Groups of 16 bits, or -1 when malformed; the last group may be a dotted quad, which counts two.
+ */
 function countGroups(text: string, mayEndInQuad: boolean): number {
   if (text === "") return 0;
   const groups = text.split(":");

@@ -1,5 +1,6 @@
 /**
- * The string formats that Kubernetes enforces, by their normalized names (without dashes), and which formats a type may carry.
+ * The string formats that Kubernetes enforces, by their normalized names (without dashes), and
+ * which formats a type may carry.
  *
  * An unknown format is ignored, with a warning when the CRD is written.
  */

@@ -2,7 +2,10 @@
  * Numbers as Go prints and tests them, because the error texts and the integer test come from Go.
  */
 
-/** A float64 under `%v`: shortest digits, an exponent of at least two digits below 1e-4 and from 1e21 on. */
+/**
+ * A float64 under `%v`: shortest digits, an exponent of at least two digits below 1e-4 and from
+ * 1e21 on.
+ */
 export function formatGoFloat(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
   const size = Math.abs(value);
@@ -25,7 +28,8 @@ const integerEpsilon = 1e-9;
 export function isJsonInteger(value: number): boolean {
   if (!Number.isFinite(value) || Math.abs(value) > jsonIntegerMax) return false;
   if (Number.isInteger(value)) return true;
-  // Go compares with float64(uint64(f)), which truncates; for negative floats the conversion wraps and never comes close.
+  // Go compares with float64(uint64(f)), which truncates; for negative floats the conversion wraps
+  // and never comes close.
   const whole = Math.trunc(value);
   if (value < 0 || whole === 0) return false;
   return (value - whole) / (value + whole) < integerEpsilon;

@@ -1,4 +1,7 @@
-/** Whatever JSON or text a tenant sends: nothing here throws, but for the one error that it is documented to throw. */
+/**
+ * Whatever JSON or text a tenant sends: nothing here throws, but for the one error that it is
+ * documented to throw.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

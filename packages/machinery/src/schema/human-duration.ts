@@ -1,4 +1,6 @@
-/** A duration as `kubectl get` shows an age: one or two units, exact when short, rough when long. */
+/**
+ * A duration as `kubectl get` shows an age: one or two units, exact when short, rough when long.
+ */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
   if (seconds < -1) return "<invalid>";

@@ -6,7 +6,10 @@ import { WorkBudget, workBounds } from "../bounds/index.ts";
 import { isJsonObject, type JsonValue } from "../json/index.ts";
 import { type Filter, JsonPathError, type PathNode, type Slice } from "./json-path.ts";
 
-/** Throws BoundExceededError when the path takes more steps, or has more results, than the budget allows. */
+/**
+ * Throws BoundExceededError when the path takes more steps, or has more results, than the budget
+ * allows.
+ */
 export function evaluateJsonPath(
   nodes: readonly PathNode[],
   root: JsonValue,

@@ -119,7 +119,8 @@ describe("JSONPath", () => {
         assert.throws(() => evaluateJsonPath(parseJsonPath(path), object, budget), {
           message: "JSONPath: limit is 50000 units of work",
         });
-        // A step that went too far was one over, and not many times over: nothing of what is beyond was gathered.
+        // A step that went too far was one over, and not many times over: nothing of what is beyond
+        // was gathered.
         assert.ok(budget.left > -60_000, String(budget.left));
       });
   });

@@ -1,9 +1,11 @@
 /**
- * The JSONPath of Kubernetes (`client-go/util/jsonpath`), as far as printer columns, selectable fields and scale paths need it: parsing.
+ * The JSONPath of Kubernetes (`client-go/util/jsonpath`), as far as printer columns, selectable
+ * fields and scale paths need it: parsing.
  *
  *     .spec.replicas   .status.conditions[?(@.type=="Ready")].status   .items[*].name   .metadata.labels['a\.b']   .list[-1]   .list[0:2]
  *
- * As upstream, a dot inside brackets separates fields unless it is escaped. Evaluation is in json-path-eval.ts.
+ * As upstream, a dot inside brackets separates fields unless it is escaped. Evaluation is in
+ * json-path-eval.ts.
  */
 import { jsonPathLengthMax } from "./limits.ts";
 

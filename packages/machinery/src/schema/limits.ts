@@ -47,7 +47,10 @@ export const validationStepsMax = 2_000_000;
  */
 export const alternativeStepsMax = 50_000;
 
-/** Summed over one validation: characters matched × instructions of the pattern they are matched with, the worst case of RE2. */
+/**
+ * Summed over one validation: characters matched × instructions of the pattern they are matched
+ * with, the worst case of RE2.
+ */
 export const patternWorkMax = 2_000_000;
 
 /** Values that defaulting may add to one object. */

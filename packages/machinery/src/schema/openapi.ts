@@ -52,9 +52,7 @@ export function* publishResumable(
 
 /** A schema below the root, as JSON. */
 export function publishSchema(schema: SchemaProps, dialect: OpenApiDialect): Json {
-  const json = {
-    ...schemaToJson(dialect === "v3" ? unfold(schema) : degradeForV2(schema)),
-  };
+  const json = { ...schemaToJson(dialect === "v3" ? unfold(schema) : degradeForV2(schema)) };
   addToEmbedded(json, dialect);
   return json;
 }

@@ -1,4 +1,7 @@
-/** That long work rests often enough is decided by counting what happens between two rests, never by a clock. */
+/**
+ * That long work rests often enough is decided by counting what happens between two rests, never by
+ * a clock.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Resumable, runSync, YieldCounter } from "../base/index.ts";
@@ -61,7 +64,9 @@ class CountingEngine implements RuleEvaluator {
   }
 }
 
-/** Runs the work and gives the number of its pieces and the most that `engine` did in one of them. */
+/**
+ * Runs the work and gives the number of its pieces and the most that `engine` did in one of them.
+ */
 function watched<Result>(work: Resumable<Result>, engine?: CountingEngine) {
   let pieces = 1;
   let most = 0;
@@ -121,9 +126,7 @@ describe("validating a CRD resumably", () => {
       validateCustomResourceDefinitionResumable(
         definitionOf(fields(1_000, withDefault)),
         undefined,
-        {
-          evaluator: engine,
-        },
+        { evaluator: engine },
       ),
     );
     assert.ok(engine.evaluations <= 12, `${engine.evaluations} evaluations`);

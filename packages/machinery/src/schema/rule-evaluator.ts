@@ -10,7 +10,10 @@ import type { JsonValue } from "../json/index.ts";
 import type { SchemaProps, ValidationRule } from "./schema-props.ts";
 
 export interface RuleEvaluator {
-  /** Compiles the rules of one sub-schema; the result has one entry per rule, in order. Must not throw for bad rules. */
+  /**
+   * Compiles the rules of one sub-schema; the result has one entry per rule, in order. Must not
+   * throw for bad rules.
+   */
   compile(rules: readonly ValidationRule[], context: RuleContext): readonly CompiledRule[];
 
   /** The same, in advance and resumably: `compile` then returns the result. */
@@ -28,7 +31,9 @@ export interface RuleContext {
 }
 
 export interface CompiledRule {
-  /** Why the rule cannot run, e.g. `compilation failed: ERROR: <input>:1:6: undefined field 'x'…`. */
+  /**
+   * Why the rule cannot run, e.g. `compilation failed: ERROR: <input>:1:6: undefined field 'x'…`.
+   */
   readonly error: string | undefined;
   /** Why the message expression cannot run. */
   readonly messageError: string | undefined;

@@ -20,12 +20,7 @@ export const typeBit = {
 } as const;
 
 /** Bits of `reach`: somewhere at or below this node there is … */
-export const reachBit = {
-  default: 1,
-  listType: 2,
-  embedded: 4,
-  rules: 8,
-} as const;
+export const reachBit = { default: 1, listType: 2, embedded: 4, rules: 8 } as const;
 
 export type PlainType = "" | "string" | "boolean" | "integer" | "int32" | "number";
 
@@ -58,7 +53,10 @@ export interface SchemaNode {
   readonly reach: number;
 }
 
-/** Rules keep their schema until an evaluator has compiled them, because CEL derives its types from it. */
+/**
+ * Rules keep their schema until an evaluator has compiled them, because CEL derives its types from
+ * it.
+ */
 export interface RuleSource {
   readonly rules: readonly ValidationRule[];
   readonly schema: SchemaProps;

@@ -1,5 +1,6 @@
 /**
- * Paths into a schema, as `fieldPath` of a rule and `jsonPath` of a selectable field write them: `.spec.color`, `.spec['a.b']`.
+ * Paths into a schema, as `fieldPath` of a rule and `jsonPath` of a selectable field write them:
+ * `.spec.color`, `.spec['a.b']`.
  */
 import { isSchema, type SchemaProps } from "./schema-props.ts";
 import type { PathSegment } from "./value-path.ts";

@@ -1,6 +1,7 @@
 /**
- * Properties over random schemas and objects. The four walks of Kubernetes (prune, drop nulls, coerce, default) are written down here once
- * more, plainly and one after the other, as the model that the one-pass walk has to agree with.
+ * Properties over random schemas and objects. The four walks of Kubernetes (prune, drop nulls,
+ * coerce, default) are written down here once more, plainly and one after the other, as the model
+ * that the one-pass walk has to agree with.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -32,13 +33,15 @@ const scalarSchema: fc.Arbitrary<JsonObject> = fc.oneof(
 );
 
 function withExtras(schema: fc.Arbitrary<JsonObject>): fc.Arbitrary<JsonObject> {
-  return fc.tuple(schema, fc.boolean(), fc.boolean()).map(([json, nullable, preserve]) => ({
-    ...json,
-    ...(nullable ? { nullable: true } : {}),
-    ...(preserve && json["type"] === "object"
-      ? { "x-kubernetes-preserve-unknown-fields": true }
-      : {}),
-  }));
+  return fc
+    .tuple(schema, fc.boolean(), fc.boolean())
+    .map(([json, nullable, preserve]) => ({
+      ...json,
+      ...(nullable ? { nullable: true } : {}),
+      ...(preserve && json["type"] === "object"
+        ? { "x-kubernetes-preserve-unknown-fields": true }
+        : {}),
+    }));
 }
 
 const { schema: arbitrarySchema } = fc.letrec<{ schema: JsonObject }>((tie) => ({
@@ -49,11 +52,13 @@ const { schema: arbitrarySchema } = fc.letrec<{ schema: JsonObject }>((tie) => (
       fc
         .dictionary(fc.constantFrom(...names), tie("schema"), { maxKeys: 4, noNullPrototype: true })
         .chain((properties) =>
-          fc.subarray(Object.keys(properties)).map((required) => ({
-            type: "object",
-            properties,
-            ...(required.length > 0 ? { required } : {}),
-          })),
+          fc
+            .subarray(Object.keys(properties))
+            .map((required) => ({
+              type: "object",
+              properties,
+              ...(required.length > 0 ? { required } : {}),
+            })),
         ),
     ),
     withExtras(tie("schema").map((items) => ({ type: "array", items }))),
@@ -126,9 +131,7 @@ function arbitraryFitting(json: JsonObject): fc.Arbitrary<JsonValue> {
     own = fc.dictionary(
       fc.constantFrom("k", "l"),
       arbitraryFitting(json["additionalProperties"] as JsonObject),
-      {
-        noNullPrototype: true,
-      },
+      { noNullPrototype: true },
     );
   } else if (json["x-kubernetes-embedded-resource"] === true) {
     own = fc.constant({ apiVersion: "v1", kind: "Pod", metadata: { name: "p" } });
@@ -217,12 +220,14 @@ function withDefaults(schema: JsonObject): fc.Arbitrary<JsonObject> {
 }
 
 const root = (spec: JsonObject): JsonObject => ({ type: "object", properties: { spec } });
-const schemaAndValue = arbitrarySchema.chain(withDefaults).chain((schema) =>
-  fc.record({
-    schema: fc.constant(schema),
-    value: fc.oneof(arbitraryFitting(schema), arbitraryValue),
-  }),
-);
+const schemaAndValue = arbitrarySchema
+  .chain(withDefaults)
+  .chain((schema) =>
+    fc.record({
+      schema: fc.constant(schema),
+      value: fc.oneof(arbitraryFitting(schema), arbitraryValue),
+    }),
+  );
 const runs = { numRuns: 400 };
 
 const admit = (schema: CompiledSchema, object: JsonValue): JsonValue => schema.admit(object).value;
@@ -322,7 +327,8 @@ describe("validation, over random schemas and objects", () => {
   it("finds the same by shared nodes as by separate ones", () => {
     fc.assert(
       fc.property(arbitrarySchema, arbitraryValue, (schema, value) => {
-        // Equal sub-schemas become one node in the first; a limit that never bites keeps them apart in the second.
+        // Equal sub-schemas become one node in the first; a limit that never bites keeps them apart
+        // in the second.
         const twice = { type: "object", properties: { p: schema, q: schema } };
         const apart = {
           type: "object",

@@ -102,9 +102,7 @@ describe("validateSchema", () => {
           "x-kubernetes-list-type": "map",
           "x-kubernetes-list-map-keys": ["a", "b", "c", "b"],
           items: root(
-            {
-              b: { type: "object", nullable: true },
-            },
+            { b: { type: "object", nullable: true } },
             { nullable: true, required: ["b"] },
           ),
         },
@@ -180,9 +178,7 @@ describe("validateSchema", () => {
         x: {
           type: "object",
           "x-kubernetes-embedded-resource": true,
-          properties: {
-            metadata: root({ namespace: { type: "string", default: "A B" } }),
-          },
+          properties: { metadata: root({ namespace: { type: "string", default: "A B" } }) },
         },
       }),
       [

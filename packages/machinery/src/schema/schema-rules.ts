@@ -39,7 +39,10 @@ export const schemaTypes: ReadonlySet<string> = new Set([
   "string",
 ]);
 
-/** Rules are compiled only when a checker is given: the caller has one once the schema is known to be structural. */
+/**
+ * Rules are compiled only when a checker is given: the caller has one once the schema is known to
+ * be structural.
+ */
 export function* validateSchemaRules(
   schema: SchemaProps,
   path: string,

@@ -26,7 +26,9 @@ import { dottedPath, fieldPath, type PathSegment } from "./value-path.ts";
 
 export interface ShapeSteps {
   readonly prune?: boolean;
-  /** Drops an explicit null from a field that is not nullable, so that its default, if any, applies. */
+  /**
+   * Drops an explicit null from a field that is not nullable, so that its default, if any, applies.
+   */
   readonly dropNulls?: boolean;
   readonly applyDefaults?: boolean;
   /** The handling of malformed metadata of embedded resources (and of the root, if it is one). */
@@ -40,7 +42,10 @@ export interface ShapeSteps {
 
 export interface Shaped {
   readonly value: JsonValue;
-  /** Paths of dropped fields: those of the metadata, of the object, of embedded metadata, each sorted; at most `unknownFieldsMax`. */
+  /**
+   * Paths of dropped fields: those of the metadata, of the object, of embedded metadata, each
+   * sorted; at most `unknownFieldsMax`.
+   */
   readonly unknownFields: readonly string[];
   /** The first malformed metadata, when it is to be rejected. */
   readonly error: FieldError | undefined;

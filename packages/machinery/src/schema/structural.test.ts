@@ -59,10 +59,7 @@ describe("validateStructural", () => {
     [
       "int-or-string may spell out its alternatives",
       root({
-        x: {
-          "x-kubernetes-int-or-string": true,
-          anyOf: [{ type: "integer" }, { type: "string" }],
-        },
+        x: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] },
         y: {
           "x-kubernetes-int-or-string": true,
           allOf: [{ anyOf: [{ type: "integer" }, { type: "string" }] }, { pattern: "^a" }],
@@ -73,10 +70,7 @@ describe("validateStructural", () => {
     [
       "int-or-string excludes other natures",
       root({
-        x: {
-          "x-kubernetes-int-or-string": true,
-          "x-kubernetes-preserve-unknown-fields": true,
-        },
+        x: { "x-kubernetes-int-or-string": true, "x-kubernetes-preserve-unknown-fields": true },
       }),
       [
         "@.properties[x].x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true",
@@ -116,10 +110,7 @@ describe("validateStructural", () => {
       root({
         metadata: {
           type: "object",
-          properties: {
-            name: { type: "string", maxLength: 5 },
-            generateName: { type: "string" },
-          },
+          properties: { name: { type: "string", maxLength: 5 }, generateName: { type: "string" } },
         },
       }),
       [],

@@ -302,7 +302,8 @@ class ValueValidator {
 
   #oldMember(old: JsonValue, key: string): JsonValue | undefined {
     if (!isJsonObject(old) || !Object.hasOwn(old, key)) return undefined;
-    // Changes of apiVersion and kind are not visible here: old and new were converted to the same version.
+    // Changes of apiVersion and kind are not visible here: old and new were converted to the same
+    // version.
     const isRoot = this.#errors.path.length === 0;
     return isRoot && (key === "kind" || key === "apiVersion") ? undefined : old[key];
   }

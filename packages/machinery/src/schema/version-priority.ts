@@ -1,5 +1,6 @@
 /**
- * The order of API versions, best first: v10, v2, v1, v2beta1, v1beta2, v1alpha1, then names of other forms in alphabetical order.
+ * The order of API versions, best first: v10, v2, v1, v2beta1, v1beta2, v1alpha1, then names of
+ * other forms in alphabetical order.
  */
 const versionPattern = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 

@@ -96,7 +96,10 @@ class LabelParser {
     return token.text;
   }
 
-  /** The values between the parentheses, sorted and without repeats; a gap between commas is the empty value. */
+  /**
+   * The values between the parentheses, sorted and without repeats; a gap between commas is the
+   * empty value.
+   */
   #valueSet(): string[] {
     const open = this.#take();
     if (open.kind !== "(") throw found(open, " expected: '('");

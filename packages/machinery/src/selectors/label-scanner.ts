@@ -19,7 +19,10 @@ export interface LabelToken {
   readonly text: string;
 }
 
-/** A symbol, or a run of everything that is neither symbol nor blank; keys and values are validated later. */
+/**
+ * A symbol, or a run of everything that is neither symbol nor blank; keys and values are validated
+ * later.
+ */
 const tokenPattern = /[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^ \t\r\n=!(),<>]+))/y;
 
 export function scanLabelSelector(text: string): LabelToken[] {

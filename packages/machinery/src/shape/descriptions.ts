@@ -6,9 +6,7 @@
 type Descriptions = Readonly<Record<string, string>>;
 
 /** Of fields that mean the same wherever they are. */
-const ofAnyMessage: Descriptions = {
-  metadata: "Standard object metadata.",
-};
+const ofAnyMessage: Descriptions = { metadata: "Standard object metadata." };
 
 const ofAnyCondition: Descriptions = {
   type: "What the condition is about.",

@@ -236,7 +236,10 @@ class OpenEntry implements Frame {
   }
 }
 
-/** Where protobuf cannot repeat, a list is a message of its own: `ExtraValue{repeated string items = 1}`. */
+/**
+ * Where protobuf cannot repeat, a list is a message of its own: `ExtraValue{repeated string items =
+ * 1}`.
+ */
 class OpenList implements Frame {
   readonly end: number;
   readonly depth: number;

@@ -1,4 +1,6 @@
-/** The options of sessions with Pods: created from a query, never stored, and passed to admission. */
+/**
+ * The options of sessions with Pods: created from a query, never stored, and passed to admission.
+ */
 import { podAttachOptions, podExecOptions, podPortForwardOptions } from "./generated/core-v1.ts";
 
 const core = { group: "", version: "v1" } as const;

@@ -1,8 +1,9 @@
 /**
- * Quantities in their canonical form: `1000m` becomes `1`, `1024Mi` becomes `1Gi`, `0.5Gi` becomes `512Mi`.
+ * Quantities in their canonical form: `1000m` becomes `1`, `1024Mi` becomes `1Gi`, `0.5Gi` becomes
+ * `512Mi`.
  *
- * As upstream: no precision is lost down to one nano, the suffix is the largest one that leaves a whole number, and binary suffixes
- * stay binary unless the value is below 1024.
+ * As upstream: no precision is lost down to one nano, the suffix is the largest one that leaves a
+ * whole number, and binary suffixes stay binary unless the value is below 1024.
  */
 const suffixes = {
   decimal: ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"],

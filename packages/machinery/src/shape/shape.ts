@@ -36,7 +36,10 @@ export interface ScalarShape {
   readonly union?: WireUnion;
 }
 
-/** A message of which one member is set: a schema, several, words, or yes and no. Left out is what it cannot be. */
+/**
+ * A message of which one member is set: a schema, several, words, or yes and no. Left out is what
+ * it cannot be.
+ */
 export interface WireUnion {
   readonly shape: MessageShape;
   readonly one: number;
@@ -69,7 +72,10 @@ export interface ListTraits {
   /** The list type for apply and strategic merge. */
   readonly type: "atomic" | "set" | "map";
   readonly keys?: readonly string[];
-  /** Strategic merge patch replaces the list although apply merges it: the type has no patch strategy upstream. */
+  /**
+   * Strategic merge patch replaces the list although apply merges it: the type has no patch
+   * strategy upstream.
+   */
   readonly isReplacedByPatch?: boolean;
   /** Strategic merge patch merges by this key although apply knows no key, or another. */
   readonly mergeKey?: string;

@@ -3,7 +3,10 @@
  * copied several times into the texts of its errors, in one turn of the event loop.
  */
 
-/** UTF-16 units of a text of the request in an error; the rest is truncated. Kubernetes shows all of it. */
+/**
+ * UTF-16 units of a text of the request in an error; the rest is truncated. Kubernetes shows all of
+ * it.
+ */
 export const shownTextMax = 4_096;
 
 /** Errors that a Status reports. */

@@ -19,10 +19,7 @@ export function accountObjects({ metadata: { name, uid = "" } }: SyncTarget): Js
   const metadata = { name: id, ownerReferences };
   const namespaced = { ...metadata, namespace: accountNamespace };
   const subjects = [{ kind: "ServiceAccount", name: id, namespace: accountNamespace }];
-  const bound = (role: string) => ({
-    subjects,
-    roleRef: { apiGroup: rbac, kind: role, name: id },
-  });
+  const bound = (role: string) => ({ subjects, roleRef: { apiGroup: rbac, kind: role, name: id } });
   const apiVersion = `${rbac}/v1`;
   const maySync = {
     apiGroups: [group],

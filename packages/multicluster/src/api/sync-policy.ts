@@ -115,11 +115,7 @@ const syncPolicySpec = object(
       maxItems: 100,
       "x-kubernetes-list-type": "set",
     }),
-    resources: list(resourcePolicy, {
-      minItems: 1,
-      maxItems: 50,
-      ...keyedBy("group", "resource"),
-    }),
+    resources: list(resourcePolicy, { minItems: 1, maxItems: 50, ...keyedBy("group", "resource") }),
   },
   { required: ["resources"] },
 );

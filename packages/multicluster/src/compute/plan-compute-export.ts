@@ -79,10 +79,7 @@ function schemaOf(negotiated: NegotiatedAPIResource): {
   const { annotations } = metadata;
   return {
     resource: { name: plural, group, schema: name },
-    schema: {
-      metadata: { name, ...(annotations === undefined ? {} : { annotations }) },
-      spec,
-    },
+    schema: { metadata: { name, ...(annotations === undefined ? {} : { annotations }) }, spec },
   };
 }
 

@@ -10,12 +10,14 @@ export class SharedTargetIndex {
   readonly #places = new Map<string, NamedTarget>();
 
   constructor(clusters: Clusters) {
-    clusters.source(syncTargets).addHandler({
-      added: (_target, { key: { cluster, name } }) =>
-        void this.#places.set(sharedTargetName({ cluster, name }), { cluster, name }),
-      deleted: (_target, { key: { cluster, name } }) =>
-        void this.#places.delete(sharedTargetName({ cluster, name })),
-    });
+    clusters
+      .source(syncTargets)
+      .addHandler({
+        added: (_target, { key: { cluster, name } }) =>
+          void this.#places.set(sharedTargetName({ cluster, name }), { cluster, name }),
+        deleted: (_target, { key: { cluster, name } }) =>
+          void this.#places.delete(sharedTargetName({ cluster, name })),
+      });
   }
 
   clusterKeyOf(cluster: string, target: string): string {

@@ -287,17 +287,7 @@ function copyStatusOf(
   const roll = rollout?.copies.get(name);
   const isOutdated = roll?.isOutdated === true;
   const isRollingOut = roll?.isRolling === true;
-  return [
-    {
-      cluster: name,
-      object,
-      isReachable,
-      isUnmanaged,
-      syncError,
-      isOutdated,
-      isRollingOut,
-    },
-  ];
+  return [{ cluster: name, object, isReachable, isUnmanaged, syncError, isOutdated, isRollingOut }];
 }
 
 function readPlacement(
@@ -577,12 +567,7 @@ function writesOf(
     const isLost = evaluation.state === "Unreachable";
     if (isLost && since === undefined) unreachableClusters.push(name);
     const unreachableSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
-    const adjusted = updatedClusterCopy(object, {
-      ...request,
-      unreachableSince,
-      spec,
-      rollout,
-    });
+    const adjusted = updatedClusterCopy(object, { ...request, unreachableSince, spec, rollout });
     if (adjusted === object) continue;
     if (wanted < (member.copy?.replicas ?? 0)) scaleDowns.push(adjusted);
     else updates.push(adjusted);

@@ -7,12 +7,7 @@ const cluster = (
   name: string,
   current = 0,
   more: Partial<ClusterWeightInfo> = {},
-): ClusterWeightInfo => ({
-  name,
-  ready: true,
-  current,
-  ...more,
-});
+): ClusterWeightInfo => ({ name, ready: true, current, ...more });
 const split = (replicas: number, ...clusters: ClusterWeightInfo[]) =>
   Object.fromEntries(distribute(replicas, clusters));
 

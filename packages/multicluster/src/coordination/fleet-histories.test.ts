@@ -6,12 +6,13 @@
  * edit, select, weigh, pause and block disruption; capacity changes; drains are cancelled; and the
  * coordinator reads stale state and is stopped between any two writes.
  *
- * Each history runs three times: without limits; with Locations that limit the tenants' use of their
- * clusters and change their limits; and with users who scale and delete copies.
+ * Each history runs three times: without limits; with Locations that limit the tenants' use of
+ * their clusters and change their limits; and with users who scale and delete copies.
  *
- * The invariants are in `test-support/cluster-set/invariants.ts`, for each kind; `fleet-laws.test.ts` shows
- * what they detect. When nothing happens any more, everything is stable in permitted clusters, a
- * drained cluster is empty if a feasible one exists, and nothing more is written.
+ * The invariants are in `test-support/cluster-set/invariants.ts`, for each kind;
+ * `fleet-laws.test.ts` shows what they detect. When nothing happens any more, everything is stable
+ * in permitted clusters, a drained cluster is empty if a feasible one exists, and nothing more is
+ * written.
  *
  * KCP_HISTORIES=10000 runs more histories, from seed KCP_SEED on. A failure prints its seed and its
  * history.

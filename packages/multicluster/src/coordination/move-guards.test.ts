@@ -103,11 +103,7 @@ describe("plans without a replica budget", () => {
    */
   const leaving = (kind: string, isDisruptionBlocked: boolean): readonly ClusterShare[] => [
     { name: "a", state: "Draining", copy: { ...part, ...still, isDisruptionBlocked } },
-    {
-      name: "b",
-      state: "Ready",
-      ...(kind === "duplicate" ? { copy: { ...part, ...still } } : {}),
-    },
+    { name: "b", state: "Ready", ...(kind === "duplicate" ? { copy: { ...part, ...still } } : {}) },
   ];
   const input = { replicas: 1, scaledDownBy: 0 };
 

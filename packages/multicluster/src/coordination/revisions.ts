@@ -3,8 +3,8 @@
  * replicas for each Pod template that the workload has had, with the annotations that kubectl
  * reads. The clusters have ReplicaSets of their own for running Pods; these are separate objects.
  *
- * Pure; `revision-writer.ts` writes them. Numbers, limits and annotations match those of Kubernetes'
- * deployment controller.
+ * Pure; `revision-writer.ts` writes them. Numbers, limits and annotations match those of
+ * Kubernetes' deployment controller.
  */
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";

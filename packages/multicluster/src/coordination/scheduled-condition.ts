@@ -71,7 +71,10 @@ export function scheduledResultOf(input: ScheduledInput): ScheduledResult {
   return { ...result, message: `${result.message}; unreachable: ${names}` };
 }
 
-/** In the form of kube-scheduler: how many are scheduled, and why no cluster takes the others, counted by reason. */
+/**
+ * In the form of kube-scheduler: how many are scheduled, and why no cluster takes the others,
+ * counted by reason.
+ */
 function shortage({
   replicas,
   clusters,
@@ -123,7 +126,9 @@ function unschedulableReasons(cluster: ScheduledCluster): readonly Unschedulable
   return maxReplicas === undefined ? [] : [maxReplicas];
 }
 
-/** The same for one cluster, with all that is known; undefined when nothing keeps replicas from it. */
+/**
+ * The same for one cluster, with all that is known; undefined when nothing keeps replicas from it.
+ */
 export function unschedulableReason(cluster: ScheduledCluster): string | undefined {
   const texts = unschedulableReasons(cluster).map(({ reason, detail }) =>
     detail === undefined ? reason : `${reason}: ${detail}`,

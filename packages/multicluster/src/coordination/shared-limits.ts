@@ -84,12 +84,7 @@ function limitedBy(
     if (isOfAll && (total === undefined || limit.replicas < total.replicas)) total = limit;
     bounded = isCopied
       ? copiesWithin(bounded, quota, limit, { last, maxSkews })
-      : replicasWithin(bounded, quota, limit, {
-          isOrdinal,
-          isStaying,
-          isOfAll,
-          maxSkews,
-        });
+      : replicasWithin(bounded, quota, limit, { isOrdinal, isStaying, isOfAll, maxSkews });
   }
   const meant = desiredIn(clusters, { inFlight, last });
   return { clusters: bounded, totalLimit: total && atLeast(total, meant) };

@@ -114,10 +114,7 @@ describe("drain", () => {
         fc.integer({ min: 1, max: 9 }),
         (list, workloads, replicas) => {
           const all = list.map(({ name, ...more }) => web(name, more.replicas, more));
-          const { toEvict } = step({
-            spec: { budget: { workloads, replicas } },
-            objects: all,
-          });
+          const { toEvict } = step({ spec: { budget: { workloads, replicas } }, objects: all });
           const inFlight = all.filter(({ isEvicting }) => isEvicting).concat(toEvict);
           const weight = inFlight.reduce((sum, one) => sum + one.replicas, 0);
           if (toEvict.length === 0) return assert.ok(inFlight.length > 0 || all.length === 0);

@@ -162,16 +162,7 @@ function moveOf(
   const user = { kind, workload, copies, from, to } as PlannedUser;
   const options = storage && { cluster, targets, storage };
   const refused = options === undefined ? [] : predictVolumeRefusals(options, user);
-  return {
-    kind,
-    namespace,
-    name,
-    from,
-    to,
-    unscheduled,
-    reasons,
-    rejectedBy: refused,
-  };
+  return { kind, namespace, name, from, to, unscheduled, reasons, rejectedBy: refused };
 }
 
 function sharesOf(goal: ReadonlyMap<string, number>): Readonly<Record<string, number>> {

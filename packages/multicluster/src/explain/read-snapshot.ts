@@ -147,11 +147,7 @@ async function workloadsOf(
     const { namespace = "", name } = workload.metadata;
     const near = byOwner.get(`${namespace}/${ownerLabelValue(name)}`) ?? [];
     const own = near.filter((one) => isCopyOf(one, workload));
-    return {
-      strategy,
-      workload,
-      copies: own.flatMap((one) => strategy.acceptCopy(one) ?? []),
-    };
+    return { strategy, workload, copies: own.flatMap((one) => strategy.acceptCopy(one) ?? []) };
   });
 }
 

@@ -50,10 +50,7 @@ const spec = object(
     plan,
     // The names of the clusters, for users who may read them or workloads of the namespace.
     clusters: object(
-      {
-        selector: string("", { maxLength: 16_384 }),
-        namespace: string("", { maxLength: 253 }),
-      },
+      { selector: string("", { maxLength: 16_384 }), namespace: string("", { maxLength: 253 }) },
       { description: "Which clusters the workspace may use." },
     ),
   },

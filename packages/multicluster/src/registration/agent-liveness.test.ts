@@ -49,11 +49,7 @@ class Watching {
   /** The condition as `kubectl describe` shows it. */
   said(isServerThere = true): string {
     const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
-    const observation = {
-      kind: "agent" as const,
-      heartbeat,
-      liveness: this.look(isServerThere),
-    };
+    const observation = { kind: "agent" as const, heartbeat, liveness: this.look(isServerThere) };
     const { conditions = [] } = targetStatus(this.target, observation, this.clock.now());
     const ready = conditions.find(({ type }) => type === "Ready");
     // The lease has its own evaluation.

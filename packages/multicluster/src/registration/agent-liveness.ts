@@ -83,13 +83,7 @@ export class AgentLivenessMonitor {
     // next heartbeat.
     const isOver = known === undefined && expected !== undefined && isReportedMissed(target);
     const liveness = expected?.liveness;
-    const seen: ObservedHeartbeat = {
-      heartbeat,
-      tunnel: tunnel?.id,
-      liveness,
-      isExcused,
-      isOver,
-    };
+    const seen: ObservedHeartbeat = { heartbeat, tunnel: tunnel?.id, liveness, isExcused, isOver };
     this.#seen.set(id, seen);
     if (isOver) return liveness;
     if (expected !== undefined) this.#await(key, seen, expected.withinMs);

@@ -4,10 +4,7 @@ import { type Client, defineResource, type KubernetesObject, type StringMap } fr
 import * as kinds from "@kcp-ts/sdk/kinds";
 
 export interface Node extends KubernetesObject {
-  readonly status?: {
-    readonly capacity?: StringMap;
-    readonly allocatable?: StringMap;
-  };
+  readonly status?: { readonly capacity?: StringMap; readonly allocatable?: StringMap };
 }
 
 export const nodes = defineResource<Node>(kinds.nodes);

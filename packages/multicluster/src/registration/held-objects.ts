@@ -89,9 +89,9 @@ async function* heldIn(
   signal: AbortSignal,
 ): AsyncGenerator<HeldObject> {
   try {
-    for await (const { items } of listed.resource<KubernetesObject>(resource as never).pages({
-      signal,
-    })) {
+    for await (const { items } of listed
+      .resource<KubernetesObject>(resource as never)
+      .pages({ signal })) {
       for (const object of items) {
         const { metadata } = object;
         const cluster = stringMember(metadata.annotations, clusterAnnotation) ?? target.cluster;

@@ -21,11 +21,7 @@ function social(
   near: readonly string[],
   apart: readonly string[] = [],
 ): AffinitySubject {
-  const policy: Policy = {
-    ...policyOf([]),
-    affinity: to(...near),
-    antiAffinity: to(...apart),
-  };
+  const policy: Policy = { ...policyOf([]), affinity: to(...near), antiAffinity: to(...apart) };
   return { name, resource, labels: { app: name }, policy };
 }
 

@@ -26,12 +26,8 @@ const west: ClusterCandidate = { name: "west", labels: { region: "eu" } };
 
 function results(input: Partial<SchedulingInput> = {}) {
   const currentReplicas = () => ({ replicas: 0, available: 0 });
-  return filterAndScore({
-    workload: web(),
-    candidates: [east, west],
-    currentReplicas,
-    ...input,
-  }).clusters;
+  return filterAndScore({ workload: web(), candidates: [east, west], currentReplicas, ...input })
+    .clusters;
 }
 
 const policy = (more: Partial<Policy>): Policy => ({ sources: [], ...more });
@@ -105,11 +101,7 @@ describe("filters and weights of clusters", () => {
   });
 
   it("a Placement without a Location filters every cluster for new replicas, and moves none", () => {
-    const selectedLocation = {
-      placement: "p",
-      location: undefined,
-      includes: () => true,
-    };
+    const selectedLocation = { placement: "p", location: undefined, includes: () => true };
     for (const { filterReasons, evictionReasons } of results({
       policy: policy({ selectedLocation }),
     }).values())
@@ -126,19 +118,13 @@ describe("affinity between workloads", () => {
     const near = results({ existingWorkloads, policy: policy({ affinity: [term] }) });
     assert.deepEqual([near.get("east")?.weight, near.get("west")?.weight], [10, 1]);
     assert.equal(near.get("west")?.scores[0]?.reason, "no workload app=cache is in this region");
-    const apart = results({
-      existingWorkloads,
-      policy: policy({ antiAffinity: [term] }),
-    });
+    const apart = results({ existingWorkloads, policy: policy({ antiAffinity: [term] }) });
     assert.deepEqual([apart.get("east")?.weight, apart.get("west")?.weight], [1, 10]);
   });
 
   it("required affinity filters clusters for new replicas, and moves none", () => {
     const required = { ...term, required: true };
-    const apart = results({
-      existingWorkloads,
-      policy: policy({ antiAffinity: [required] }),
-    });
+    const apart = results({ existingWorkloads, policy: policy({ antiAffinity: [required] }) });
     assert.deepEqual(apart.get("east")?.evictionReasons, []);
     assert.deepEqual(apart.get("east")?.filterReasons, [
       "cache is in this region, to be kept apart from",
@@ -223,11 +209,7 @@ describe("required affinity whose target has moved", () => {
     assert.deepEqual(near([cache("west")], half).get("east")?.evictionReasons, [reason]);
     const antiAffinity = [required];
     const existingWorkloads = [{ ...cache("east"), hasPrecedence: true }];
-    const apart = results({
-      ...half,
-      existingWorkloads,
-      policy: policy({ antiAffinity }),
-    });
+    const apart = results({ ...half, existingWorkloads, policy: policy({ antiAffinity }) });
     assert.equal(apart.get("east")?.evictionReasons.length, 1);
   });
 
@@ -304,11 +286,7 @@ describe("available replicas", () => {
     const allowance = (
       resourceLimits: ResourceLimits,
       includes = (_: LocationInstance) => true,
-    ) => ({
-      location: "l",
-      resourceLimits,
-      includes,
-    });
+    ) => ({ location: "l", resourceLimits, includes });
     const found = (...locationLimits: LocationLimits[]) =>
       filterAndScore({
         workload: web(),

@@ -2,8 +2,8 @@
  * The scheduler: filters and scores every cluster for one workload, with the most replicas and the
  * reasons. Pure; the result depends only on the input, and not on its order.
  *
- * Cluster states are evaluated in `coordination/cluster-state.ts`, and the replicas of each cluster are
- * computed in `coordination/distribute.ts`, from this result.
+ * Cluster states are evaluated in `coordination/cluster-state.ts`, and the replicas of each cluster
+ * are computed in `coordination/distribute.ts`, from this result.
  */
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import type { Taint, Toleration } from "../api/index.ts";
@@ -173,10 +173,7 @@ function evictAntiAffinityConflicts(
     input.currentReplicas(name).replicas === 0 ? none : affinity.antiAffinityViolations(candidate);
   if (conflicts.length === 0 || result === undefined) return;
   if (!hasCapacityWithout(new Set([name]), results, input)) return;
-  results.set(name, {
-    ...result,
-    evictionReasons: [...result.evictionReasons, ...conflicts],
-  });
+  results.set(name, { ...result, evictionReasons: [...result.evictionReasons, ...conflicts] });
 }
 
 /**
@@ -227,18 +224,12 @@ function evictAffinityViolations(
       .missingAffinityTargets(candidate)
       .filter((text) => !result.filterReasons.includes(text));
     if (reasons.length === 0) continue;
-    led.set(candidate.name, {
-      ...result,
-      filterReasons: joined(result.filterReasons, reasons),
-    });
+    led.set(candidate.name, { ...result, filterReasons: joined(result.filterReasons, reasons) });
   }
   if (!hasCapacityWithout(new Set(violations.keys()), led, input)) return;
   for (const [name, result] of led) {
     const reasons = violations.get(name) ?? none;
-    results.set(name, {
-      ...result,
-      evictionReasons: joined(result.evictionReasons, reasons),
-    });
+    results.set(name, { ...result, evictionReasons: joined(result.evictionReasons, reasons) });
   }
 }
 

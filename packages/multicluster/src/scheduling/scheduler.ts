@@ -247,11 +247,13 @@ export class Scheduler {
       const isGlobal = key.cluster === globalPlacement.cluster && key.name === globalPlacement.name;
       this.#tell({ kind: "policy", cluster: isGlobal ? "all" : key.cluster });
     };
-    this.#clusters.source<Placement>(placements, { indexers: byLogicalCluster }).addHandler({
-      added: (_, { key }) => tell(key),
-      deleted: (_, { key }) => tell(key),
-      updated: (_, { key }) => tell(key),
-    });
+    this.#clusters
+      .source<Placement>(placements, { indexers: byLogicalCluster })
+      .addHandler({
+        added: (_, { key }) => tell(key),
+        deleted: (_, { key }) => tell(key),
+        updated: (_, { key }) => tell(key),
+      });
     // A Location limits the tenants of its compute workspace, and Placements of tenants may select
     // it.
     const toUsers = ({ cluster: computeWorkspace }: ObjectKey) => {

@@ -69,9 +69,7 @@ describe("namespaces that the scheduler watches", () => {
   it("a namespace has its labels, cached or not", () => {
     const labelled = namespaceInfoOf(namespaceIn(idle, { labels: { team: "a" } }));
     const stores = {
-      namespaces: {
-        get: ({ name }: ObjectKey) => (name === "labelled" ? labelled : undefined),
-      },
+      namespaces: { get: ({ name }: ObjectKey) => (name === "labelled" ? labelled : undefined) },
     } as unknown as PolicyStores;
     const facts = informerPolicyLister(stores);
     assert.deepEqual(facts.namespaceLabels(idle, "labelled"), {

@@ -170,17 +170,19 @@ function facts({ metadata, spec, status }: SyncTarget): string {
 
 async function makeDefaultLocation(client: Client, signal: AbortSignal): Promise<void> {
   try {
-    await client.resource(locations).create(
-      {
-        metadata: { name: defaultLocationName },
-        spec: {
-          resource: syncTargetResource,
-          description: "All physical clusters of this workspace",
-          instanceSelector: {},
+    await client
+      .resource(locations)
+      .create(
+        {
+          metadata: { name: defaultLocationName },
+          spec: {
+            resource: syncTargetResource,
+            description: "All physical clusters of this workspace",
+            instanceSelector: {},
+          },
         },
-      },
-      { signal, fieldManager: schedulerFieldManager },
-    );
+        { signal, fieldManager: schedulerFieldManager },
+      );
   } catch (error) {
     if (!isStatusError(error, "AlreadyExists")) throw error;
   }

@@ -74,9 +74,7 @@ export class KindSync {
     this.#upstreamObjects = new UpstreamObjects(context, options.synced);
     const copies = { ...options, view: this.view, upstreamObjects: this.#upstreamObjects };
     const [up, down] = [new UpSync(copies), new DownSync(copies)];
-    this.#loop = {
-      sync: (key) => (this.view.isUpsynced(key) ? up.sync(key) : down.sync(key)),
-    };
+    this.#loop = { sync: (key) => (this.view.isUpsynced(key) ? up.sync(key) : down.sync(key)) };
     this.#breaker = new CircuitBreaker(context);
   }
 

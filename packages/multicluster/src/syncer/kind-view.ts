@@ -141,7 +141,9 @@ export class KindView {
     return new MergedKind({ ownCluster: target.cluster, own, shared });
   }
 
-  /** Whether all objects of the cluster are synced up: a cluster-scoped kind with direction `up`. */
+  /**
+   * Whether all objects of the cluster are synced up: a cluster-scoped kind with direction `up`.
+   */
   get #comesUpWhole(): boolean {
     const { policy, synced } = this.#options;
     return policy.direction === "Up" && !synced.resource.namespaced;

@@ -120,10 +120,7 @@ export class UpstreamInformers {
       transform: (object) => cachedObject(object),
       liveObjectsMax: liveObjectsMax.upstream,
       indexers: {
-        target: {
-          acrossClusters: true,
-          values: (object) => [...relatedTargets(object.metadata)],
-        },
+        target: { acrossClusters: true, values: (object) => [...relatedTargets(object.metadata)] },
       },
     });
     const handlers = new Map<string, Set<UpstreamHandler>>();

@@ -50,10 +50,12 @@ async function watchKind(
     for (const object of objects)
       for (const service of affectedServices(object, change.key)) controller.enqueue(service);
   };
-  clusters.source<KubernetesObject>(resource).addHandler({
-    added: (object, { key, initial }) => tell({ type: "added", key, object, initial }),
-    updated: (object, { key, previous }) => tell({ type: "updated", key, object, previous }),
-    deleted: (object, { key }) => tell({ type: "deleted", key, object }),
-  });
+  clusters
+    .source<KubernetesObject>(resource)
+    .addHandler({
+      added: (object, { key, initial }) => tell({ type: "added", key, object, initial }),
+      updated: (object, { key, previous }) => tell({ type: "updated", key, object, previous }),
+      deleted: (object, { key }) => tell({ type: "deleted", key, object }),
+    });
   await clusters.run(signal);
 }

@@ -46,10 +46,7 @@ export function unreachabilityOf(
   nowMs: number,
   { unreachableAfterMs }: Pick<TrafficGracePeriods, "unreachableAfterMs">,
 ): { readonly isLost: boolean; readonly untilMs: number | undefined } {
-  const { state } = evaluateCluster(target, nowMs, {
-    unreachableAfterMs,
-    recoveryMs: 0,
-  });
+  const { state } = evaluateCluster(target, nowMs, { unreachableAfterMs, recoveryMs: 0 });
   const isLost = state === "Unreachable" || state === "Unregistered";
   const isWavering = target !== undefined && state === "NotReady";
   return { isLost, untilMs: isWavering ? target.changedAtMs + unreachableAfterMs : undefined };

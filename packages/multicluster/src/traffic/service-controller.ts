@@ -176,14 +176,7 @@ async function reconcile(
   const sources = await withoutGone(found.sources, targets, client, signal);
   const { gracePeriods } = work;
   const nowMs = work.clock.now();
-  const decision = decideService({
-    ...found,
-    name,
-    sources,
-    targets,
-    gracePeriods,
-    nowMs,
-  });
+  const decision = decideService({ ...found, name, sources, targets, gracePeriods, nowMs });
   const act = new ServiceActions(client, signal, nowMs);
   await act.hold(decision.holds.added);
   await act.place(found.service, decision);

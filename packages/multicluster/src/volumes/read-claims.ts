@@ -327,12 +327,7 @@ function stoppingOf(object: StoredObject, kind: ClaimUserKind, cluster: string):
   }
   const isVolumeGateOpen = mark !== undefined;
   if (stop.by === "end")
-    return {
-      isStopped: !isVolumeGateOpen,
-      isVolumeGateOpen,
-      isFenced: false,
-      endsByItself: true,
-    };
+    return { isStopped: !isVolumeGateOpen, isVolumeGateOpen, isFenced: false, endsByItself: true };
   // An object without the syncer's finalizer is not in the cluster; the syncer does not add the
   // finalizer while the object is stopped.
   const isFenced = mark === stoppedForVolumes;

@@ -165,13 +165,7 @@ describe("snapshot that does not finish", () => {
   const request = { id: "17", from: "a", to: "b", sinceMs: 1000 };
   const decide = (one: VolumeClaim, nowMs: number) => {
     const known = { visibilityOf: () => "Reachable" as const, storageOf: () => storage };
-    const input: VolumesInput = {
-      claims: [one],
-      users,
-      ...known,
-      nowMs,
-      copyTimeoutMs: 5000,
-    };
+    const input: VolumesInput = { claims: [one], users, ...known, nowMs, copyTimeoutMs: 5000 };
     const { claims, users: decided } = decideVolumes(input);
     const { clusters, request: next } = claims.get("data") ?? assert.fail();
     const [source] = users;

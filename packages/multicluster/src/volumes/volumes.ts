@@ -155,7 +155,9 @@ export function volumes(options: VolumesOptions): Volumes {
     const namespaces = new Set(seen.map((one) => one.metadata.namespace));
     return [...namespaces].map((namespace = "") => ({ cluster, namespace, name: "" }));
   };
-  /** Volumes are in the SyncTarget's logical cluster, claims in all logical clusters that use it. */
+  /**
+   * Volumes are in the SyncTarget's logical cluster, claims in all logical clusters that use it.
+   */
   const ofUsers = (object: unknown, key: ObjectKey) =>
     [key.cluster, ...options.targets.tenantsOf(key.cluster)].flatMap((cluster) =>
       ofCluster(object, { cluster }),

@@ -125,10 +125,7 @@ export class Client {
     this.responseLimits = options.responseLimits;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
     this.#deadlines = new SharedDeadlines(this.clock, this.#requestTimeoutMs);
-    this.#headers = {
-      accept: "application/json",
-      "user-agent": options.userAgent ?? "kcp-ts-sdk",
-    };
+    this.#headers = { accept: "application/json", "user-agent": options.userAgent ?? "kcp-ts-sdk" };
   }
 
   resource<Object extends KubernetesObject>(resource: Resource<Object>): ResourceClient<Object> {
@@ -136,8 +133,9 @@ export class Client {
   }
 
   /**
-   * The same server, another logical cluster: a name, a path such as `root:org:team`, or `*` for all of them. A `/clusters/…` at the
-   * end of the base path is replaced, anything in front of it stays.
+   * The same server, another logical cluster: a name, a path such as `root:org:team`, or `*` for
+   * all of them. A `/clusters/…` at the end of the base path is replaced, anything in front of it
+   * stays.
    */
   inCluster(path: string): Client {
     const prefix = this.basePath.replace(/\/clusters\/[^/]+$/, "");
@@ -189,10 +187,7 @@ export class Client {
     const deadline = this.#deadlines.start(request.signal);
     try {
       const response = await this.#send(request, deadline.signal);
-      return {
-        headers: response.headers,
-        text: await this.#text(response.body, held),
-      };
+      return { headers: response.headers, text: await this.#text(response.body, held) };
     } catch (error) {
       const isOurs = error === deadline.signal.reason && request.signal?.aborted !== true;
       if (!isOurs) throw error;

@@ -1,4 +1,7 @@
-/** The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in `kubeconfig/`. */
+/**
+ * The client: isomorphic, no sockets. Transports for Node live in `transport/`, kubeconfigs in
+ * `kubeconfig/`.
+ */
 
 export { onAbort, sleep as pause, untilAborted } from "@kcp-ts/machinery/base";
 export { AbortableBody } from "./abortable-body.ts";

@@ -1,4 +1,7 @@
-/** Query strings in the order given; members that are undefined, false or empty are left out, as Kubernetes clients do. */
+/**
+ * Query strings in the order given; members that are undefined, false or empty are left out, as
+ * Kubernetes clients do.
+ */
 export type QueryValue = string | number | boolean | undefined;
 
 export function withQuery(path: string, query: Readonly<Record<string, QueryValue>>): string {

@@ -1,4 +1,7 @@
-/** The verbs of a subresource whose objects are not those of its resource, such as Scale or TokenRequest. */
+/**
+ * The verbs of a subresource whose objects are not those of its resource, such as Scale or
+ * TokenRequest.
+ */
 import type { JsonValue } from "@kcp-ts/machinery/json";
 import type { CallOptions, Client } from "./client.ts";
 import { type ObjectName, type Patch, patchContentTypes, type WriteOptions } from "./options.ts";

@@ -39,7 +39,9 @@ function world() {
 }
 
 describe("one reconciler", () => {
-  /** Sets `size` to the length of the cluster's name: the same code for all three kinds of clusters. */
+  /**
+   * Sets `size` to the length of the cluster's name: the same code for all three kinds of clusters.
+   */
   function sizer(clusters: Clusters, clock: FakeClock) {
     const source = clusters.source(things);
     const reconcile = async (key: ObjectKey, { client }: { client: Client }) => {

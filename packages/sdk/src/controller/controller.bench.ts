@@ -1,4 +1,7 @@
-/** How many events a second go through an informer, a queue and a trivial reconcile, on one core. Prints one line of JSON; asserts nothing. */
+/**
+ * How many events a second go through an informer, a queue and a trivial reconcile, on one core.
+ * Prints one line of JSON; asserts nothing.
+ */
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   Client,

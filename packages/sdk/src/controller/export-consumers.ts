@@ -8,7 +8,10 @@ import { apiExportEndpointSlices } from "../kinds/index.ts";
 import { type Clusters, type ClustersOptions, logicalClusters } from "./clusters.ts";
 
 export interface ExportConsumersOptions extends ClustersOptions {
-  /** The name of the APIExport's APIExportEndpointSlice in the workspace that the client is in; usually that of the export. */
+  /**
+   * The name of the APIExport's APIExportEndpointSlice in the workspace that the client is in;
+   * usually that of the export.
+   */
   readonly endpointSlice: string;
   readonly signal?: AbortSignal;
 }

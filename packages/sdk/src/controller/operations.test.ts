@@ -105,9 +105,7 @@ describe("operational endpoints of a controller", () => {
     const { clock, server, manager, ask } = setUp();
     server.put(
       { ...thing, resource: "coordination.k8s.io/v1/leases", namespace: "system", name: "tests" },
-      {
-        spec: { holderIdentity: "other", leaseDurationSeconds: 3600 },
-      },
+      { spec: { holderIdentity: "other", leaseDurationSeconds: 3600 } },
     );
     server.hang(1);
     const stop = new AbortController();

@@ -245,11 +245,7 @@ export class FakeApiServer {
 
   #bookmark(annotations: Record<string, string>): { type: string; object: unknown } {
     const resourceVersion = String(this.store.revision);
-    const object = {
-      kind: "Thing",
-      apiVersion: "v1",
-      metadata: { resourceVersion, annotations },
-    };
+    const object = { kind: "Thing", apiVersion: "v1", metadata: { resourceVersion, annotations } };
     return { type: "BOOKMARK", object };
   }
 }

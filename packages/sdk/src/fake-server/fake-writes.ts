@@ -1,4 +1,7 @@
-/** Writes to the fake server: create, replace, merge and apply patches, delete with finalizers; conflicts by resourceVersion. */
+/**
+ * Writes to the fake server: create, replace, merge and apply patches, delete with finalizers;
+ * conflicts by resourceVersion.
+ */
 import { statusError } from "@kcp-ts/machinery/status";
 import { clusterAnnotation } from "../client/index.ts";
 import { type FakeRequest, storeKey } from "./fake-request.ts";

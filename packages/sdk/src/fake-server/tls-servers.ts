@@ -1,4 +1,7 @@
-/** Real TLS servers on loopback for the transport's tests, with certificates made by openssl in a temporary folder. */
+/**
+ * Real TLS servers on loopback for the transport's tests, with certificates made by openssl in a
+ * temporary folder.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import {
@@ -20,7 +23,10 @@ export interface Certificates {
   readonly clientKey: string;
 }
 
-/** A CA, a server certificate for `localhost` and `kubernetes` (not for 127.0.0.1), and a client certificate for `alice`. */
+/**
+ * A CA, a server certificate for `localhost` and `kubernetes` (not for 127.0.0.1), and a client
+ * certificate for `alice`.
+ */
 export function makeCertificates(): Certificates {
   const folder = mkdtempSync(join(tmpdir(), "sdk-certs-"));
   const openssl = (...args: string[]) => {

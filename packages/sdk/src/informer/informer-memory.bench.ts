@@ -1,6 +1,7 @@
 /**
- * What an informer of 100,000 objects of 1 KB costs in memory: how much more resident memory the process has than before the informer
- * started. The server is a process of its own, and this one is fresh and runs without flags, as a user's does.
+ * What an informer of 100,000 objects of 1 KB costs in memory: how much more resident memory the
+ * process has than before the informer started. The server is a process of its own, and this one is
+ * fresh and runs without flags, as a user's does.
  *
  *     node packages/sdk/dist/informer/informer-memory.bench.js whole|metadata stream|pages
  *

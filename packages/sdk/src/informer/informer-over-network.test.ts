@@ -1,6 +1,7 @@
 /**
- * Goal: an informer over real TLS sockets, HTTP/2 and HTTP/1.1, survives its server being killed and started again.
- * Method: the fake server behind real listeners; time is fake, so that back-off takes none.
+ * Goal: an informer over real TLS sockets, HTTP/2 and HTTP/1.1, survives its server being killed
+ * and started again. Method: the fake server behind real listeners; time is fake, so that back-off
+ * takes none.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -28,9 +28,7 @@ afterEach(() => {
 });
 
 function setUp(
-  options: Partial<InformerOptions<Thing, Thing>> & {
-    watchListServer?: boolean | "accepted";
-  } = {},
+  options: Partial<InformerOptions<Thing, Thing>> & { watchListServer?: boolean | "accepted" } = {},
 ) {
   const clock = new FakeClock();
   const server = new FakeApiServer({ clock, watchList: options.watchListServer ?? true });
@@ -68,18 +66,7 @@ function setUp(
       .map(({ metadata }) => metadata.name)
       .sort()
       .join();
-  return {
-    clock,
-    server,
-    informer,
-    errors,
-    heard,
-    controller,
-    put,
-    remove,
-    start,
-    names,
-  };
+  return { clock, server, informer, errors, heard, controller, put, remove, start, names };
 }
 
 describe("an informer", () => {

@@ -81,14 +81,7 @@ export class Informer<Object extends KubernetesObject, Cached = Object> {
       onUnreadable: unreadableCounter(metrics, report),
     });
     const method = options.watchList === false ? "pages" : "stream";
-    this.#reflector = new Reflector({
-      listerWatcher,
-      method,
-      clock,
-      random,
-      report,
-      metrics,
-    });
+    this.#reflector = new Reflector({ listerWatcher, method, clock, random, report, metrics });
   }
 
   get store(): ObjectStore<Cached> {

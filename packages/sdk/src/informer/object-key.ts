@@ -19,7 +19,10 @@ export interface ObjectKey {
   readonly name: string;
 }
 
-/** `cluster|namespace/name`: none of the three can contain the separators, so different keys have different texts. */
+/**
+ * `cluster|namespace/name`: none of the three can contain the separators, so different keys have
+ * different texts.
+ */
 export function formatKey({ cluster, namespace, name }: ObjectKey): string {
   return `${cluster}|${namespace}/${name}`;
 }

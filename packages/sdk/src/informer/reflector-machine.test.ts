@@ -53,7 +53,8 @@ describe("the reflector's state machine", () => {
           step = nextStep(step, one);
           assert.notEqual(step.state, "stopped");
           assert.notEqual(step.state, "idle");
-          // A state is left only together with a command, or for the stream that goes on as a watch.
+          // A state is left only together with a command, or for the stream that goes on as a
+          // watch.
           if (step.state !== before && !(before === "streaming" && step.state === "watching")) {
             assert.notEqual(step.command.do, "nothing");
           }

@@ -7,14 +7,14 @@
  *                      elapsed │    │ failed, ended     │ failed, short end
  *                              └── waiting ◀────────────┘
  *
- * Pure: the machine decides, the reflector acts. The table is complete by its type; an event without
- * a meaning in a state is `stay`.
+ * Pure: the machine decides, the reflector acts. The table is complete by its type; an event
+ * without a meaning in a state is `stay`.
  *
  * Invariants:
  * 1. Every state except `stopped`, which only `stop` leads to, has a next step: an informer never
  *    gives up.
- * 2. `resourceVersion` is only set by `synced` and `progress`, so a watch never starts from a version
- *    whose state is not in the store.
+ * 2. `resourceVersion` is only set by `synced` and `progress`, so a watch never starts from a
+ *    version whose state is not in the store.
  * 3. Every path from a failure to a new request leads through `waiting`, except the one change of
  *    method that needs no backoff.
  */

@@ -20,7 +20,10 @@ const greatNumberBytes = 6;
 const numberTextBytesMin = 6;
 const numberTextBytesMax = 17;
 
-/** Writes the short form of the string in quotes from `start` to `end`; 0 if there is none, else the bytes it takes. */
+/**
+ * Writes the short form of the string in quotes from `start` to `end`; 0 if there is none, else the
+ * bytes it takes.
+ */
 export function writeShort(
   text: Uint8Array,
   start: number,

@@ -102,14 +102,7 @@ export class StorelessInformer<Object extends KubernetesObject> {
       onUnreadable,
     });
     const method = watchList === false || state === "skip" ? "pages" : "stream";
-    this.#reflector = new Reflector({
-      listerWatcher,
-      method,
-      clock,
-      random,
-      report,
-      metrics,
-    });
+    this.#reflector = new Reflector({ listerWatcher, method, clock, random, report, metrics });
   }
 
   get hasSynced(): boolean {

@@ -25,10 +25,9 @@ export function readExec(fields: Fields, resolvePath: (path: string) => string):
     // A bare name is looked up in PATH, a path is relative to the kubeconfig.
     command: command.includes("/") ? resolvePath(command) : command,
     args: fields.texts("args"),
-    env: fields.objects("env").map((one) => ({
-      name: one.requiredText("name"),
-      value: one.text("value") ?? "",
-    })),
+    env: fields
+      .objects("env")
+      .map((one) => ({ name: one.requiredText("name"), value: one.text("value") ?? "" })),
     installHint: fields.text("installHint"),
     provideClusterInfo: fields.flag("provideClusterInfo"),
     interactiveMode: readInteractiveMode(fields, apiVersion),

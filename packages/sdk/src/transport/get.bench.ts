@@ -1,6 +1,7 @@
 /**
- * What the client costs per get, against the same requests by bare node:http2. The server runs in a process of its own, so that only the
- * client's CPU counts. Prints one line of JSON; asserts nothing.
+ * What the client costs per get, against the same requests by bare node:http2. The server runs in a
+ * process of its own, so that only the client's CPU counts. Prints one line of JSON; asserts
+ * nothing.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -115,13 +115,7 @@ export class Http2Connections {
       settings: { initialWindowSize: windowBytes, enablePush: false },
       maxSessionMemory: sessionMemoryMegabytesMax,
     });
-    const session: Session = {
-      http2,
-      streams: 0,
-      usable: true,
-      isProbed: false,
-      timer: undefined,
-    };
+    const session: Session = { http2, streams: 0, usable: true, isProbed: false, timer: undefined };
     await this.#settings(http2);
     if (this.#closed) {
       http2.destroy();

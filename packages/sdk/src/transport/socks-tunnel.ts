@@ -1,4 +1,7 @@
-/** A connection through a SOCKS5 proxy (RFC 1928), with the user and password of its URL if it has them (RFC 1929). Names are resolved by the proxy. */
+/**
+ * A connection through a SOCKS5 proxy (RFC 1928), with the user and password of its URL if it has
+ * them (RFC 1929). Names are resolved by the proxy.
+ */
 import { isIPv4, isIPv6, type Socket } from "node:net";
 
 export interface SocksTarget {

@@ -17,12 +17,7 @@ export function upgradeOn(
     }
     const failure = (cause: unknown) =>
       signal?.aborted ? signal.reason : connectionLostError(`${method} ${path}`, cause);
-    const outgoing = httpRequest({
-      createConnection: () => socket,
-      method,
-      path,
-      headers: sent,
-    });
+    const outgoing = httpRequest({ createConnection: () => socket, method, path, headers: sent });
     const stopListening = onAbort(signal, () => outgoing.destroy());
     outgoing.on("upgrade", (incoming, connection, head) => {
       stopListening();

@@ -8,14 +8,7 @@
  * Frames of a client are masked with a key of their own; frames of a server are not. Extensions are
  * never negotiated.
  */
-export const opcode = {
-  continuation: 0,
-  text: 1,
-  binary: 2,
-  close: 8,
-  ping: 9,
-  pong: 10,
-} as const;
+export const opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 export interface Frame {
   readonly opcode: number;

@@ -137,9 +137,7 @@ export interface Service extends KubernetesObject {
 
 export interface Ingress extends KubernetesObject {
   readonly spec: JsonObject;
-  readonly status?: {
-    readonly loadBalancer?: { readonly ingress?: readonly JsonObject[] };
-  };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly JsonObject[] } };
 }
 
 export interface EndpointSlice extends KubernetesObject {

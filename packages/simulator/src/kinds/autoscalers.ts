@@ -82,10 +82,7 @@ export function toV1(object: JsonObject): JsonObject {
   return {
     ...object,
     apiVersion: "autoscaling/v1",
-    spec: {
-      ...spec,
-      ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }),
-    },
+    spec: { ...spec, ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }) },
     ...(object["status"] === undefined ? {} : { status }),
   };
 }

@@ -62,10 +62,7 @@ export function unfitReason(
   return undefined;
 }
 
-const unschedulableTaint: Taint = {
-  key: "node.kubernetes.io/unschedulable",
-  effect: "NoSchedule",
-};
+const unschedulableTaint: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 export function tolerates({ spec }: Pod, taint: Taint): boolean {
   return (spec.tolerations ?? []).some((one) => isTolerated(one, taint));

@@ -42,9 +42,7 @@ export function schedulerController(options: SchedulerOptions): Controller {
     concurrency,
     onError: options.onError,
     reconcile: (key, { client }) => scheduler.reconcile(key, client),
-  }).watch(pods, {
-    predicate: ({ type, object }) => type !== "deleted" && isWaiting(object),
-  });
+  }).watch(pods, { predicate: ({ type, object }) => type !== "deleted" && isWaiting(object) });
   scheduler.onRoom((key) => controller.enqueue(key));
   return controller;
 }
@@ -90,11 +88,7 @@ class Scheduler {
       this.#candidates = undefined;
       retryAll();
     };
-    this.#nodes.addHandler({
-      added: nodesChanged,
-      updated: nodesChanged,
-      deleted: nodesChanged,
-    });
+    this.#nodes.addHandler({ added: nodesChanged, updated: nodesChanged, deleted: nodesChanged });
   }
 
   async reconcile(key: ObjectKey, client: Client): Promise<ReconcileResult> {

@@ -117,10 +117,7 @@ async function provision(claim: PersistentVolumeClaim, client: Client): Promise<
 export function volumeFor(
   claim: PersistentVolumeClaim,
   snapshotHandle = "",
-): {
-  readonly name: string;
-  readonly spec: JsonObject;
-} {
+): { readonly name: string; readonly spec: JsonObject } {
   const { accessModes = [], storageClassName = "sim", volumeMode = "Filesystem" } = claim.spec;
   const storage = claim.spec.resources?.requests?.["storage"] ?? "1Gi";
   const name = `pvc-${claim.metadata.uid ?? ""}`;

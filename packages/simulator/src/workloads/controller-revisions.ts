@@ -64,16 +64,18 @@ export class ControllerRevisions {
     const { namespace = "" } = owner.metadata;
     const template = { ...(owner.spec.template as unknown as JsonObject), $patch: "replace" };
     try {
-      await client.resource(controllerRevisions).create({
-        metadata: {
-          name,
-          namespace,
-          labels: { ...owner.spec.template.metadata?.labels, [revisionLabel]: hash },
-          ownerReferences: [ownedBy(owner, this.#owner)],
-        },
-        data: { spec: { template } },
-        revision,
-      });
+      await client
+        .resource(controllerRevisions)
+        .create({
+          metadata: {
+            name,
+            namespace,
+            labels: { ...owner.spec.template.metadata?.labels, [revisionLabel]: hash },
+            ownerReferences: [ownedBy(owner, this.#owner)],
+          },
+          data: { spec: { template } },
+          revision,
+        });
     } catch (error) {
       if (!isStatusError(error, "AlreadyExists")) throw error;
     }

@@ -86,21 +86,23 @@ class CronJobs {
     const { name, namespace = "" } = cron.metadata;
     const jobName = `${name}-${Math.floor(dueMs / 60_000)}`;
     try {
-      await client.resource(jobs).create({
-        metadata: {
-          name: jobName,
-          namespace,
-          ...(jobTemplate.metadata?.labels === undefined
-            ? {}
-            : { labels: jobTemplate.metadata.labels }),
-          annotations: {
-            ...jobTemplate.metadata?.annotations,
-            "batch.kubernetes.io/cronjob-scheduled-timestamp": timestamp(dueMs),
+      await client
+        .resource(jobs)
+        .create({
+          metadata: {
+            name: jobName,
+            namespace,
+            ...(jobTemplate.metadata?.labels === undefined
+              ? {}
+              : { labels: jobTemplate.metadata.labels }),
+            annotations: {
+              ...jobTemplate.metadata?.annotations,
+              "batch.kubernetes.io/cronjob-scheduled-timestamp": timestamp(dueMs),
+            },
+            ownerReferences: [ownedBy(cron, cronJobs)],
           },
-          ownerReferences: [ownedBy(cron, cronJobs)],
-        },
-        spec: jobTemplate.spec,
-      });
+          spec: jobTemplate.spec,
+        });
       const message = `Created job ${jobName}`;
       this.#context.recordEvent(cron, { type: "Normal", reason: "SuccessfulCreate", message });
     } catch (error) {

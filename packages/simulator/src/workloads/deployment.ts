@@ -251,11 +251,13 @@ class Rollout {
       const annotations = { ...set.metadata.annotations, ...this.#sizeAnnotations() };
       const before = replicasOf(set);
       if (before === replicas && same(annotations, set.metadata.annotations ?? {})) continue;
-      const resized = await this.#facts.client.resource(replicaSets).update({
-        ...set,
-        metadata: { ...set.metadata, annotations },
-        spec: { ...set.spec, replicas },
-      });
+      const resized = await this.#facts.client
+        .resource(replicaSets)
+        .update({
+          ...set,
+          metadata: { ...set.metadata, annotations },
+          spec: { ...set.spec, replicas },
+        });
       if (set === this.#current) this.#current = resized;
       else this.#old = this.#old.map((one) => (one === set ? resized : one));
       if (before === replicas) continue;

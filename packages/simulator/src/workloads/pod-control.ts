@@ -49,9 +49,7 @@ export class PodControl {
     this.#context = context;
     this.#owner = owner;
     this.#expectations = new Expectations(context.clock);
-    this.source = context.clusters.source<Pod>(pods, {
-      indexers: controlledBy as Indexers<Pod>,
-    });
+    this.source = context.clusters.source<Pod>(pods, { indexers: controlledBy as Indexers<Pod> });
     this.source.addHandler({
       added: (pod) => this.#saw(pod, "created"),
       updated: (pod, { previous }) => {

@@ -27,11 +27,7 @@ export function isSameTemplate(a: PodTemplate, b: PodTemplate): boolean {
 
 function withoutHash({ metadata = {}, spec }: PodTemplate): JsonValue {
   const { [hashLabel]: _, ...labels } = metadata.labels ?? {};
-  return {
-    labels,
-    annotations: metadata.annotations ?? {},
-    spec,
-  } as unknown as JsonValue;
+  return { labels, annotations: metadata.annotations ?? {}, spec } as unknown as JsonValue;
 }
 
 /** A text that is safe in names: without vowels and ambiguous characters. */

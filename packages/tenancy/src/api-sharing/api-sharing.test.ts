@@ -169,10 +169,7 @@ describe("a shared API", () => {
     const written = await test.requestOk(
       "PUT",
       `${apis("provider", "v1alpha1")}/apiexports/cowboys`,
-      {
-        user: "masters",
-        body: old,
-      },
+      { user: "masters", body: old },
     );
     assert.equal(written.apiVersion, "apis.kcp.io/v1alpha1");
     const again = await test.requestOk("GET", `${apis("provider")}/apiexports/cowboys`, {

@@ -72,11 +72,7 @@ function bindingObject(
 }
 
 function asAccepted(claim: Claim): JsonObject {
-  return {
-    selector: { matchAll: true },
-    ...claimJson(claim, "selector"),
-    state: "Accepted",
-  };
+  return { selector: { matchAll: true }, ...claimJson(claim, "selector"), state: "Accepted" };
 }
 
 /**

@@ -29,9 +29,7 @@ export function endpointSlice(exported: JsonObject): JsonObject {
   const path = textOf(member(metadata, "annotations")["kcp.io/path"]);
   const { kind } = apiExports;
   return {
-    metadata: {
-      ownerReferences: [{ apiVersion: apiVersionOf(apiExports), kind, name, uid }],
-    },
+    metadata: { ownerReferences: [{ apiVersion: apiVersionOf(apiExports), kind, name, uid }] },
     spec: { export: { name, ...(path === "" ? {} : { path }) } },
   };
 }

@@ -95,10 +95,7 @@ describe("shared APIs of cluster b", () => {
     const create = (name: string) =>
       test.request("POST", `${apis("a")}/apibindings`, {
         user: "a",
-        body: {
-          ...bindingTo("b"),
-          spec: { reference: { export: { path: "b", name } } },
-        },
+        body: { ...bindingTo("b"), spec: { reference: { export: { path: "b", name } } } },
       });
     for (const name of ["cowboys", "nowhere"]) assert.equal((await create(name)).status, 403);
     assert.deepEqual(webhook.receivedReviews, []);

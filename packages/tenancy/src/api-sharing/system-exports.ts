@@ -53,11 +53,7 @@ export function isBuiltInIdentity(
     group,
     resource,
     identityHash,
-  }: {
-    readonly group: string;
-    readonly resource: string;
-    readonly identityHash: string;
-  },
+  }: { readonly group: string; readonly resource: string; readonly identityHash: string },
 ): boolean {
   return identityHash === "" || systemIdentity(dependencies, group, resource) === identityHash;
 }

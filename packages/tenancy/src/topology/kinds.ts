@@ -17,11 +17,7 @@ import {
 } from "@kcp-ts/machinery/schema";
 import { conditions, labelSelector } from "../workspaces/index.ts";
 
-const shared = {
-  group: "topology.kcp.io",
-  version: "v1alpha1",
-  categories: ["kcp"],
-} as const;
+const shared = { group: "topology.kcp.io", version: "v1alpha1", categories: ["kcp"] } as const;
 
 const partitionKind: SystemKind = {
   ...shared,

@@ -27,11 +27,7 @@ const addShard = (test: TestServer, name: string, labels: object) =>
   test.requestOk("POST", shardsPath, {
     ...masters,
     body: {
-      metadata: {
-        name,
-        labels,
-        annotations: { "experimental.core.kcp.io/unschedulable": "true" },
-      },
+      metadata: { name, labels, annotations: { "experimental.core.kcp.io/unschedulable": "true" } },
       spec: { baseURL: "https://base.kcp.test.dev" },
     },
   });

@@ -11,12 +11,7 @@ import { member } from "./records.ts";
  * Phases with an order that must not go back; the other phases are derived, and users may not write
  * them.
  */
-const order: Readonly<Record<string, number>> = {
-  "": 1,
-  Scheduling: 2,
-  Initializing: 3,
-  Ready: 4,
-};
+const order: Readonly<Record<string, number>> = { "": 1, Scheduling: 2, Initializing: 3, Ready: 4 };
 
 export function statusUpdateError(sent: JsonObject, old: JsonObject): string | undefined {
   const [status, oldStatus] = [member(sent, "status"), member(old, "status")];

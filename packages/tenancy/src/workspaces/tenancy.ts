@@ -145,12 +145,7 @@ export class Tenancy {
       ownWorkspaces,
       workspaceTypes,
     ];
-    const admission = {
-      ...this.#dependencies,
-      random,
-      ownInitializers,
-      generatedNames,
-    };
+    const admission = { ...this.#dependencies, random, ownInitializers, generatedNames };
     this.#lifecycle = new WorkspaceLifecycleController({
       dependencies: this.#dependencies,
       definitions: [...builtIns, ...this.resources],

@@ -75,7 +75,10 @@ export class ChangeLog {
     return intervals.some(([from, to]) => from <= after && to >= upTo);
   }
 
-  /** Whether all changes of a key behind its last known one before a revision, and up to it, are known: none is missing between the two. */
+  /**
+   * Whether all changes of a key behind its last known one before a revision, and up to it, are
+   * known: none is missing between the two.
+   */
   coversSince(key: ObjectKey, before: KnownChange | undefined, upTo: number): boolean {
     return this.covers(key, before?.revision ?? this.#startRevision, upTo);
   }
@@ -117,7 +120,10 @@ export class ChangeLog {
   }
 }
 
-/** The revision behind which a segment's live events begin; undefined when its initial events never ended. */
+/**
+ * The revision behind which a segment's live events begin; undefined when its initial events never
+ * ended.
+ */
 export function startOf({ start, initial }: WatchSegment): number | undefined {
   return start.kind === "after" ? start.revision : initial?.revision;
 }

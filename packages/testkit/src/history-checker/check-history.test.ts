@@ -160,10 +160,7 @@ const faults: readonly [title: string, guarantee: string, History][] = [
   [
     "a list with an older state is no snapshot",
     "snapshot",
-    {
-      ...right,
-      lists: [list(12, [{ key: a, state: a11 }], { mode: { kind: "any" } })],
-    },
+    { ...right, lists: [list(12, [{ key: a, state: a11 }], { mode: { kind: "any" } })] },
   ],
   [
     "a list with a deleted object is no snapshot",

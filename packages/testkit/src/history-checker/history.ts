@@ -1,8 +1,9 @@
 /**
  * What clients of an API server did and saw: the material that checkers judge.
  *
- * A history is of few keys and one short time. Times are of one monotonic clock; whatever a client does not know stays open. Every written value is written
- * once and begins with its logical cluster, so that an object that was read names the write it comes from.
+ * A history is of few keys and one short time. Times are of one monotonic clock; whatever a client
+ * does not know stays open. Every written value is written once and begins with its logical
+ * cluster, so that an object that was read names the write it comes from.
  */
 export interface ObjectKey {
   readonly cluster: string;
@@ -129,7 +130,10 @@ export interface WatchSegment {
   readonly start:
     | { readonly kind: "after"; readonly revision: number; readonly isResumed: boolean }
     | { readonly kind: "initial"; readonly mode: ListMode };
-  /** The ADDED events before the bookmark that ends them, and its revision; absent while there is none. */
+  /**
+   * The ADDED events before the bookmark that ends them, and its revision; absent while there is
+   * none.
+   */
   readonly initial?:
     | { readonly items: readonly KeyedState[]; readonly revision: number; readonly at: number }
     | undefined;

@@ -1,4 +1,7 @@
-/** No answer and no event shows what belongs to another logical cluster: every value names the one it was written in. */
+/**
+ * No answer and no event shows what belongs to another logical cluster: every value names the one
+ * it was written in.
+ */
 import {
   type History,
   keyText,

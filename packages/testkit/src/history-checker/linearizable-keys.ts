@@ -1,4 +1,7 @@
-/** Each key of a history is a Kubernetes object that could have been used by one client after the other. */
+/**
+ * Each key of a history is a Kubernetes object that could have been used by one client after the
+ * other.
+ */
 import type { ChangeLog } from "./change-log.ts";
 import { type History, keyText, type Operation, type Outcome, type Violation } from "./history.ts";
 import { linearize } from "./linearizability.ts";
@@ -67,7 +70,10 @@ function checkKey(key: string, operations: readonly Operation[]): Violation[] {
   ];
 }
 
-/** Reads without an answer say nothing; nor do writes whose value is nowhere, if nothing can have gone unseen. */
+/**
+ * Reads without an answer say nothing; nor do writes whose value is nowhere, if nothing can have
+ * gone unseen.
+ */
 function relevant(operations: readonly Operation[], log: ChangeLog): readonly Operation[] {
   return operations.filter((operation) => {
     const { outcome, request, key } = operation;

@@ -1,4 +1,7 @@
-/** Revisions are in the order of time for all keys together: a write that began when another had been acknowledged has the later one. */
+/**
+ * Revisions are in the order of time for all keys together: a write that began when another had
+ * been acknowledged has the later one.
+ */
 import { type History, keyText, type Operation, type Violation } from "./history.ts";
 
 interface Acknowledged {

@@ -1,6 +1,6 @@
 /**
- * Lists, and the initial events of watches, are the state at their revision: nothing newer, nothing older, nothing of half a change; and the revision is one
- * that the request may be answered with.
+ * Lists, and the initial events of watches, are the state at their revision: nothing newer, nothing
+ * older, nothing of half a change; and the revision is one that the request may be answered with.
  */
 import type { ChangeLog } from "./change-log.ts";
 import {

@@ -1,4 +1,7 @@
-/** What admission refuses: policies, webhooks that cannot be asked, quotas; and configurations that are refused themselves. */
+/**
+ * What admission refuses: policies, webhooks that cannot be asked, quotas; and configurations that
+ * are refused themselves.
+ */
 import type { CorpusTopic } from "../corpus-request.ts";
 import { configMap, namespace, post, put, remove } from "../requests.ts";
 

@@ -146,9 +146,7 @@ export const applies: CorpusTopic = {
       "apply",
       "in a namespace that is not there",
       `/api/v1/namespaces/nowhere/configmaps/a${by("a")}`,
-      {
-        ...configMap("a"),
-      },
+      { ...configMap("a") },
     ),
   ],
 };

@@ -76,10 +76,7 @@ export const creation: CorpusTopic = {
       ...configMap(
         "leaving",
         {},
-        {
-          deletionTimestamp: "2001-01-01T00:00:00Z",
-          deletionGracePeriodSeconds: 30,
-        },
+        { deletionTimestamp: "2001-01-01T00:00:00Z", deletionGracePeriodSeconds: 30 },
       ),
     }),
     post("with a selfLink", cm, configMap("link", {}, { selfLink: "/a" })),
@@ -124,9 +121,7 @@ export const creation: CorpusTopic = {
       "in YAML",
       cm,
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: 'b'}\n",
-      {
-        headers: { "content-type": "application/yaml" },
-      },
+      { headers: { "content-type": "application/yaml" } },
     ),
     post("in an unknown format", cm, "<a/>", { headers: { "content-type": "text/xml" } }),
     post("in something that only looks like protobuf", cm, "k8s nothing", {

@@ -189,9 +189,7 @@ export const customResources: CorpusTopic = {
       "in YAML",
       at,
       `apiVersion: ${group}/v1\nkind: Widget\nmetadata: {name: yaml}\nspec: {size: 2}\n`,
-      {
-        headers: { "content-type": "application/yaml" },
-      },
+      { headers: { "content-type": "application/yaml" } },
     ),
     post(
       "in a namespace that is not there",

@@ -1,4 +1,7 @@
-/** Several versions of a kind, a kind without namespaces, a kind without a schema, and definitions that change under their objects. */
+/**
+ * Several versions of a kind, a kind without namespaces, a kind without a schema, and definitions
+ * that change under their objects.
+ */
 import type { CorpusRequest, CorpusTopic } from "../corpus-request.ts";
 import {
   asTable,
@@ -156,9 +159,7 @@ function withFinalizer(): CorpusRequest[] {
         "v1",
         "owned",
         {},
-        {
-          ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u-1" }],
-        },
+        { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u-1" }] },
       ),
     ),
     post(
@@ -206,9 +207,7 @@ function withoutSchema(): CorpusRequest[] {
     get("the definition", `${crds}/gears.${group}`, {
       save: { definition: "metadata.resourceVersion" },
     }),
-    patch("merge", "a required field", `${crds}/gears.${group}`, {
-      spec: gearsRequiring("metal"),
-    }),
+    patch("merge", "a required field", `${crds}/gears.${group}`, { spec: gearsRequiring("metal") }),
     get("an object that lacks it is shown", `${at("v1beta1")}/one`, { until: found }),
     patch("json", "unserve a version that is stored", `${crds}/gears.${group}`, [
       { op: "replace", path: "/spec/versions/0/served", value: false },

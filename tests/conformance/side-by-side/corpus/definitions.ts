@@ -1,4 +1,6 @@
-/** CustomResourceDefinitions: what is defaulted, what is refused, conditions, discovery, the end. */
+/**
+ * CustomResourceDefinitions: what is defaulted, what is refused, conditions, discovery, the end.
+ */
 import type { CorpusTopic } from "../corpus-request.ts";
 import {
   asTable,
@@ -55,17 +57,13 @@ export const definitions: CorpusTopic = {
     post("with two storage versions", crds, {
       ...definition(
         { group, plural: "stores", kind: "Store" },
-        {
-          versions: [version("v1", {}), version("v2", {})],
-        },
+        { versions: [version("v1", {}), version("v2", {})] },
       ),
     }),
     post("with the same version twice", crds, {
       ...definition(
         { group, plural: "stores", kind: "Store" },
-        {
-          versions: [version("v1", {}), version("v1", { storage: false })],
-        },
+        { versions: [version("v1", {}), version("v1", { storage: false })] },
       ),
     }),
     post("with a version that is no label", crds, {
@@ -74,9 +72,7 @@ export const definitions: CorpusTopic = {
     post("without a schema", crds, {
       ...definition(
         { group, plural: "stores", kind: "Store" },
-        {
-          versions: [{ name: "v1", served: true, storage: true }],
-        },
+        { versions: [{ name: "v1", served: true, storage: true }] },
       ),
     }),
     post("with a conversion that is none", crds, {
@@ -99,50 +95,32 @@ export const definitions: CorpusTopic = {
     post(
       "with a property of no type",
       crds,
-      withSchema("bads", {
-        type: "object",
-        properties: { a: { description: "x" } },
-      }),
+      withSchema("bads", { type: "object", properties: { a: { description: "x" } } }),
     ),
     post(
       "with a property of an odd type",
       crds,
-      withSchema("bads", {
-        type: "object",
-        properties: { a: { type: "date" } },
-      }),
+      withSchema("bads", { type: "object", properties: { a: { type: "date" } } }),
     ),
     post(
       "with a list of anything",
       crds,
-      withSchema("bads", {
-        type: "object",
-        properties: { a: { type: "array" } },
-      }),
+      withSchema("bads", { type: "object", properties: { a: { type: "array" } } }),
     ),
     post(
       "with a bad pattern",
       crds,
-      withSchema("bads", {
-        type: "object",
-        properties: { a: { type: "string", pattern: "(" } },
-      }),
+      withSchema("bads", { type: "object", properties: { a: { type: "string", pattern: "(" } } }),
     ),
     post(
       "with a bad default",
       crds,
-      withSchema("bads", {
-        type: "object",
-        properties: { a: { type: "integer", default: "x" } },
-      }),
+      withSchema("bads", { type: "object", properties: { a: { type: "integer", default: "x" } } }),
     ),
     post(
       "with a reference",
       crds,
-      withSchema("bads", {
-        type: "object",
-        properties: { a: { $ref: "#/a" } },
-      }),
+      withSchema("bads", { type: "object", properties: { a: { $ref: "#/a" } } }),
     ),
     post(
       "with unique items",
@@ -287,9 +265,7 @@ export const definitions: CorpusTopic = {
     post("with a selectable field that is not there", crds, {
       ...definition(
         { group, plural: "bads", kind: "Bad" },
-        {
-          versions: [version("v1", { selectableFields: [{ jsonPath: ".spec.nothing" }] })],
-        },
+        { versions: [version("v1", { selectableFields: [{ jsonPath: ".spec.nothing" }] })] },
       ),
     }),
     post("with an unknown field, strictly", `${crds}?fieldValidation=Strict`, {
@@ -299,9 +275,7 @@ export const definitions: CorpusTopic = {
     post("with names that are taken", crds, {
       ...definition(
         { group, plural: "games", kind: "Game" },
-        {
-          names: { plural: "games", singular: "toy", kind: "Game" },
-        },
+        { names: { plural: "games", singular: "toy", kind: "Game" } },
       ),
     }),
     get("is not accepted", `${crds}/games.${group}`, {

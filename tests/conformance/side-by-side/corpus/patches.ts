@@ -121,18 +121,14 @@ export const patches: CorpusTopic = {
       "a type of patch that is none",
       `${cm}/one`,
       {},
-      {
-        headers: { "content-type": "application/json" },
-      },
+      { headers: { "content-type": "application/json" } },
     ),
     patch(
       "merge",
       "a type of patch with a parameter",
       `${cm}/one`,
       { data: { q: "1" } },
-      {
-        headers: { "content-type": "application/merge-patch+json; charset=utf-8" },
-      },
+      { headers: { "content-type": "application/merge-patch+json; charset=utf-8" } },
     ),
     patch("merge", "of a collection", cm, {}),
     get("what is left", `${cm}/one`),

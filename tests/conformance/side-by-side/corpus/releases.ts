@@ -1,4 +1,7 @@
-/** What helm does: a Secret per revision found by labels, objects made, changed by three-way patches, rolled back and removed. */
+/**
+ * What helm does: a Secret per revision found by labels, objects made, changed by three-way
+ * patches, rolled back and removed.
+ */
 import type { CorpusRequest, CorpusTopic } from "../corpus-request.ts";
 import { configMap, get, namespace, patch, post, put, remove } from "../requests.ts";
 
@@ -69,9 +72,7 @@ function upgrade(): CorpusRequest[] {
       "strategic",
       "upgrade: the object",
       `${at}/configmaps/shop?${helm}&fieldValidation=Strict`,
-      {
-        data: { colour: "blue", size: null, shape: "round" },
-      },
+      { data: { colour: "blue", size: null, shape: "round" } },
     ),
     patch("strategic", "upgrade: nothing to do", `${at}/configmaps/shop?${helm}`, {}),
     put("upgrade: the old revision", `${at}/secrets/sh.helm.release.v1.shop.v1?${helm}`, {

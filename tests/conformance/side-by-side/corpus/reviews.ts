@@ -29,9 +29,7 @@ export const reviews: CorpusTopic = {
     post(
       "subject: may",
       `${authorization}/subjectaccessreviews`,
-      {
-        ...subject({ user: "dora", resourceAttributes: reads }),
-      },
+      { ...subject({ user: "dora", resourceAttributes: reads }) },
       { until: allowed },
     ),
     post("subject: may not", `${authorization}/subjectaccessreviews`, {
@@ -99,26 +97,20 @@ export const reviews: CorpusTopic = {
     post(
       "self: dora may",
       `${authorization}/selfsubjectaccessreviews`,
-      {
-        ...subject({ resourceAttributes: reads }),
-      },
+      { ...subject({ resourceAttributes: reads }) },
       impersonating("dora"),
     ),
     post(
       "self: dora may not",
       `${authorization}/selfsubjectaccessreviews`,
-      {
-        ...subject({ resourceAttributes: { ...reads, group: "apps", resource: "deployments" } }),
-      },
+      { ...subject({ resourceAttributes: { ...reads, group: "apps", resource: "deployments" } }) },
       impersonating("dora"),
     ),
     post("self: about nothing", `${authorization}/selfsubjectaccessreviews`, subject({})),
     post(
       "rules: of dora",
       `${authorization}/selfsubjectrulesreviews`,
-      {
-        ...subject({ namespace: "reviews" }),
-      },
+      { ...subject({ namespace: "reviews" }) },
       { ...impersonating("dora"), view: namespacedRules },
     ),
     post("rules: without a namespace", `${authorization}/selfsubjectrulesreviews`, subject({})),
@@ -130,9 +122,7 @@ export const reviews: CorpusTopic = {
     post(
       "dora asks about others",
       `${authorization}/subjectaccessreviews`,
-      {
-        ...subject({ user: "alice", resourceAttributes: reads }),
-      },
+      { ...subject({ user: "alice", resourceAttributes: reads }) },
       impersonating("dora"),
     ),
   ],

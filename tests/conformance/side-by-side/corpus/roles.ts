@@ -176,25 +176,19 @@ function escalation() {
     post(
       "bob binds his role",
       `${at}/rolebindings?dryRun=All`,
-      {
-        ...binding("same", toRole("keeper")),
-      },
+      { ...binding("same", toRole("keeper")) },
       bob,
     ),
     post(
       "bob binds a stronger role",
       `${at}/rolebindings`,
-      {
-        ...binding("more", toRole("reader")),
-      },
+      { ...binding("more", toRole("reader")) },
       bob,
     ),
     post(
       "bob binds a role that is not there",
       `${at}/rolebindings`,
-      {
-        ...binding("none", toRole("none")),
-      },
+      { ...binding("none", toRole("none")) },
       bob,
     ),
     post("bob makes a cluster role", `${rbac}/clusterroles`, role("roles-bob", readers), bob),

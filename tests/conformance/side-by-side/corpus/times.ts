@@ -1,4 +1,7 @@
-/** Times, right and wrong, in the two forms that there are: whole seconds, and exactly six digits more. */
+/**
+ * Times, right and wrong, in the two forms that there are: whole seconds, and exactly six digits
+ * more.
+ */
 import { type CorpusTopic, valueAt } from "../corpus-request.ts";
 import { post } from "../requests.ts";
 

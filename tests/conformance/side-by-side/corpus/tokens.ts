@@ -21,9 +21,7 @@ export const tokens: CorpusTopic = {
     post(
       "for an hour, for somebody",
       token,
-      {
-        ...request({ expirationSeconds: 3600, audiences: ["vault", "other"] }),
-      },
+      { ...request({ expirationSeconds: 3600, audiences: ["vault", "other"] }) },
       { view: withoutToken },
     ),
     post("for the server", token, request({ expirationSeconds: 600 }), {
@@ -36,9 +34,7 @@ export const tokens: CorpusTopic = {
       "with a name of its own",
       token,
       { ...request(), metadata: { name: "robot" } },
-      {
-        view: withoutToken,
-      },
+      { view: withoutToken },
     ),
     post("with another name", token, { ...request(), metadata: { name: "other" } }),
     post("in another namespace", token, { ...request(), metadata: { namespace: "other" } }),
@@ -53,16 +49,12 @@ export const tokens: CorpusTopic = {
       "a secret",
       `${at}/secrets`,
       { metadata: { name: "bound" } },
-      {
-        save: { uid: "metadata.uid" },
-      },
+      { save: { uid: "metadata.uid" } },
     ),
     post(
       "bound to a secret",
       token,
-      {
-        ...request({ boundObjectRef: { apiVersion: "v1", kind: "Secret", name: "bound" } }),
-      },
+      { ...request({ boundObjectRef: { apiVersion: "v1", kind: "Secret", name: "bound" } }) },
       { view: withoutToken },
     ),
     post("bound to a secret of another uid", token, {
@@ -77,17 +69,13 @@ export const tokens: CorpusTopic = {
     post(
       "looked at by others",
       review,
-      {
-        spec: { token: "${token}", audiences: ["vault"] },
-      },
+      { spec: { token: "${token}", audiences: ["vault"] } },
       { view: withoutIdentity },
     ),
     post(
       "looked at for one of two",
       review,
-      {
-        spec: { token: "${token}", audiences: ["vault", "${audience}"] },
-      },
+      { spec: { token: "${token}", audiences: ["vault", "${audience}"] } },
       { view: withoutIdentity },
     ),
     post("a secret for a token of nobody", `${at}/secrets`, {
@@ -97,7 +85,10 @@ export const tokens: CorpusTopic = {
   ],
 };
 
-/** The token, its identity and whom a token is for by default: other ones each time, or of our own name. */
+/**
+ * The token, its identity and whom a token is for by default: other ones each time, or of our own
+ * name.
+ */
 function withoutToken(body: unknown): unknown {
   return masked(body, (key, value) => (key === "token" ? String(value).split(".").length : value));
 }

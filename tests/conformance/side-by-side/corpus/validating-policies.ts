@@ -96,17 +96,12 @@ const cases: readonly Case[] = [
   },
   {
     name: "condition",
-    spec: {
-      matchConditions: [{ name: "c", expression: "object.data.none == 'x'" }],
-      ...holds,
-    },
+    spec: { matchConditions: [{ name: "c", expression: "object.data.none == 'x'" }], ...holds },
   },
   {
     name: "no-params",
     spec: { paramKind: params, validations: [{ expression: "params == null" }] },
-    binding: {
-      paramRef: { name: "none", namespace: "policies", parameterNotFoundAction: "Deny" },
-    },
+    binding: { paramRef: { name: "none", namespace: "policies", parameterNotFoundAction: "Deny" } },
   },
   {
     name: "no-params-selected",

@@ -70,17 +70,13 @@ export const validation: CorpusTopic = {
       "unknown: in YAML, strictly",
       `${cm}?fieldValidation=Strict`,
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ncolour: red\ndata: {a: b, a: c}\n",
-      {
-        headers: { "content-type": "application/yaml" },
-      },
+      { headers: { "content-type": "application/yaml" } },
     ),
     post(
       "unknown: in YAML",
       cm,
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ncolour: red\ndata: {a: b, a: c}\n",
-      {
-        headers: { "content-type": "application/yaml" },
-      },
+      { headers: { "content-type": "application/yaml" } },
     ),
   ],
 };

@@ -1,4 +1,6 @@
-/** What webhooks answer, as it should be and in every other way, and what becomes of the request. */
+/**
+ * What webhooks answer, as it should be and in every other way, and what becomes of the request.
+ */
 import type { CorpusRequest, CorpusResponse, CorpusTopic } from "../corpus-request.ts";
 import { configMap, namespace, patch, post, put, remove } from "../requests.ts";
 
@@ -137,9 +139,7 @@ const seen = [
     "label it",
     `${at}/told`,
     { metadata: { labels: asking("warn").labels } },
-    {
-      view: withoutManagers,
-    },
+    { view: withoutManagers },
   ),
   remove("told of a deletion", `${at}/told?dryRun=All`, undefined, { view: withoutManagers }),
 ];

@@ -126,10 +126,12 @@ describe("Pods of a workspace's workloads", () => {
     const plane = await startControlPlaneWithClusters(t);
     const east = await startPhysicalCluster(t, { name: "us-east1" });
     const { client } = plane;
-    await client.resource(syncPolicies).create({
-      metadata: { name: "pods" },
-      spec: { resources: [{ resource: "pods", upsyncedNames: "BySyncTarget" }] },
-    });
+    await client
+      .resource(syncPolicies)
+      .create({
+        metadata: { name: "pods" },
+        spec: { resources: [{ resource: "pods", upsyncedNames: "BySyncTarget" }] },
+      });
     await registerReady(client, "us-east1", east.kubeconfig);
     const { metadata, ...rest } = webDeployment("api", 1);
     const labels = { ...metadata.labels, "workload.kcp.io/cluster": "us-east1" };

@@ -1,4 +1,7 @@
-/** For the tests of this folder: a control plane with a port, simulated clusters behind sockets, and a Deployment whose Pods can be looked at. */
+/**
+ * For the tests of this folder: a control plane with a port, simulated clusters behind sockets, and
+ * a Deployment whose Pods can be looked at.
+ */
 import assert from "node:assert/strict";
 import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
@@ -29,7 +32,10 @@ export interface Pod extends KubernetesObject {
 
 export const pods = defineResource<Pod>(kinds.pods);
 
-/** A SyncTarget that lends what it lends if nobody says otherwise, and the wish to wait until Deployments are served. */
+/**
+ * A SyncTarget that lends what it lends if nobody says otherwise, and the wish to wait until
+ * Deployments are served.
+ */
 export async function registerReady(
   client: Client,
   name: string,
@@ -87,7 +93,10 @@ export interface Session {
 
 const stdout = 1;
 
-/** Runs a command in a Pod by a WebSocket, as kubectl does. `path` is of the Pod, below the client's cluster. */
+/**
+ * Runs a command in a Pod by a WebSocket, as kubectl does. `path` is of the Pod, below the client's
+ * cluster.
+ */
 export async function exec(
   client: Client,
   path: string,
@@ -123,7 +132,10 @@ export function podPath(name: string): string {
   return `/api/v1/namespaces/default/pods/${name}`;
 }
 
-/** As `kubectl debug` does. `path` is of the Pod. Answers with the status and the names of its ephemeral containers. */
+/**
+ * As `kubectl debug` does. `path` is of the Pod. Answers with the status and the names of its
+ * ephemeral containers.
+ */
 export async function debug(
   client: Client,
   path: string,
@@ -161,7 +173,10 @@ interface PodMetrics {
   readonly containers: readonly { readonly name: string; readonly usage: object }[];
 }
 
-/** What `kubectl top pods` asks. `query` begins with a question mark, or is `/` and the name of a Pod. */
+/**
+ * What `kubectl top pods` asks. `query` begins with a question mark, or is `/` and the name of a
+ * Pod.
+ */
 export async function topPods(client: Client, query = "", namespace = "default"): Promise<Usage> {
   const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods${query}`;
   try {

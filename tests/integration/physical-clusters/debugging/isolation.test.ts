@@ -54,11 +54,13 @@ const scope = { after: (end: () => unknown) => void ending.push(end) };
 async function grant(cluster: string, username: string, name: string, rules: object[]) {
   const client = plane.clientFor(cluster);
   await client.resource(clusterRoles).create({ metadata: { name }, rules });
-  await client.resource(clusterRoleBindings).create({
-    metadata: { name },
-    subjects: [{ kind: "User", name: username, apiGroup: rbac.group }],
-    roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name },
-  });
+  await client
+    .resource(clusterRoleBindings)
+    .create({
+      metadata: { name },
+      subjects: [{ kind: "User", name: username, apiGroup: rbac.group }],
+      roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name },
+    });
 }
 
 async function tenant(cluster: string): Promise<Pod> {
@@ -206,18 +208,20 @@ describe("a tenant", () => {
     const { uid } = JSON.parse(ofB.metadata.annotations?.[upsyncedFromAnnotation] ?? "{}");
     const copy = JSON.stringify({ uid, target: target.metadata.uid });
     const forge = () =>
-      client.resource(pods).create(
-        {
-          metadata: {
-            name: ofB.metadata.name,
-            namespace,
-            labels: { [stateLabel("east")]: stateUpsync },
-            annotations: { [upsyncedFromAnnotation]: copy },
+      client
+        .resource(pods)
+        .create(
+          {
+            metadata: {
+              name: ofB.metadata.name,
+              namespace,
+              labels: { [stateLabel("east")]: stateUpsync },
+              annotations: { [upsyncedFromAnnotation]: copy },
+            },
+            spec: { containers: [{ name: "a", image: "a" }] },
           },
-          spec: { containers: [{ name: "a", image: "a" }] },
-        },
-        { fieldManager: syncerFieldManager },
-      );
+          { fieldManager: syncerFieldManager },
+        );
     await assert.rejects(forge, /nothing in the namespace .* is assigned to east/);
     // Nor when something is assigned there, by which the cluster may say something.
     const given = { name: "given", namespace, labels: { [clusterLabel]: "east" } };

@@ -1,4 +1,7 @@
-/** Goal: `kubectl top pods` shows what the Pods of one's workloads use, over all clusters that say so, and says which do not. */
+/**
+ * Goal: `kubectl top pods` shows what the Pods of one's workloads use, over all clusters that say
+ * so, and says which do not.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
@@ -129,11 +132,13 @@ describe("metrics of Pods", () => {
     // Who may view, may see this.
     await grant(plane, "root", "carol", [{ nonResourceURLs: ["/"], verbs: ["access"] }]);
     const apiGroup = "rbac.authorization.k8s.io";
-    await client.resource(clusterRoleBindings).create({
-      metadata: { name: "carol-views" },
-      roleRef: { apiGroup, kind: "ClusterRole", name: "view" },
-      subjects: [{ apiGroup, kind: "User", name: "carol" }],
-    });
+    await client
+      .resource(clusterRoleBindings)
+      .create({
+        metadata: { name: "carol-views" },
+        roleRef: { apiGroup, kind: "ClusterRole", name: "view" },
+        subjects: [{ apiGroup, kind: "User", name: "carol" }],
+      });
     const carol = await networkClient(t, plane, {
       cluster: "root",
       user: { username: "carol", groups: [] },

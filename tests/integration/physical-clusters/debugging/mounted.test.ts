@@ -1,4 +1,7 @@
-/** Goal: commands are run through a workspace that is a mount of another workspace of this server, by who may run them there. */
+/**
+ * Goal: commands are run through a workspace that is a mount of another workspace of this server,
+ * by who may run them there.
+ */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { workspaces } from "@kcp-ts/sdk/kinds";

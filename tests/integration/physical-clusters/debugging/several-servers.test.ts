@@ -220,10 +220,7 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
         apiVersion: "v1",
         kind: "Config",
         clusters: [
-          {
-            name: "kcp",
-            cluster: { server: server.url, "certificate-authority-data": authority },
-          },
+          { name: "kcp", cluster: { server: server.url, "certificate-authority-data": authority } },
         ],
         users: [{ name: "peer", user: { token } }],
         contexts: [{ name: "kcp", context: { cluster: "kcp", user: "peer" } }],

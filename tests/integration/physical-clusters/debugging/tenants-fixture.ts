@@ -1,4 +1,7 @@
-/** For the tests of this folder: two workspaces that use one cluster of a third one, each with a Deployment of the same name whose log has a treasure in it. */
+/**
+ * For the tests of this folder: two workspaces that use one cluster of a third one, each with a
+ * Deployment of the same name whose log has a treasure in it.
+ */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -43,7 +46,10 @@ export interface TenantsFixture {
   readonly east: SimulatedCluster;
   /** The Pod of each. */
   readonly pods: Readonly<Record<Tenant, Pod>>;
-  /** Of the administrator of a workspace, who is nobody elsewhere; over the network, in no logical cluster. */
+  /**
+   * Of the administrator of a workspace, who is nobody elsewhere; over the network, in no logical
+   * cluster.
+   */
   readonly admin: (cluster: string) => Promise<Client>;
   /** The same in that logical cluster. */
   readonly physicalClient: (cluster: string) => Promise<Client>;
@@ -63,11 +69,13 @@ export async function grant(
   const client = plane.clientFor(cluster);
   const name = `of-${username}`;
   await client.resource(clusterRoles).create({ metadata: { name }, rules });
-  await client.resource(clusterRoleBindings).create({
-    metadata: { name },
-    subjects: [{ kind: "User", name: username, apiGroup: rbac.group }],
-    roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name },
-  });
+  await client
+    .resource(clusterRoleBindings)
+    .create({
+      metadata: { name },
+      subjects: [{ kind: "User", name: username, apiGroup: rbac.group }],
+      roleRef: { apiGroup: rbac.group, kind: "ClusterRole", name },
+    });
 }
 
 export async function startTenantsFixture(
@@ -98,12 +106,14 @@ export async function startTenantsFixture(
     tenants.map(async (name) => {
       const client = plane.clientFor(name);
       await bind(client, "compute");
-      await client.resource(deployments).create(
-        webDeployment("web", 1, {
-          "sim.kcp.io/log": `treasure of ${name}`,
-          "sim.kcp.io/usage": `cpu=${usage[name]}`,
-        }),
-      );
+      await client
+        .resource(deployments)
+        .create(
+          webDeployment("web", 1, {
+            "sim.kcp.io/log": `treasure of ${name}`,
+            "sim.kcp.io/usage": `cpu=${usage[name]}`,
+          }),
+        );
       const [pod] = await runningPods(client, "web", 1);
       assert.ok(pod !== undefined);
       return [name, pod] as const;

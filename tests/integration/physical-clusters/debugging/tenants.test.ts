@@ -1,7 +1,9 @@
 /**
- * Goal: who uses the clusters of another workspace debugs as with clusters of one's own, in Push and in Pull mode, and neither sees nor reaches what is others'.
+ * Goal: who uses the clusters of another workspace debugs as with clusters of one's own, in Push
+ * and in Pull mode, and neither sees nor reaches what is others'.
  *
- * Method: two tenants of one cluster, with the same names of everything; administrators who may everything in their own workspace, and know everything about the other's Pod.
+ * Method: two tenants of one cluster, with the same names of everything; administrators who may
+ * everything in their own workspace, and know everything about the other's Pod.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -84,10 +86,7 @@ for (const mode of modes) {
         const mine = podPath(name);
         // In Pull mode the tunnel may be a moment behind.
         await eventually(async () => assert.equal((await log(client, mine)).status, 200));
-        assert.deepEqual(await log(client, mine), {
-          status: 200,
-          text: `treasure of ${tenant}\n`,
-        });
+        assert.deepEqual(await log(client, mine), { status: 200, text: `treasure of ${tenant}\n` });
         assert.deepEqual(await exec(client, mine), { status: 101, text: `${name}\n` });
         const theirs = podPath(stage.pods[other(tenant)].metadata.name);
         for (const ask of [exec, log]) {
@@ -264,14 +263,16 @@ for (const mode of modes) {
       const path = podPath(stage.pods.one.metadata.name);
       assert.equal((await log(client, path)).status, 200);
       const annotate = (value: string | null) =>
-        plane.clientFor("compute").json({
-          method: "PATCH",
-          path: "/apis/apis.kcp.io/v1alpha2/apiexports/kubernetes",
-          contentType: "application/merge-patch+json",
-          body: {
-            metadata: { annotations: { "extra.apis.kcp.io/compute.workload.kcp.io": value } },
-          },
-        });
+        plane
+          .clientFor("compute")
+          .json({
+            method: "PATCH",
+            path: "/apis/apis.kcp.io/v1alpha2/apiexports/kubernetes",
+            contentType: "application/merge-patch+json",
+            body: {
+              metadata: { annotations: { "extra.apis.kcp.io/compute.workload.kcp.io": value } },
+            },
+          });
       await annotate(null);
       for (const ask of [exec, log]) {
         const { status, text } = await ask(client, path);

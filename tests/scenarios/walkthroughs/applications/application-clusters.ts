@@ -1,4 +1,7 @@
-/** For the test of applications: physical clusters, and where in them the objects of a namespace of the control plane are. */
+/**
+ * For the test of applications: physical clusters, and where in them the objects of a namespace of
+ * the control plane are.
+ */
 import type { Manifest } from "@kcp-ts/controlplane";
 import { namespaceLocatorAnnotation } from "@kcp-ts/multicluster";
 import type { Client, KubernetesObject } from "@kcp-ts/sdk";

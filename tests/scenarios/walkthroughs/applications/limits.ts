@@ -1,6 +1,7 @@
 /**
- * For the test of applications: what does not work, or not as in one cluster. Each is tried, and says in words for the documentation what came of it; so what begins to work is
- * noticed, and the page cannot say otherwise.
+ * For the test of applications: what does not work, or not as in one cluster. Each is tried, and
+ * says in words for the documentation what came of it; so what begins to work is noticed, and the
+ * page cannot say otherwise.
  */
 import assert from "node:assert/strict";
 import { type Manifest, parseManifests } from "@kcp-ts/controlplane";

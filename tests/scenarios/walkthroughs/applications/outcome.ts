@@ -1,4 +1,7 @@
-/** For the test of applications: what has become of an object that was applied, in words for the documentation; throws until it has. */
+/**
+ * For the test of applications: what has become of an object that was applied, in words for the
+ * documentation; throws until it has.
+ */
 import type { Manifest } from "@kcp-ts/controlplane";
 import { type Client, type Condition, isConditionTrue, type KubernetesObject } from "@kcp-ts/sdk";
 import { PodClient } from "@kcp-ts/testing/internal";
@@ -113,7 +116,10 @@ const outcomes: Readonly<Record<string, Outcome>> = {
 
 const staysHere = "stays in the logical cluster";
 
-/** Somebody has to be the program in the operator's Pod: it says that the object is ready, by what it finds in there. */
+/**
+ * Somebody has to be the program in the operator's Pod: it says that the object is ready, by what
+ * it finds in there.
+ */
 async function servedByOperator(applied: AppliedObject): Promise<string> {
   const { namespace, manifest, clusters, client } = applied;
   const ending: (() => Promise<unknown>)[] = [];

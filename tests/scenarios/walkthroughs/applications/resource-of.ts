@@ -1,4 +1,7 @@
-/** For the test of applications: the resource of a manifest, by the rules that all its kinds keep to. */
+/**
+ * For the test of applications: the resource of a manifest, by the rules that all its kinds keep
+ * to.
+ */
 import type { Manifest } from "@kcp-ts/controlplane";
 import { defineResource, type KubernetesObject, type Resource } from "@kcp-ts/sdk";
 

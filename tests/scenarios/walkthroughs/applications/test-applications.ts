@@ -1,4 +1,7 @@
-/** The applications of examples/ as a test: applied with kubectl and unchanged, over two clusters of a ground. */
+/**
+ * The applications of examples/ as a test: applied with kubectl and unchanged, over two clusters of
+ * a ground.
+ */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { after, before, it } from "node:test";
@@ -136,7 +139,10 @@ async function tablesOf(file: URL): Promise<readonly string[]> {
 /** Those whose Pods talk to their cluster: docs/guides/operators.md. */
 const talking: ReadonlySet<string> = new Set(["queue-operator"]);
 
-/** As with any Kubernetes, objects of a kind in the same file need a second apply; and a machine may be too slow for kubectl's patience. */
+/**
+ * As with any Kubernetes, objects of a kind in the same file need a second apply; and a machine may
+ * be too slow for kubectl's patience.
+ */
 function installs(namespace: string, file: string): string {
   const asks = `
 $ kubectl label namespace ${namespace} workload.kcp.io/api-access=true

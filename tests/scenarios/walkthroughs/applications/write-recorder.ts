@@ -1,4 +1,7 @@
-/** For the test of applications: every write that a control plane is asked for, by whomever, whether or not it changes anything. */
+/**
+ * For the test of applications: every write that a control plane is asked for, by whomever, whether
+ * or not it changes anything.
+ */
 import type { Middleware } from "@kcp-ts/controlplane";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 

@@ -25,10 +25,7 @@ describe("variables of a policy", () => {
     new Evaluator(
       values,
       new AuthorizerDecisions({} as AdmissionRequest, { authorize: undefined } as never),
-      {
-        costMax: COST_PER_OBJECT_MAX,
-        variables,
-      },
+      { costMax: COST_PER_OBJECT_MAX, variables },
     );
 
   it("cost no more than one call in total when one expression uses all of them", () => {

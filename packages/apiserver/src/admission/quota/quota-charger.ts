@@ -47,13 +47,7 @@ export class QuotaCharger {
     objects: 1 | -1,
   ): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
-      const posting: QueuedCharge = {
-        names,
-        objects,
-        refusal: undefined,
-        resolve,
-        reject,
-      };
+      const posting: QueuedCharge = { names, objects, refusal: undefined, resolve, reject };
       const key = `${cluster}/${quota.namespace}/${quota.name}`;
       const waiting = this.#waiting.get(key);
       if (waiting !== undefined) {

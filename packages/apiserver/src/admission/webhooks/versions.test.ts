@@ -28,9 +28,7 @@ beforeEach(async () => {
     name,
     storage,
     served: true,
-    schema: {
-      openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-    },
+    schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
   });
   await install(server, {
     metadata: { name: `things.${group}` },

@@ -10,11 +10,7 @@ export interface ServiceAccountTokenGetter {
    */
   getter(
     resource: "serviceaccounts" | "secrets",
-    address: {
-      readonly cluster: ClusterName;
-      readonly namespace: string;
-      readonly name: string;
-    },
+    address: { readonly cluster: ClusterName; readonly namespace: string; readonly name: string },
   ): AccountObjectGetter;
 }
 

@@ -70,10 +70,7 @@ describe("etcd storage", { skip }, () => {
       const value = new Uint8Array(bytes);
       await assert.rejects(
         storage.commit({ key: key("/big"), value, expected: "absent" }, call()),
-        {
-          code: "too-large",
-          message: /--max-request-bytes/,
-        },
+        { code: "too-large", message: /--max-request-bytes/ },
       );
     }
     assert.equal(storage.health(), undefined);

@@ -144,10 +144,5 @@ async function fails(
 }
 
 function options(cluster: EtcdCluster, overrides: Partial<EtcdStorageOptions>): EtcdStorageOptions {
-  return {
-    endpoints: cluster.endpoints,
-    clock: systemClock,
-    random: systemRandom,
-    ...overrides,
-  };
+  return { endpoints: cluster.endpoints, clock: systemClock, random: systemRandom, ...overrides };
 }

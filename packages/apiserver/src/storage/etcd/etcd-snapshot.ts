@@ -83,10 +83,7 @@ async function writeBatch(
 ): Promise<Revision> {
   const pairs = batch.map(({ key, value }) => ({ key: keySpace.encode(key), value }));
   const answer = await client.txn(
-    {
-      compare: pairs.map(({ key }) => absent(key)),
-      success: [...pairs.map(put), ...mark],
-    },
+    { compare: pairs.map(({ key }) => absent(key)), success: [...pairs.map(put), ...mark] },
     signal,
   );
   if (!answer.succeeded) {
@@ -111,10 +108,5 @@ function unmark({ keySpace }: RestoreContext) {
 }
 
 function absent(key: Uint8Array) {
-  return {
-    key,
-    result: 0,
-    target: 2,
-    targetUnion: { case: "modRevision", value: 0n },
-  } as const;
+  return { key, result: 0, target: 2, targetUnion: { case: "modRevision", value: 0n } } as const;
 }

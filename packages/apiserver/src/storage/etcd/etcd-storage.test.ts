@@ -1,4 +1,6 @@
-/** The storage contract on one real etcd: one server for all tests, a prefix of its own for each. */
+/**
+ * The storage contract on one real etcd: one server for all tests, a prefix of its own for each.
+ */
 import { after, before, describe } from "node:test";
 import { systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type EtcdCluster, etcdMissing, startEtcd } from "@kcp-ts/testkit";

@@ -155,9 +155,7 @@ export class MemoryStorage implements Storage {
       throw new StorageError(
         "compacted",
         `revision ${revision} is older than the history that is kept`,
-        {
-          oldest: this.#feed.tailStart,
-        },
+        { oldest: this.#feed.tailStart },
       );
     }
   }

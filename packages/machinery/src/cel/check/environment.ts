@@ -27,7 +27,10 @@ export interface EnvironmentOptions {
   readonly libraries: readonly Library[];
   /** List and map literals must have elements of one type. */
   readonly homogeneousLiterals?: boolean;
-  /** Constant arguments of `duration`, `timestamp` and `matches` and format strings are checked when compiling. */
+  /**
+   * Constant arguments of `duration`, `timestamp` and `matches` and format strings are checked when
+   * compiling.
+   */
   readonly validateLiterals?: boolean;
   /** The namespace that names are looked up in. */
   readonly container?: string;

@@ -1,4 +1,7 @@
-/** Prints a checked expression in the form of cel-go's debug output for checked expressions. Test support only. */
+/**
+ * Prints a checked expression in the form of cel-go's debug output for checked expressions. Test
+ * support only.
+ */
 import type { CheckedExpr } from "../check/checked-expr.ts";
 import type { Expr } from "../syntax/ast.ts";
 import { formatType } from "../types/type.ts";

@@ -32,7 +32,10 @@ function withoutMixedComparisons(text: string): string {
     .replaceAll(/\|(\n|,|$)/gm, "$1");
 }
 
-/** The variable `x` and the type `NotAMessage` of cel-go's tests, mixed comparisons, and a macro it had not yet. */
+/**
+ * The variable `x` and the type `NotAMessage` of cel-go's tests, mixed comparisons, and a macro it
+ * had not yet.
+ */
 const OTHERWISE_DECLARED = /\bx\b|1\.0|NotAMessage|existsOne/;
 
 describe("checker against cel-go's output", () => {

@@ -1,6 +1,6 @@
 /**
- * Runs the conformance suite of cel-spec. Every case that needs no protobuf messages passes, or stands in
- * differences.ts with the reason why Kubernetes differs.
+ * Runs the conformance suite of cel-spec. Every case that needs no protobuf messages passes, or
+ * stands in differences.ts with the reason why Kubernetes differs.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -113,10 +113,7 @@ function expectedFrom(matcher: IncrementalTest["original"]["resultMatcher"]) {
       return { value: valueFrom(matcher.value), type: undefined };
     case "typedResult": {
       const { result, deducedType } = matcher.value;
-      return {
-        value: result && valueFrom(result),
-        type: deducedType && typeFrom(deducedType),
-      };
+      return { value: result && valueFrom(result), type: deducedType && typeFrom(deducedType) };
     }
     case undefined:
       // The default matcher of the suite is the value true.

@@ -1,6 +1,6 @@
 /**
- * Prints a syntax tree in the form of cel-go's debug output, which the conformance data carries for every case.
- * Test support only.
+ * Prints a syntax tree in the form of cel-go's debug output, which the conformance data carries for
+ * every case. Test support only.
  */
 import type { Expr, LiteralValue } from "../syntax/ast.ts";
 import { formatDouble } from "../values/format-double.ts";

@@ -28,8 +28,9 @@ export const differences: readonly Difference[] = [
 ];
 
 /**
- * What the suite's cases are evaluated with and Kubernetes lacks; here they are on, since the suite asks for them:
- * `math.*`, `base64.*`, `cel.bind`, `"text".reverse()`, mixed literals, and the newer form of `format`.
+ * What the suite's cases are evaluated with and Kubernetes lacks; here they are on, since the suite
+ * asks for them: `math.*`, `base64.*`, `cel.bind`, `"text".reverse()`, mixed literals, and the
+ * newer form of `format`.
  */
 export const beyondKubernetes: readonly { readonly expr: string; readonly reason: string }[] = [
   {

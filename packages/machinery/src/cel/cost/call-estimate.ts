@@ -42,7 +42,9 @@ export function fixedEstimate(cost: number): CallEstimator {
   return () => estimate;
 }
 
-/** Reads the first argument (or the target) once, `factor` times over; the result may be as large. */
+/**
+ * Reads the first argument (or the target) once, `factor` times over; the result may be as large.
+ */
 export function traversalEstimate(
   options: { factor?: number; sameSize?: boolean } = {},
 ): CallEstimator {

@@ -1,7 +1,9 @@
 /**
- * Ranges of sizes and costs, with arithmetic that saturates at the largest 64-bit number instead of overflowing.
+ * Ranges of sizes and costs, with arithmetic that saturates at the largest 64-bit number instead of
+ * overflowing.
  *
- * Numbers up to 2^53 are exact; beyond that only their magnitude matters, all budgets being far below.
+ * Numbers up to 2^53 are exact; beyond that only their magnitude matters, all budgets being far
+ * below.
  */
 export interface Range {
   readonly min: number;

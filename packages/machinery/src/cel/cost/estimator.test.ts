@@ -98,7 +98,8 @@ describe("static estimates of declared data", () => {
     const unbounded = environmentFor({});
     const rounds = (rule: string, environment: Environment) => estimate(rule, environment);
     const either = "(has(self.items) ? self.items : [])";
-    // An element of either list is self, so that its name is self.name: at most 400 bytes, and 46 for each of ten rounds.
+    // An element of either list is self, so that its name is self.name: at most 400 bytes, and 46
+    // for each of ten rounds.
     assert.deepEqual(rounds(`${either}.exists(x, x.name.contains('/'))`, bounded), {
       min: 4,
       max: 472,

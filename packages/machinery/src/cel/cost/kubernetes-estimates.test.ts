@@ -1,6 +1,6 @@
 /**
- * The estimates that Kubernetes' own tests expect of rules on bounded and unbounded schemas: the largest cost of the
- * rule without a bound on the data, and with one.
+ * The estimates that Kubernetes' own tests expect of rules on bounded and unbounded schemas: the
+ * largest cost of the rule without a bound on the data, and with one.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,7 @@
-/** Static costs of the standard operators and functions whose work depends on their arguments' sizes. */
+/**
+ * Static costs of the standard operators and functions whose work depends on their arguments'
+ * sizes.
+ */
 import type { CallEstimate, CallEstimator, EstimatedCall } from "./call-estimate.ts";
 import {
   add,

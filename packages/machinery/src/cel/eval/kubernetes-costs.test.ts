@@ -1,4 +1,7 @@
-/** The runtime costs that Kubernetes' own tests pin, since changing one would change which objects are accepted. */
+/**
+ * The runtime costs that Kubernetes' own tests pin, since changing one would change which objects
+ * are accepted.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compile } from "../compile.ts";

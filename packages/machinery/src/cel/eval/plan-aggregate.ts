@@ -1,4 +1,7 @@
-/** List, map and struct literals. A literal of constants is built once and costs nothing, as in cel-go. */
+/**
+ * List, map and struct literals. A literal of constants is built once and costs nothing, as in
+ * cel-go.
+ */
 import { LIST_CREATE_COST, MAP_CREATE_COST, STRUCT_CREATE_COST } from "../cost/estimate.ts";
 import type { ListExpr, MapExpr, StructExpr } from "../syntax/ast.ts";
 import { ArrayList, EMPTY_LIST, ValueMap } from "../values/collections.ts";

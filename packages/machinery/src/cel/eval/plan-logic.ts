@@ -97,7 +97,9 @@ function planNotStrictlyFalse(planning: Planning, e: CallExpr): Plan {
   });
 }
 
-/** `optional.or(other)` and `optional.orValue(other)` evaluate `other` only if there is no value. */
+/**
+ * `optional.or(other)` and `optional.orValue(other)` evaluate `other` only if there is no value.
+ */
 export function planOptionalOr(planning: Planning, e: CallExpr): Plan {
   const target = e.target && planning.plan(e.target);
   const other = e.args[0] && planning.plan(e.args[0]);

@@ -1,6 +1,6 @@
 /**
- * Properties over random expressions. Goal: arithmetic is that of 64-bit integers, and what the checker says about
- * an expression's type holds when it is evaluated.
+ * Properties over random expressions. Goal: arithmetic is that of 64-bit integers, and what the
+ * checker says about an expression's type holds when it is evaluated.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,6 +1,7 @@
 /**
- * Work in proportion to what is charged. Goal: no expression reads more data, or makes a larger result, than a constant times what its
- * evaluation is charged; method: random expressions over data that counts how often it is read, whatever the engine says of itself.
+ * Work in proportion to what is charged. Goal: no expression reads more data, or makes a larger
+ * result, than a constant times what its evaluation is charged; method: random expressions over
+ * data that counts how often it is read, whatever the engine says of itself.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -22,7 +23,10 @@ const FREE = 200;
 class Reads {
   count = 0;
 
-  /** The same data, which counts how often one of its elements is read, and how many keys are listed. */
+  /**
+   * The same data, which counts how often one of its elements is read, and how many keys are
+   * listed.
+   */
   of<Data>(data: Data): Data {
     if (typeof data !== "object" || data === null) return data;
     const entries = Object.entries(data).map(([key, value]) => [key, this.of(value)] as const);

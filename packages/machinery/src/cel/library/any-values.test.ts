@@ -1,6 +1,7 @@
 /**
- * Goal: no function of the environment can be made to throw, whatever it is called with; wrong values are errors of
- * the evaluation. Method: every overload is called with dynamic values of all kinds.
+ * Goal: no function of the environment can be made to throw, whatever it is called with; wrong
+ * values are errors of the evaluation. Method: every overload is called with dynamic values of all
+ * kinds.
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

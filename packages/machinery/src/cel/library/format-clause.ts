@@ -12,7 +12,10 @@ export interface FormatClause {
 const PRECISION_DEFAULT = 6;
 const LETTERS = "sdfebxXo";
 
-/** The clauses of a format string up to the first one that is wrong, which ends the list as an error. */
+/**
+ * The clauses of a format string up to the first one that is wrong, which ends the list as an
+ * error.
+ */
 export function formatClauses(format: string): (FormatClause | CelError)[] {
   const clauses: (FormatClause | CelError)[] = [];
   for (let at = format.indexOf("%"); at !== -1; ) {

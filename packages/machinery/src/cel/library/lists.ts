@@ -1,4 +1,7 @@
-/** The list extensions of cel-go, version 3: `slice`, `flatten`, `sort`, `sortBy`, `distinct`, `lists.range`, `reverse`. */
+/**
+ * The list extensions of cel-go, version 3: `slice`, `flatten`, `sort`, `sortBy`, `distinct`,
+ * `lists.range`, `reverse`.
+ */
 import type { Library } from "../check/environment.ts";
 import { type CallContext, fn, global, member } from "../check/function-declaration.ts";
 import {

@@ -1,4 +1,6 @@
-/** The string formats that `format.named` knows, each with the words of Kubernetes' own validation. */
+/**
+ * The string formats that `format.named` knows, each with the words of Kubernetes' own validation.
+ */
 import { decodeBase64 } from "../values/base64.ts";
 import { parseDate, parseTimestamp } from "../values/time.ts";
 import { parseRequestUri } from "../values/url.ts";
@@ -141,7 +143,10 @@ function patternProblem(words: string, examples: readonly string[], pattern: str
   return `${words} (e.g. ${shown}regex used for validation is '${pattern}')`;
 }
 
-/** The patterns above have no ambiguous repetition, so JavaScript's engine takes linear time on them. */
+/**
+ * The patterns above have no ambiguous repetition, so JavaScript's engine takes linear time on
+ * them.
+ */
 const compiled = new Map<string, RegExp>();
 
 function matches(pattern: string, text: string): boolean {

@@ -1,4 +1,7 @@
-/** Type conversions: `int`, `string`, `timestamp` and their kin, with cel-go's words for what does not convert. */
+/**
+ * Type conversions: `int`, `string`, `timestamp` and their kin, with cel-go's words for what does
+ * not convert.
+ */
 import { type FunctionDeclaration, fn, global } from "../check/function-declaration.ts";
 import { firstArgumentCost } from "../cost/sizes.ts";
 import { bytesToStringEstimate, stringToBytesEstimate } from "../cost/standard-estimates.ts";

@@ -79,10 +79,7 @@ const texts: readonly FunctionDeclaration[] = [
       [STRING, STRING],
       BOOL,
       (text: string, end: string) => text.endsWith(end),
-      {
-        cost: secondArgumentCost,
-        estimate: affixEstimate,
-      },
+      { cost: secondArgumentCost, estimate: affixEstimate },
     ),
   ),
   fn(
@@ -92,10 +89,7 @@ const texts: readonly FunctionDeclaration[] = [
       [STRING, STRING],
       BOOL,
       (text: string, start: string) => text.startsWith(start),
-      {
-        cost: secondArgumentCost,
-        estimate: affixEstimate,
-      },
+      { cost: secondArgumentCost, estimate: affixEstimate },
     ),
   ),
   fn(

@@ -48,7 +48,8 @@ const NUMBERS = [
 ] as const;
 
 export const standardOperators: readonly FunctionDeclaration[] = [
-  // The planner implements these itself, since they do not evaluate all their arguments or absorb errors.
+  // The planner implements these itself, since they do not evaluate all their arguments or absorb
+  // errors.
   fn(
     Operator.conditional,
     global("conditional", [BOOL, A, A], A, undefined, { estimate: conditionalSize }),

@@ -1,4 +1,7 @@
-/** Parts of timestamps and durations: `getFullYear`, `getHours` and their kin, in UTC or a named zone. */
+/**
+ * Parts of timestamps and durations: `getFullYear`, `getHours` and their kin, in UTC or a named
+ * zone.
+ */
 import {
   type CallContext,
   type FunctionDeclaration,

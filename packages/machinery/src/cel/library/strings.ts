@@ -1,4 +1,7 @@
-/** The string extensions of cel-go, version 2, which is what Kubernetes has: `charAt`, `split`, `join`, `format`. */
+/**
+ * The string extensions of cel-go, version 2, which is what Kubernetes has: `charAt`, `split`,
+ * `join`, `format`.
+ */
 import type { Library } from "../check/environment.ts";
 import {
   type CallContext,
@@ -140,10 +143,7 @@ const pieces: readonly FunctionDeclaration[] = [
       [STRING, STRING, STRING],
       STRING,
       (text: string, from: string, to: string) => replace(text, from, to, -1n),
-      {
-        cost: readsTwice,
-        estimate: replaceEstimate,
-      },
+      { cost: readsTwice, estimate: replaceEstimate },
     ),
     member("string_replace_string_string_int", [STRING, STRING, STRING, INT], STRING, replace, {
       cost: readsTwice,
@@ -157,10 +157,7 @@ const pieces: readonly FunctionDeclaration[] = [
       [STRING, STRING],
       STRING_LIST,
       (text: string, separator: string) => split(text, separator, -1n),
-      {
-        cost: readsTwice,
-        estimate: splitEstimate,
-      },
+      { cost: readsTwice, estimate: splitEstimate },
     ),
     member("string_split_string_int", [STRING, STRING, INT], STRING_LIST, split, {
       cost: readsTwice,
@@ -238,7 +235,9 @@ function isAscii(text: string): boolean {
   return !/[\u0080-\uffff]/.test(text);
 }
 
-/** Unicode's White_Space, which has U+0085 and lacks U+FEFF as opposed to JavaScript's own notion. */
+/**
+ * Unicode's White_Space, which has U+0085 and lacks U+FEFF as opposed to JavaScript's own notion.
+ */
 const SPACES = new Set<number>([
   ...[9, 10, 11, 12, 13, 32, 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000],
   ...Array.from({ length: 11 }, (_, i) => 0x2000 + i),
@@ -257,7 +256,10 @@ function tooLong(length: number): CelError {
   return new CelError(`result exceeds limit: size: ${length}, limit ${RESULT_ELEMENTS_MAX}`);
 }
 
-/** Replaces the first `count` occurrences, all if negative; an empty `from` is found around every code point. */
+/**
+ * Replaces the first `count` occurrences, all if negative; an empty `from` is found around every
+ * code point.
+ */
 function replace(text: string, from: string, to: string, count: bigint): CelResult {
   if (count === 0n) return text;
   const parts = from === "" ? ["", ...new CodePoints(text).points(), ""] : partsOf(text, from);

@@ -4,7 +4,9 @@ import type { ExprFactory } from "./expr-factory.ts";
 import type { Token } from "./lexer.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 
-/** A parsed expression and how many of the node kinds that cel-go counts lie on its deepest path. */
+/**
+ * A parsed expression and how many of the node kinds that cel-go counts lie on its deepest path.
+ */
 export interface Parsed {
   readonly expr: Expr;
   readonly height: number;

@@ -2,8 +2,8 @@
  * The syntax tree of an expression after macro expansion.
  *
  * Nodes are plain and immutable; what the checker learns about them is kept beside them, by `id`.
- * `position` is the UTF-16 offset that a problem with the node is reported at, chosen as cel-go does:
- * the operator of an operation, the opening bracket of a call, the dot of a selection.
+ * `position` is the UTF-16 offset that a problem with the node is reported at, chosen as cel-go
+ * does: the operator of an operation, the opening bracket of a call, the dot of a selection.
  */
 export type Expr =
   | LiteralExpr
@@ -92,14 +92,17 @@ export interface StructExpr extends Node {
 }
 
 /**
- * A fold: `accuVar` starts as `accuInit`; for each element of `iterRange`, as long as `condition` holds,
- * it becomes `step`; the value is `result`. An empty range with an `accuVar` of the user's binds a local name.
+ * A fold: `accuVar` starts as `accuInit`; for each element of `iterRange`, as long as `condition`
+ * holds, it becomes `step`; the value is `result`. An empty range with an `accuVar` of the user's
+ * binds a local name.
  */
 export interface ComprehensionExpr extends Node {
   readonly kind: "comprehension";
   readonly iterRange: Expr;
   readonly iterVar: string;
-  /** Set by two-variable comprehensions: then `iterVar` is the index or key and this one the value. */
+  /**
+   * Set by two-variable comprehensions: then `iterVar` is the index or key and this one the value.
+   */
   readonly iterVar2: string | undefined;
   readonly accuVar: string;
   readonly accuInit: Expr;

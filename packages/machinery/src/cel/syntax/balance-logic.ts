@@ -1,4 +1,7 @@
-/** Balances chains of `&&` and `||`, so that a chain of n terms nests log n deep; the same tree as cel-go's. */
+/**
+ * Balances chains of `&&` and `||`, so that a chain of n terms nests log n deep; the same tree as
+ * cel-go's.
+ */
 import type { Expr } from "./ast.ts";
 import type { ExprFactory } from "./expr-factory.ts";
 

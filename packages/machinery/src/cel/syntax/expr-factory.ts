@@ -1,5 +1,6 @@
 /**
- * Makes syntax nodes: gives out ids and counts them, so that no macro can blow an expression up without bound.
+ * Makes syntax nodes: gives out ids and counts them, so that no macro can blow an expression up
+ * without bound.
  */
 import { EXPRESSION_NODES_MAX } from "../limits.ts";
 import {

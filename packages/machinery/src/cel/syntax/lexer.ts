@@ -1,7 +1,8 @@
 /**
  * Cuts an expression into tokens, by the lexical rules of CEL's grammar.
  *
- * Text that is no token is reported and skipped, so that one pass finds the parser's problems as well.
+ * Text that is no token is reported and skipped, so that one pass finds the parser's problems as
+ * well.
  */
 import type { Issue } from "./source.ts";
 
@@ -18,7 +19,10 @@ export type TokenKind =
 
 export interface Token {
   readonly kind: TokenKind;
-  /** The source text; for symbols and the words `in`, `true`, `false` and `null` it tells them apart. */
+  /**
+   * The source text; for symbols and the words `in`, `true`, `false` and `null` it tells them
+   * apart.
+   */
   readonly text: string;
   readonly position: number;
 }
@@ -57,7 +61,10 @@ function unrecognized(text: string): string {
   return `Syntax error: token recognition error at: '${shown}'`;
 }
 
-/** Either a token ending before `end`, or no token, with the character at `end` the first that fits none. */
+/**
+ * Either a token ending before `end`, or no token, with the character at `end` the first that fits
+ * none.
+ */
 interface Match {
   readonly kind: TokenKind | undefined;
   readonly end: number;

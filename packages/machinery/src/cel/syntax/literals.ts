@@ -10,7 +10,10 @@ export interface Problem {
   readonly problem: string;
 }
 
-/** The value of a literal token; nothing when the token is no literal. `negative` goes with numbers only. */
+/**
+ * The value of a literal token; nothing when the token is no literal. `negative` goes with numbers
+ * only.
+ */
 export function literalOf(token: Token, negative: boolean): LiteralValue | Problem | undefined {
   switch (token.kind) {
     case "int":

@@ -1,8 +1,9 @@
 /**
  * What a macro is: a rewriting of a call at parse time.
  *
- * A macro is found by the call's name, its number of arguments and whether it has a target. It returns the
- * replacing expression, a problem when the arguments do not fit, or nothing when the call is none of its business.
+ * A macro is found by the call's name, its number of arguments and whether it has a target. It
+ * returns the replacing expression, a problem when the arguments do not fit, or nothing when the
+ * call is none of its business.
  */
 import type { Expr } from "./ast.ts";
 import type { ExprFactory } from "./expr-factory.ts";
@@ -52,7 +53,10 @@ export function targetIsNamespace(target: Expr | undefined, namespace: string): 
   return target?.kind === "ident" && target.name === namespace;
 }
 
-/** The name of a variable that a macro introduces, or a problem in `words` when it is not a plain name. */
+/**
+ * The name of a variable that a macro introduces, or a problem in `words` when it is not a plain
+ * name.
+ */
 export function variableName(e: Expr, words: string): string | MacroProblem {
   return e.kind === "ident" ? e.name : macroProblem(e, words);
 }

@@ -1,8 +1,8 @@
 /**
  * Parses an expression: recursive descent over CEL's grammar, macros expanded on the way.
  *
- * A syntax error that dropping one token does not mend ends the parse; its words follow ANTLR's, because
- * clients match on them. Depth and size are bounded as in cel-go.
+ * A syntax error that dropping one token does not mend ends the parse; its words follow ANTLR's,
+ * because clients match on them. Depth and size are bounded as in cel-go.
  */
 import { EXPRESSION_CODE_POINTS_MAX, EXPRESSION_DEPTH_MAX } from "../limits.ts";
 import {

@@ -5,7 +5,8 @@
  *      | self.x == 1
  *      | ....^
  *
- * Positions inside the engine are UTF-16 offsets; lines and columns (in code points) exist only in print.
+ * Positions inside the engine are UTF-16 offsets; lines and columns (in code points) exist only in
+ * print.
  */
 import { ISSUES_MAX, QUOTED_LENGTH_MAX } from "../limits.ts";
 
@@ -15,7 +16,10 @@ export interface Issue {
   readonly position: number | undefined;
 }
 
-/** Lines longer than this are not quoted in a printed problem, in UTF-16 units (cel-go's maxSnippetLength). */
+/**
+ * Lines longer than this are not quoted in a printed problem, in UTF-16 units (cel-go's
+ * maxSnippetLength).
+ */
 const SNIPPET_LENGTH_MAX = 16_384;
 
 export function printIssues(text: string, issues: readonly Issue[]): string {

@@ -1,4 +1,6 @@
-/** The macros of the language: `has` and the one-variable comprehensions over lists and map keys. */
+/**
+ * The macros of the language: `has` and the one-variable comprehensions over lists and map keys.
+ */
 import { ACCUMULATOR, ACCUMULATOR_LEGACY, type Expr, Operator } from "./ast.ts";
 import {
   type Macro,

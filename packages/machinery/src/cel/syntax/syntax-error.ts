@@ -1,4 +1,6 @@
-/** Syntax errors in ANTLR's words, since that is what users of cel-go see and what clients match on. */
+/**
+ * Syntax errors in ANTLR's words, since that is what users of cel-go see and what clients match on.
+ */
 import type { Token } from "./lexer.ts";
 import type { Issue } from "./source.ts";
 

@@ -1,4 +1,7 @@
-/** Walks over the tokens of an expression; one superfluous token is reported and dropped, as ANTLR does. */
+/**
+ * Walks over the tokens of an expression; one superfluous token is reported and dropped, as ANTLR
+ * does.
+ */
 import { ISSUES_MAX } from "../limits.ts";
 import type { Token } from "./lexer.ts";
 import type { Issue } from "./source.ts";

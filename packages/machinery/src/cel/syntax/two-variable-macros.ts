@@ -1,4 +1,7 @@
-/** Comprehensions over index and element, or key and value: `all`, `exists`, `transformList` and their kin. */
+/**
+ * Comprehensions over index and element, or key and value: `all`, `exists`, `transformList` and
+ * their kin.
+ */
 import { ACCUMULATOR, ACCUMULATOR_LEGACY, type Expr, Operator } from "./ast.ts";
 import {
   type Macro,
@@ -16,7 +19,10 @@ import {
   requireTarget,
 } from "./standard-macros.ts";
 
-/** The function that `transformMap` and `transformMapEntry` fold with; it cannot be written in an expression. */
+/**
+ * The function that `transformMap` and `transformMapEntry` fold with; it cannot be written in an
+ * expression.
+ */
 export const MAP_INSERT = "cel.@mapInsert";
 
 export const twoVariableMacros: readonly Macro[] = [

@@ -1,4 +1,6 @@
-/** A syntax tree as text again, macros as they were written; parsing the text gives the same tree. */
+/**
+ * A syntax tree as text again, macros as they were written; parsing the text gives the same tree.
+ */
 import { type CallExpr, type Expr, type LiteralValue, type MacroCall, Operator } from "./ast.ts";
 
 export function unparse(e: Expr): string {
@@ -69,7 +71,8 @@ function printCall(e: CallExpr, required: number): string {
   const binary = BINARY.get(e.function);
   if (binary !== undefined && second !== undefined) {
     const { text, precedence } = binary;
-    // Chains of && and || are balanced anew when parsed, so nesting on either side needs its brackets kept.
+    // Chains of && and || are balanced anew when parsed, so nesting on either side needs its
+    // brackets kept.
     const left =
       e.function === Operator.or || e.function === Operator.and ? precedence + 1 : precedence;
     return bracket(

@@ -1,7 +1,9 @@
 /** Walks over a syntax tree, parents first. */
 import type { Expr } from "./ast.ts";
 
-/** `path` holds the nodes above, outermost first; it is reused, so it is only valid during the call. */
+/**
+ * `path` holds the nodes above, outermost first; it is reused, so it is only valid during the call.
+ */
 export function visitExpr(root: Expr, visitor: (e: Expr, path: readonly Expr[]) => void): void {
   const path: Expr[] = [];
   const visit = (e: Expr): void => {

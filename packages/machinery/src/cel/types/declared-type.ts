@@ -1,9 +1,9 @@
 /**
  * Declarations of data: what the embedder (a structural schema, a policy) says about a variable.
  *
- * A declaration holds the type for the checker, how raw JSON becomes a value of it, and how large it can get, which
- * is what static cost estimates are made of. Bounds that are not given follow from the largest request, as in
- * Kubernetes.
+ * A declaration holds the type for the checker, how raw JSON becomes a value of it, and how large
+ * it can get, which is what static cost estimates are made of. Bounds that are not given follow
+ * from the largest request, as in Kubernetes.
  */
 import { REQUEST_BYTES_MAX } from "../limits.ts";
 import {
@@ -39,7 +39,10 @@ import {
 export interface DeclaredType {
   readonly type: Type;
   readonly adapt: Adapter;
-  /** Most characters of a string, elements of a list or entries of a map; 0 of what has none; undefined if unknown. */
+  /**
+   * Most characters of a string, elements of a list or entries of a map; 0 of what has none;
+   * undefined if unknown.
+   */
   readonly elementsMax: number | undefined;
   /** Fewest bytes that a value takes in JSON. */
   readonly serializedBytesMin: number;
@@ -175,8 +178,9 @@ export interface PropertyDeclaration {
 }
 
 /**
- * An object with declared `properties`. `name` identifies the type in messages and in comparisons, so it is unique
- * within an environment. Properties without an identifier stay invisible to expressions.
+ * An object with declared `properties`. `name` identifies the type in messages and in comparisons,
+ * so it is unique within an environment. Properties without an identifier stay invisible to
+ * expressions.
  */
 export function declaredObject(
   name: string,
@@ -205,7 +209,9 @@ export function declaredObject(
   };
 }
 
-/** A value that may be missing, such as `oldSelf` with `optionalOldSelf`; null stands for nothing. */
+/**
+ * A value that may be missing, such as `oldSelf` with `optionalOldSelf`; null stands for nothing.
+ */
 export function declaredOptional(content: DeclaredType): DeclaredType {
   const adapt: Adapter = (raw) => {
     if (raw === null) return CelOptional.none;

@@ -1,8 +1,9 @@
 /**
  * Property names as CEL identifiers.
  *
- * Kubernetes escapes what the grammar does not allow: `__` becomes `__underscores__`, `.` `__dot__`, `-` `__dash__`,
- * `/` `__slash__`, and a reserved word `w` becomes `__w__`. Names with other characters have no identifier.
+ * Kubernetes escapes what the grammar does not allow: `__` becomes `__underscores__`, `.`
+ * `__dot__`, `-` `__dash__`, `/` `__slash__`, and a reserved word `w` becomes `__w__`. Names with
+ * other characters have no identifier.
  */
 
 const RESERVED = new Set([

@@ -1,8 +1,8 @@
 /**
  * Type inference: which type stands for which type parameter, and whether one type fits another.
  *
- * The rules are those of cel-go's checker. A failed attempt is undone from a trail instead of working on a copy,
- * so that checking stays near linear in the size of an expression.
+ * The rules are those of cel-go's checker. A failed attempt is undone from a trail instead of
+ * working on a copy, so that checking stays near linear in the size of an expression.
  */
 import { isDyn, listOf, mapOf, sameType, Type, typeOf } from "./type.ts";
 
@@ -10,7 +10,9 @@ export class Substitution {
   readonly #bound = new Map<string, Type>();
   readonly #trail: { name: string; before: Type | undefined }[] = [];
 
-  /** True if a value of type `from` may stand where `to` is wanted; parameters are bound on the way. */
+  /**
+   * True if a value of type `from` may stand where `to` is wanted; parameters are bound on the way.
+   */
   assignable(from: Type, to: Type): boolean {
     return this.#attempt(() => this.#assignable(from, to));
   }

@@ -1,8 +1,8 @@
 /**
  * The types of the checker.
  *
- * A type is a kind, a name and parameters. Struct types carry their fields, so that no registry is needed to
- * look one up; two struct types with the same name are the same type.
+ * A type is a kind, a name and parameters. Struct types carry their fields, so that no registry is
+ * needed to look one up; two struct types with the same name are the same type.
  */
 export type TypeKind =
   | "dyn"
@@ -29,7 +29,9 @@ export type FieldLookup = (field: string) => Type | undefined;
 
 export class Type {
   readonly kind: TypeKind;
-  /** The name at runtime: `int`, `google.protobuf.Timestamp`, a struct's or opaque type's own name. */
+  /**
+   * The name at runtime: `int`, `google.protobuf.Timestamp`, a struct's or opaque type's own name.
+   */
   readonly name: string;
   readonly params: readonly Type[];
   /** A primitive that may also be null, as protobuf's wrapper messages are. */

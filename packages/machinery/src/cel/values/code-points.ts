@@ -1,4 +1,7 @@
-/** Text as CEL sees it: a sequence of code points. Texts without surrogates, nearly all, are handled as they are. */
+/**
+ * Text as CEL sees it: a sequence of code points. Texts without surrogates, nearly all, are handled
+ * as they are.
+ */
 import { codePointCount } from "../syntax/source.ts";
 import { chargeSteps, chargeText } from "./step-counter.ts";
 

@@ -33,7 +33,9 @@ const INSERT_STEPS = 8;
 
 export const EMPTY_LIST = new ArrayList([]);
 
-/** A map by value: numeric keys that are equal as numbers are the same key, whatever their types. */
+/**
+ * A map by value: numeric keys that are equal as numbers are the same key, whatever their types.
+ */
 export class ValueMap extends CelMap {
   readonly #entries = new Map<unknown, readonly [CelValue, CelValue]>();
 
@@ -91,7 +93,9 @@ export function elementsOf(list: CelList): readonly CelValue[] | CelError {
   return values;
 }
 
-/** Adds one key and its value, or all entries of a map. Keys that are there already are an error. */
+/**
+ * Adds one key and its value, or all entries of a map. Keys that are there already are an error.
+ */
 export function insertInto(map: ValueMap, values: readonly CelValue[]): CelError | undefined {
   const [key, value] = values;
   if (key !== undefined && value !== undefined) return insertOne(map, key, value);

@@ -1,8 +1,9 @@
 /**
  * Order and equality.
  *
- * Numbers of different types compare as numbers; values of different types are otherwise unequal and have no order.
- * Deep comparisons count their steps, since cost tracking prices them by their outermost size only.
+ * Numbers of different types compare as numbers; values of different types are otherwise unequal
+ * and have no order. Deep comparisons count their steps, since cost tracking prices them by their
+ * outermost size only.
  */
 import { chargeText, type StepCounter } from "./step-counter.ts";
 import { CelDuration, CelTimestamp } from "./time.ts";
@@ -48,7 +49,9 @@ function isNumber(value: CelValue): value is CelNumber {
   return typeof value === "bigint" || typeof value === "number" || value instanceof CelUint;
 }
 
-/** An int and a double are compared as doubles, as cel-go does, though large ints lose digits by it. */
+/**
+ * An int and a double are compared as doubles, as cel-go does, though large ints lose digits by it.
+ */
 function compareNumbers(a: CelNumber, b: CelNumber): number {
   const x = a instanceof CelUint ? a.value : a;
   const y = b instanceof CelUint ? b.value : b;
@@ -62,7 +65,9 @@ function compareBigints(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** By code point, which is the order of UTF-8 bytes; JavaScript's own order differs beyond U+FFFF. */
+/**
+ * By code point, which is the order of UTF-8 bytes; JavaScript's own order differs beyond U+FFFF.
+ */
 export function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   chargeText(length, 2);

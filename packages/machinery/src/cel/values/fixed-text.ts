@@ -1,4 +1,7 @@
-/** Doubles with a given number of digits, rounded half to even as Go does; JavaScript rounds ties up. */
+/**
+ * Doubles with a given number of digits, rounded half to even as Go does; JavaScript rounds ties
+ * up.
+ */
 
 /** The most digits that JavaScript itself prints. */
 const NATIVE_DIGITS_MAX = 100;

@@ -1,6 +1,6 @@
 /**
- * The text of a double as Go's `%g` prints it, which is what `string(1.5)` gives in cel-go: the shortest digits
- * that read back, in exponent form below 1e-4 and from 1e6 on.
+ * The text of a double as Go's `%g` prints it, which is what `string(1.5)` gives in cel-go: the
+ * shortest digits that read back, in exponent form below 1e-4 and from 1e6 on.
  */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return "NaN";

@@ -1,6 +1,6 @@
 /**
- * The embedder's JSON as CEL values, in place: a view adapts an element when it is asked for, by the declared type,
- * and copies nothing. Data that does not fit its type comes out as an error.
+ * The embedder's JSON as CEL values, in place: a view adapts an element when it is asked for, by
+ * the declared type, and copies nothing. Data that does not fit its type comes out as an error.
  *
  * Keys come from tenants, so presence is always an own property, never one of a prototype.
  */
@@ -70,7 +70,10 @@ export class JsonListView extends CelList {
   }
 }
 
-/** A list with `x-kubernetes-list-type: set` or `map`: its elements have keys, and their order does not matter. */
+/**
+ * A list with `x-kubernetes-list-type: set` or `map`: its elements have keys, and their order does
+ * not matter.
+ */
 export class JsonKeyedListView extends JsonListView implements KeyedElements {
   readonly keyOf: ElementKey;
 

@@ -1,6 +1,7 @@
 /**
- * Lists whose elements have keys: `x-kubernetes-list-type: set`, where the element is the key, and `map`, where some
- * of its properties are. Two of them are equal in any order; adding one merges it in by key.
+ * Lists whose elements have keys: `x-kubernetes-list-type: set`, where the element is the key, and
+ * `map`, where some of its properties are. Two of them are equal in any order; adding one merges it
+ * in by key.
  */
 import { ArrayList, elementsOf } from "./collections.ts";
 import { equalValues } from "./compare.ts";
@@ -63,8 +64,8 @@ export function equalKeyed(
 }
 
 /**
- * The elements of `list` in their places, those with a key of `other` replaced by it, and the rest of `other`
- * behind them.
+ * The elements of `list` in their places, those with a key of `other` replaced by it, and the rest
+ * of `other` behind them.
  */
 export function addKeyed(list: KeyedElements, other: CelList): CelResult {
   const ours = elementsOf(list);

@@ -1,6 +1,6 @@
 /**
- * The keys of the embedder's objects. Listing them takes a tenth of a microsecond each where there are many, and every view of the
- * same object would do it again.
+ * The keys of the embedder's objects. Listing them takes a tenth of a microsecond each where there
+ * are many, and every view of the same object would do it again.
  */
 import { chargeSteps, currentCounter } from "./step-counter.ts";
 

@@ -1,8 +1,10 @@
 /**
- * How large a regular expression becomes once its counted repetitions are written out, from its text alone.
+ * How large a regular expression becomes once its counted repetitions are written out, from its
+ * text alone.
  *
- * Compiling takes time and memory in proportion: seven characters, `a{1000}`, are a thousand instructions. Counting
- * beforehand keeps a short text from taking all the time there is. The count is rough but never much too low.
+ * Compiling takes time and memory in proportion: seven characters, `a{1000}`, are a thousand
+ * instructions. Counting beforehand keeps a short text from taking all the time there is. The count
+ * is rough but never much too low.
  */
 export function expandedSize(source: string): number {
   /** Sizes of the open groups so far, innermost last. */

@@ -1,8 +1,8 @@
 /**
  * Regular expressions: RE2 semantics and linear time, compiled once.
  *
- * Constant patterns are compiled when a program is planned. Patterns that come out of data are compiled at
- * evaluation; a bounded cache keeps the newest.
+ * Constant patterns are compiled when a program is planned. Patterns that come out of data are
+ * compiled at evaluation; a bounded cache keeps the newest.
  */
 import { RE2JS, RE2JSException } from "re2js";
 import { PATTERN_CACHE_ENTRIES_MAX, PATTERN_LENGTH_MAX, PATTERN_SIZE_MAX } from "../limits.ts";
@@ -11,8 +11,8 @@ import { chargeSteps } from "./step-counter.ts";
 import { CelError } from "./value.ts";
 
 /**
- * A compiled regular expression. Time is linear in the text, but in the pattern's size as well: before matching, a
- * caller takes the steps that it may need.
+ * A compiled regular expression. Time is linear in the text, but in the pattern's size as well:
+ * before matching, a caller takes the steps that it may need.
  */
 export interface Pattern {
   /** Steps that `test` may need. */
@@ -67,11 +67,17 @@ function compile(source: string): Pattern | CelError {
   }
 }
 
-/** What compiling takes, measured: some twenty microseconds, and some for each character and each instruction. */
+/**
+ * What compiling takes, measured: some twenty microseconds, and some for each character and each
+ * instruction.
+ */
 const COMPILE_STEPS = 1000;
 const STEPS_PER_CHARACTER = 100;
 const STEPS_PER_INSTRUCTION = 100;
-/** Instructions times characters that one step stands for, measured with patterns that keep all their instructions busy. */
+/**
+ * Instructions times characters that one step stands for, measured with patterns that keep all
+ * their instructions busy.
+ */
 const TEST_WORK_PER_STEP = 16;
 const FIND_WORK_PER_STEP = 3;
 /** For each match there is another start. */

@@ -1,8 +1,8 @@
 /**
  * Resource quantities: decimal numbers with a suffix, read as Kubernetes reads them.
  *
- * Small ones are an int64 and a power of ten, like upstream's fast path; larger or finer ones are arbitrary. The
- * difference shows: only the former can be integers.
+ * Small ones are an int64 and a power of ten, like upstream's fast path; larger or finer ones are
+ * arbitrary. The difference shows: only the former can be integers.
  */
 import { chargeSteps } from "./step-counter.ts";
 

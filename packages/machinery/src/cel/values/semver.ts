@@ -76,7 +76,9 @@ function parsePreRelease(text: string): (bigint | string)[] | string {
   return parts;
 }
 
-/** Drops a leading `v` and leading zeros, and adds missing minor and patch numbers, before reading. */
+/**
+ * Drops a leading `v` and leading zeros, and adds missing minor and patch numbers, before reading.
+ */
 export function parseSemverTolerantly(text: string): SemanticVersion | string {
   const parts = splitAtMost(text.startsWith("v") ? text.slice(1) : text, 3).map((part) => {
     if (part.length <= 1) return part;

@@ -1,4 +1,6 @@
-/** Points in time and spans of time, to the nanosecond, within the ranges of protobuf's messages. */
+/**
+ * Points in time and spans of time, to the nanosecond, within the ranges of protobuf's messages.
+ */
 import { chargeSteps } from "./step-counter.ts";
 import { CelError } from "./value.ts";
 

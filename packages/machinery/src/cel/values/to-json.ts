@@ -23,8 +23,8 @@ interface Room {
 const DEPTH_MAX = 500;
 
 /**
- * The JSON of a value; an error for what has none, such as a type or a URL. Ints that a double cannot hold stay
- * bigints. Data that came in unchanged goes out as it is, not copied.
+ * The JSON of a value; an error for what has none, such as a type or a URL. Ints that a double
+ * cannot hold stay bigints. Data that came in unchanged goes out as it is, not copied.
  */
 export function toJson(value: CelResult): unknown | CelError {
   return convert(value, 0, { left: JSON_SIZE_MAX });

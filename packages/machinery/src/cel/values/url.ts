@@ -1,6 +1,6 @@
 /**
- * URLs as Go's net/url reads them, which is what Kubernetes' URL functions and `format: uri` mean by one.
- * The platform's own URL class follows another standard and repairs what Go refuses.
+ * URLs as Go's net/url reads them, which is what Kubernetes' URL functions and `format: uri` mean
+ * by one. The platform's own URL class follows another standard and repairs what Go refuses.
  */
 export interface ParsedUrl {
   readonly scheme: string;
@@ -19,7 +19,10 @@ export interface UrlProblem {
   readonly problem: string;
 }
 
-/** An absolute URI or an absolute path. A fragment is cut off only after the whole was found valid without one. */
+/**
+ * An absolute URI or an absolute path. A fragment is cut off only after the whole was found valid
+ * without one.
+ */
 export function parseRequestUri(text: string): ParsedUrl | UrlProblem {
   const strict = parse(text, { request: true });
   if ("problem" in strict) return { problem: `parse ${JSON.stringify(text)}: ${strict.problem}` };
@@ -182,7 +185,9 @@ const ESCAPED_BYTES = Array.from({ length: 256 }, (_, byte) => {
   return isPlain ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 });
 
-/** Paths stay as they were written if every character is allowed in one, and are escaped otherwise. */
+/**
+ * Paths stay as they were written if every character is allowed in one, and are escaped otherwise.
+ */
 function escapePath(path: string): string {
   if (/^[A-Za-z0-9\-._~!$&'()*+,;=:@[\]/%]*$/.test(path)) return path;
   const decoded = decodePercent(path);

@@ -11,8 +11,8 @@
  * | string     | `string`            | type      | CelTypeValue   |
  * | bytes      | `Uint8Array`        | others    | CelObject      |
  *
- * Errors are values too (CelError), because `&&`, `||` and comprehensions absorb them, and because a hostile
- * expression can make one per element: returning them is cheap, throwing is not.
+ * Errors are values too (CelError), because `&&`, `||` and comprehensions absorb them, and because
+ * a hostile expression can make one per element: returning them is cheap, throwing is not.
  */
 import { type Resumable, runSync } from "../../base/index.ts";
 import type { CelDuration, CelTimestamp } from "./time.ts";
@@ -56,7 +56,10 @@ export class CelUint {
 
 export abstract class CelList {
   abstract readonly size: number;
-  /** The element at `index`, which lies within the list. An error if the data does not fit its declared type. */
+  /**
+   * The element at `index`, which lies within the list. An error if the data does not fit its
+   * declared type.
+   */
   abstract get(index: number): CelResult;
 }
 

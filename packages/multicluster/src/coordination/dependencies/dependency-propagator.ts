@@ -55,7 +55,9 @@ export interface DependencyPropagatorOptions {
 }
 
 export interface CustomKinds {
-  in(cluster: string): readonly {
+  in(
+    cluster: string,
+  ): readonly {
     readonly resource: Resource<Workload>;
     readonly templatePath: readonly string[] | undefined;
   }[];

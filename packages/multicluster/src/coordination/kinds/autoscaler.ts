@@ -3,8 +3,8 @@
  * copy, within a part of minReplicas and maxReplicas. The sum of their desired replicas is the
  * replica count of the target, as if one autoscaler had written it.
  *
- * In the clusters, the autoscalers own `spec.replicas` of the target's copies (its rules
- * of syncing leave the field to them). While the target moves, or a cluster is Unreachable, minReplicas of a
+ * In the clusters, the autoscalers own `spec.replicas` of the target's copies (its rules of syncing
+ * leave the field to them). While the target moves, or a cluster is Unreachable, minReplicas of a
  * copy is its desired replicas: otherwise the replacement would wait for load that another cluster
  * still has. While the target moves, the desired replicas of the autoscalers are ignored: some
  * replicas exist twice.

@@ -1,7 +1,7 @@
 /**
  * One rollout over all clusters: the next spec of each copy, as far as it replaces Pods. Pure, and
- * decided anew from the observed state each time, as moves are; `rollout-record.ts` has the persisted
- * state.
+ * decided anew from the observed state each time, as moves are; `rollout-record.ts` has the
+ * persisted state.
  *
  * An edit during a rollout changes its target: copies that are not updated yet go to the newest
  * template directly, updated copies continue from theirs.

@@ -92,13 +92,7 @@ function rolloutAvailabilityOf(
   const inUse = sum(known, ({ limits }) => limits?.surge ?? 0);
   const left = Math.max(0, surge - inUse);
   const available = sum(known, surely);
-  return {
-    available,
-    surge: left,
-    smallest: Number.POSITIVE_INFINITY,
-    scheduled,
-    unavailable,
-  };
+  return { available, surge: left, smallest: Number.POSITIVE_INFINITY, scheduled, unavailable };
 }
 
 /**

@@ -69,10 +69,7 @@ function reference(what: string): Schema {
   const path = `The workspace of the ${what}; the one of this object when it is left out.`;
   return object(
     { path: string(path, { pattern: pathPattern }), name: string(`The name of the ${what}.`) },
-    {
-      required: ["name"],
-      ...rules(["self == oldSelf", `${what} reference must not be changed`]),
-    },
+    { required: ["name"], ...rules(["self == oldSelf", `${what} reference must not be changed`]) },
   );
 }
 

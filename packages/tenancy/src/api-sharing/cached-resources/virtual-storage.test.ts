@@ -73,9 +73,7 @@ describe("a resource with virtual storage", () => {
     const openApi = await test.requestOk(
       "GET",
       "/clusters/b/openapi/v3/apis/wildwest.dev/v1alpha1",
-      {
-        user: "b",
-      },
+      { user: "b" },
     );
     const paths = openApi["paths"] as Readonly<Record<string, object>>;
     assert.deepEqual(
@@ -200,9 +198,7 @@ describe("a resource with virtual storage", () => {
     ]) {
       const answer = await test.get(
         `/services/replication/${slice}/clusters/${cluster}${sheriffs}`,
-        {
-          user: "b",
-        },
+        { user: "b" },
       );
       refusals.push([answer.status, answer.object.message]);
     }

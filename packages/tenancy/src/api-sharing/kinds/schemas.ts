@@ -140,10 +140,7 @@ const verbs = list(string(), { minItems: 1, "x-kubernetes-list-type": "set" });
 
 /** Selects the objects of a claimed resource. */
 const claimSelector = object(
-  {
-    matchAll: bool("All of them."),
-    ...(labelSelector["properties"] as SchemaProperties),
-  },
+  { matchAll: bool("All of them."), ...(labelSelector["properties"] as SchemaProperties) },
   { "x-kubernetes-map-type": "atomic" },
 );
 
@@ -405,11 +402,7 @@ export const endpointSliceKind = {
         { export: { ...exportReference, ...immutableReference }, partition: string() },
         { required: ["export"] },
       ),
-      status: object({
-        endpoints,
-        shardSelector: string(),
-        conditions,
-      }),
+      status: object({ endpoints, shardSelector: string(), conditions }),
     },
     { required: ["spec"] },
   ),

@@ -147,12 +147,7 @@ function resourceOf(schema: string): JsonObject {
       `invalid schema name ${JSON.stringify(schema)}: must be <prefix>.<resource>.<group>`,
     );
   const joined = group.join(".");
-  return {
-    name,
-    group: joined === groupInName("") ? "" : joined,
-    schema,
-    storage: { crd: {} },
-  };
+  return { name, group: joined === groupInName("") ? "" : joined, schema, storage: { crd: {} } };
 }
 
 function keyOf(claim: JsonObject): string {

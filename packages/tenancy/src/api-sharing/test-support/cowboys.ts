@@ -27,10 +27,7 @@ export function cowboySchema(prefix: string, properties: object = {}) {
           schema: {
             type: "object",
             properties: {
-              spec: {
-                type: "object",
-                properties: { intent: { type: "string" }, ...properties },
-              },
+              spec: { type: "object", properties: { intent: { type: "string" }, ...properties } },
               status: { type: "object", properties: { result: { type: "string" } } },
             },
           },
@@ -90,10 +87,5 @@ export function binding(test: TestServer, consumer: string, name = "cowboys"): P
 }
 
 export function cowboy(name: string, spec: object = { intent: "ride" }) {
-  return {
-    apiVersion: "wildwest.dev/v1alpha1",
-    kind: "Cowboy",
-    metadata: { name },
-    spec,
-  };
+  return { apiVersion: "wildwest.dev/v1alpha1", kind: "Cowboy", metadata: { name }, spec };
 }

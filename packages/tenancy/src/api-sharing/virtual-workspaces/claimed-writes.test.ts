@@ -154,9 +154,7 @@ describe("a permission claim", () => {
     );
     const at = `${view("b")}/apis/apis.kcp.io/v1alpha2/apibindings`;
     const own = await test.requestOk("GET", `${at}/cowboys`, asProvider);
-    const { permissionClaims, ...spec } = own["spec"] as {
-      permissionClaims: readonly AnyObject[];
-    };
+    const { permissionClaims, ...spec } = own["spec"] as { permissionClaims: readonly AnyObject[] };
     const wider = permissionClaims.map((one) => ({ ...one, selector: { matchAll: true } }));
     const patch = { spec: { permissionClaims: wider } };
     const refusal = await test.patch(`${at}/cowboys`, "merge", patch, asProvider);

@@ -71,7 +71,8 @@ export function lifecycleVirtualWorkspace(service: LifecycleService, id: string)
     },
     status: {
       ...status,
-      // Validated first, as sent: a change of another controller's entry is rejected for every user.
+      // Validated first, as sent: a change of another controller's entry is rejected for every
+      // user.
       validateSent: (updated, old) => requireOwnEntryOnly({ updated, old, list, word, id }),
       validateUpdate: (updated, old) => [
         ...runValidation(status.validateUpdate(updated, old)),

@@ -188,10 +188,7 @@ export class RestrictedDefinition implements ResourceDefinition {
     };
     return Object.defineProperties(
       {},
-      {
-        ...Object.getOwnPropertyDescriptors(strategy),
-        ...Object.getOwnPropertyDescriptors(own),
-      },
+      { ...Object.getOwnPropertyDescriptors(strategy), ...Object.getOwnPropertyDescriptors(own) },
     ) as Strategy;
   }
 }

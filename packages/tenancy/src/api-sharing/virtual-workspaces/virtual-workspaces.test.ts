@@ -77,9 +77,7 @@ describe("the virtual workspace of an export", () => {
       `${at}/made`,
       "merge",
       { spec: { intent: "rest" } },
-      {
-        user: "a",
-      },
+      { user: "a" },
     );
     assert.equal(patched.status, 200);
     const status = await test.patch(
@@ -154,17 +152,13 @@ describe("the virtual workspace of an export", () => {
     const document = await test.requestOk(
       "GET",
       `${view("*")}/openapi/v3/apis/wildwest.dev/v1alpha1`,
-      {
-        user: "a",
-      },
+      { user: "a" },
     );
     assert.match(JSON.stringify(document), /Cowboy/);
     const bindings = await test.requestOk(
       "GET",
       `${view("*")}/apis/apis.kcp.io/v1alpha2/apibindings`,
-      {
-        user: "a",
-      },
+      { user: "a" },
     );
     assert.equal(bindings.items?.length, 2);
     await test.close();

@@ -115,10 +115,7 @@ export const systemWrite: SubresourceStrategy = {
 export function overriding({ strategy }: ResourceDefinition, own: Partial<Strategy>): Strategy {
   return Object.defineProperties(
     {},
-    {
-      ...Object.getOwnPropertyDescriptors(strategy),
-      ...Object.getOwnPropertyDescriptors(own),
-    },
+    { ...Object.getOwnPropertyDescriptors(strategy), ...Object.getOwnPropertyDescriptors(own) },
   ) as Strategy;
 }
 

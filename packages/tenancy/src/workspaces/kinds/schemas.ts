@@ -169,10 +169,7 @@ const typeReference = object(
 
 const limit = (description: string): Schema =>
   object(
-    {
-      none: bool("None at all."),
-      types: list(typeReference, { minItems: 1 }),
-    },
+    { none: bool("None at all."), types: list(typeReference, { minItems: 1 }) },
     {
       description,
       ...rules(["has(self.none) != has(self.types)", "exactly one of none and types must be set"]),
@@ -195,10 +192,7 @@ export const workspaceTypeKind: SystemKind = {
         with: list(typeReference, { description: "Types that it is one of as well." }),
       }),
       additionalWorkspaceLabels: map(string(), { description: "Labels that new workspaces get." }),
-      defaultChildWorkspaceType: {
-        ...typeReference,
-        default: { name: "universal", path: "root" },
-      },
+      defaultChildWorkspaceType: { ...typeReference, default: { name: "universal", path: "root" } },
       limitAllowedChildren: limit("Which types may be below workspaces of this type."),
       limitAllowedParents: limit("Which types may be above workspaces of this type."),
       defaultAPIBindings: list(

@@ -156,9 +156,7 @@ describe("validating admission policies", () => {
       'spec.auditAnnotations[1].key: Duplicate value: "k"',
     ],
     [
-      changed({
-        matchConstraints: { resourceRules: [{ ...rule, resourceNames: ["a", "a"] }] },
-      }),
+      changed({ matchConstraints: { resourceRules: [{ ...rule, resourceNames: ["a", "a"] }] } }),
       'spec.matchConstraints.resourceRules[0].resourceNames[1]: Duplicate value: "a"',
     ],
   ]);

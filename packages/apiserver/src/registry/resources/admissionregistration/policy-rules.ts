@@ -184,11 +184,7 @@ function validationErrors(validation: JsonObject, field: string, context: Availa
   const errors =
     expression.trim() === ""
       ? [fieldError.required(`${field}.expression`, "expression is not specified")]
-      : expressionErrors(expression, {
-          ...context,
-          field: `${field}.expression`,
-          result: "bool",
-        });
+      : expressionErrors(expression, { ...context, field: `${field}.expression`, result: "bool" });
   const empty = "must be non-empty if specified";
   if (messageExpression !== "") {
     const at = `${field}.messageExpression`;

@@ -40,11 +40,7 @@ export const validatingWebhookConfigurations = builtIn({
   isNamespaced: false,
   categories: ["api-extensions"],
   waitsForOwnWrite: true,
-  strategy: {
-    ...shared,
-    ...filling({}),
-    shape: validatingWebhookConfiguration,
-  },
+  strategy: { ...shared, ...filling({}), shape: validatingWebhookConfiguration },
 });
 
 export const mutatingWebhookConfigurations = builtIn({

@@ -14,11 +14,7 @@ before(async () => {
 });
 after(() => server.close());
 
-const spec = {
-  request: sampleRequest,
-  signerName: "example.com/signer",
-  usages: ["client auth"],
-};
+const spec = { request: sampleRequest, signerName: "example.com/signer", usages: ["client auth"] };
 
 function create(name: string, user: "a" | "admin" = "admin"): Promise<AnyObject> {
   return server.requestOk("POST", path, { body: { metadata: { name }, spec }, user });
@@ -37,11 +33,7 @@ describe("certificate signing requests", () => {
         status: { conditions: [approved], certificate: base64(certificate) },
       },
     });
-    assert.deepEqual(created["spec"], {
-      ...spec,
-      username: "a",
-      groups: ["system:authenticated"],
-    });
+    assert.deepEqual(created["spec"], { ...spec, username: "a", groups: ["system:authenticated"] });
     assert.deepEqual(created["status"], {});
   });
 

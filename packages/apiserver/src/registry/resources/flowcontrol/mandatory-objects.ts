@@ -40,11 +40,7 @@ const fixedSchemas: ReadonlyMap<string, JsonObject> = new Map([
 
 const catchAllLevel: JsonObject = {
   type: "Limited",
-  limited: {
-    nominalConcurrencyShares: 5,
-    lendablePercent: 0,
-    limitResponse: { type: "Reject" },
-  },
+  limited: { nominalConcurrencyShares: 5, lendablePercent: 0, limitResponse: { type: "Reject" } },
 };
 
 export function mandatorySchemaErrors(name: string, spec: JsonObject): FieldError[] {

@@ -104,10 +104,7 @@ describe("a gRPC call", () => {
       answer: (stream) => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
       code: grpcCode.unavailable,
     },
-    "hangs up": {
-      answer: (stream) => stream.session?.destroy(),
-      code: grpcCode.unavailable,
-    },
+    "hangs up": { answer: (stream) => stream.session?.destroy(), code: grpcCode.unavailable },
   };
   for (const [name, { answer, code }] of Object.entries(malformed)) {
     it(`fails when the peer ${name}, and its outcome is not taken for known`, async () => {

@@ -353,13 +353,7 @@ export class ClusterSet {
     }
     const heldObject = undefined;
     const previousStatus = target.drainStatus;
-    const facts = {
-      previousStatus,
-      objects,
-      heldObject,
-      wasDrained: false,
-      nowMs: this.nowMs,
-    };
+    const facts = { previousStatus, objects, heldObject, wasDrained: false, nowMs: this.nowMs };
     const step = this.#implementation.drainStep({ target: name, spec, ...facts });
     target.drainStatus = step.status;
     for (const one of step.toEvict) {

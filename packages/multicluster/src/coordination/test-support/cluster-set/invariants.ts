@@ -151,13 +151,7 @@ export function checkBeforeCreation(
   observed: ObservedWorkload,
 ): void {
   const { invariants, strategy } = workload.kind;
-  checkScaleUp({
-    clusterSet,
-    workload,
-    observed,
-    before: undefined,
-    after: made,
-  });
+  checkScaleUp({ clusterSet, workload, observed, before: undefined, after: made });
   if (invariants === "finite") checkUnits(clusterSet, workload, made, observed);
   if (invariants !== "single") return;
   const others = [...workload.copies.values()].filter(
@@ -237,15 +231,7 @@ export function checkedWrite(
   const share = (one: Workload) => workload.kind.strategy.shareOf(one).replicas;
   const change = { clusterSet, workload, observed, before };
   if (after === undefined || share(after) < share(before))
-    checkScaleDown({
-      ...change,
-      after,
-      requested,
-      desired,
-      ready,
-      reported,
-      mustMove: isToLeave,
-    });
+    checkScaleDown({ ...change, after, requested, desired, ready, reported, mustMove: isToLeave });
   else if (share(after) > share(before)) checkScaleUp({ ...change, after });
   if (after === undefined) return;
   checkRollout({ ...change, after, stake });

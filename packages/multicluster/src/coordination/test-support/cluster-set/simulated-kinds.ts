@@ -79,9 +79,7 @@ const setPaces: readonly JsonObject[] = [
 const nodePaces: readonly JsonObject[] = [
   {},
   { updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "50%" } } },
-  {
-    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
-  },
+  { updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } },
 ];
 
 function oneOf(paces: readonly JsonObject[], field: string): Pacing {
