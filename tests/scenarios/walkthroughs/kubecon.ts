@@ -103,6 +103,7 @@ apiresourceimports.apiresource.kcp.io
 clusterdaemonsets.workload.kcp.io
 negotiatedapiresources.apiresource.kcp.io
 placementreviews.workload.kcp.io
+syncpolicies.workload.kcp.io
 synctargets.workload.kcp.io
 workloadstrategies.workload.kcp.io
 

@@ -155,7 +155,6 @@ export class DefinitionController implements HubListener {
   async #reconcile(cluster: ClusterName, name: string): Promise<void> {
     const { storage, index } = this.#options;
     const { signal } = this.#stop;
-    const definitions = await (await index.load(cluster)).prepare();
     const key = storageKeyOf(customResourceDefinitions, { cluster, namespace: "", name });
     const entry = await storage.get(key, { signal });
     if (entry === undefined) {
@@ -169,6 +168,8 @@ export class DefinitionController implements HubListener {
       if (finalizers.includes(cleanupFinalizer)) await this.#removal.advance(cluster, entry);
       return;
     }
+    // Not for a definition that is removed: its cluster may hold many, and each would be parsed.
+    const definitions = await (await index.load(cluster)).prepare();
     const builtIns = await this.#options.builtIns.all(cluster);
     // Twice: the names are accepted first, and the definition is established once the acceptance is
     // visible.

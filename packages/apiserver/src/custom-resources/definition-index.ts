@@ -15,6 +15,7 @@ import {
   type Storage,
   type StorageError,
 } from "../storage/index.ts";
+import { isBeingDeleted } from "../stored-object/index.ts";
 import {
   type HubEvent,
   type HubListener,
@@ -157,8 +158,9 @@ export class DefinitionIndex implements HubListener {
     const definitions = this.#clusters.get(cluster);
     if (definitions === undefined) return;
     definitions.apply(event, name);
-    // A large definition is read before somebody asks for it.
-    if (event.current !== undefined) void definitions.records.get(name)?.prepare();
+    // A large definition is parsed before a client requests it, unless it is being removed.
+    if (event.current !== undefined && !isBeingDeleted(event.current))
+      void definitions.records.get(name)?.prepare();
   }
 
   onLost(error: StorageError): void {
