@@ -34,6 +34,7 @@ function onSide(side: Side | undefined, command: string, args: readonly string[]
 const canDivide = spawnSync("taskset", ["-V"]).status === 0;
 
 const running = new Set<Child>();
+const lastLinesMax = 20;
 
 /** Nothing that was started outlives the benchmark, also when it fails in the middle. */
 export async function endChildren(): Promise<void> {
@@ -46,6 +47,7 @@ export class Child {
   readonly #exited: Promise<unknown>;
   readonly #lines: AsyncIterator<string>;
   readonly #reader: Interface;
+  readonly #lastLines: string[] = [];
 
   /**
    * Its lines are read from stdout, or from stderr for programs that say there what they have to
@@ -70,6 +72,12 @@ export class Child {
     const stream = linesFrom === "stdout" ? this.#process.stdout : this.#process.stderr;
     if (stream === null) throw new Error("the process has no output");
     this.#reader = createInterface({ input: stream });
+    this.#reader.on("line", (line) => {
+      this.#lastLines.push(line.slice(0, 2_000));
+      if (this.#lastLines.length > lastLinesMax) this.#lastLines.shift();
+    });
+    // A process that ended is reported with its last lines to whoever waits for the next one.
+    this.#process.stdin?.on("error", () => undefined);
     this.#lines = this.#reader[Symbol.asyncIterator]();
     this.pid = this.#process.pid ?? 0;
     running.add(this);
@@ -84,7 +92,10 @@ export class Child {
   async line(text = ""): Promise<string> {
     for (;;) {
       const { value, done } = await this.#lines.next();
-      if (done === true) throw new Error(`a process ended before it said ${JSON.stringify(text)}`);
+      if (done === true)
+        throw new Error(
+          `a process ended before it said ${JSON.stringify(text)}: exit code ${this.#process.exitCode}, signal ${this.#process.signalCode}, last lines:\n${this.#lastLines.join("\n")}`,
+        );
       if (value.includes(text)) return value;
     }
   }

@@ -27,6 +27,7 @@ import { type BenchOptions, type Group, groups, parseOptions } from "./options.t
 import { placementRows } from "./placement-rows.ts";
 import { Report, tableHeader, tableLine } from "./report.ts";
 import { createRows, getRows, latencyRows } from "./request-rows.ts";
+import { restRows } from "./rest-rows.ts";
 import { informerRows, sdkRows } from "./sdk-rows.ts";
 import { startRows } from "./start-rows.ts";
 import { syncingMemoryRows, syncingRows } from "./syncing-rows.ts";
@@ -96,6 +97,7 @@ async function run(bench: Bench): Promise<void> {
   if (chosen.has("tunnel")) await tunnelRows(bench);
   if (chosen.has("moves")) await movesRows(bench);
   if (chosen.has("placement")) placementRows(bench);
+  if (chosen.has("rest")) await restRows(bench);
 }
 
 function describeMachine(generator: string) {

@@ -55,6 +55,7 @@ export const groups = [
   "tunnel",
   "moves",
   "placement",
+  "rest",
 ] as const;
 export type Group = (typeof groups)[number];
 
@@ -141,6 +142,9 @@ export interface Sizes {
   /** Workloads that are placed, and clusters that they are placed in. */
   readonly placedWorkloads: number;
   readonly placementClusters: number;
+  /** Deployments over two clusters, and how long the control plane is observed at rest. */
+  readonly restObjects: number;
+  readonly restMs: number;
 }
 
 const full: Sizes = {
@@ -195,6 +199,8 @@ const full: Sizes = {
   tunnelSessions: 200,
   placedWorkloads: 1000,
   placementClusters: 100,
+  restObjects: 300,
+  restMs: 10_000,
 };
 
 /** Seconds altogether: shows that everything still runs, says nothing about speed. */
@@ -250,6 +256,8 @@ const quick: Sizes = {
   tunnelSessions: 5,
   placedWorkloads: 20,
   placementClusters: 5,
+  restObjects: 5,
+  restMs: 500,
 };
 
 /** Throws an Error with a text for people when the command line makes no sense. */

@@ -177,4 +177,76 @@ const mounts: Attack = {
   },
 };
 
-export const hostAttacks: readonly Attack[] = [webhooks, receivers, clusters, mounts];
+const conversions: Attack = {
+  name: "conversion webhooks of many large objects",
+  *steps({ random, hosts }) {
+    const huge = anyAnswer(random);
+    const isHuge = random.chance(0.3);
+    hosts.answer = (_path, body) => {
+      const uid = /"uid":"([^"]+)"/.exec(body)?.[1] ?? "";
+      const objects = isHuge ? huge : convertedObjects(body);
+      return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"${uid}","result":{"status":"Success"},"convertedObjects":${objects}}}`;
+    };
+    const schema = { openAPIV3Schema: anyObject() };
+    const version = { served: true, schema, subresources: { status: {} } };
+    yield {
+      ...post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        metadata: { name: "shapes.hold.example.com" },
+        spec: {
+          group: "hold.example.com",
+          scope: "Cluster",
+          names: { plural: "shapes", kind: "Shape" },
+          versions: [
+            { ...version, name: "v1", storage: true },
+            { ...version, name: "v2", storage: false },
+          ],
+          conversion: {
+            strategy: "Webhook",
+            webhook: {
+              conversionReviewVersions: ["v1"],
+              clientConfig: { url: `${hosts.url}/convert`, caBundle: hosts.caBundle },
+            },
+          },
+        },
+      }),
+      waitsForDefinition: true,
+    };
+    const size = anySize(random, 900_000);
+    const spec = random.pick<(size: number) => object>([
+      (bytes) => ({ k: "x".repeat(bytes) }),
+      (bytes) => ({ k: "世".repeat(bytes / 3) }),
+      (bytes) => ({ k: times(Math.min(bytes >> 1, 79_000), () => 1) }),
+    ])(size);
+    const count = 1 + random.integer(Math.max(2, Math.min(200, 24_000_000 / (size + 1))));
+    const shapes = "/apis/hold.example.com/v1/shapes";
+    for (let i = 0; i < count; i++)
+      yield post(shapes, {
+        apiVersion: "hold.example.com/v1",
+        kind: "Shape",
+        metadata: { name: `s${i}` },
+        spec,
+      });
+    const converted = "/apis/hold.example.com/v2/shapes";
+    const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    yield get(converted);
+    yield get(`${converted}?limit=500&resourceVersion=0`);
+    yield get(converted, random.pick([table, "application/yaml", "application/json"]));
+    yield get(`${converted}/s0`);
+    yield { ...get(`${converted}?watch=true`), isWatched: true };
+    yield patch(`${converted}/s0`, "merge-patch+json", { spec: { more: "y" } });
+    yield { method: "DELETE", path: converted };
+  },
+};
+
+/** The objects of a review in the other version, as an honest webhook converts them. */
+function convertedObjects(body: string): string {
+  const { request } = JSON.parse(body) as {
+    request: { desiredAPIVersion: string; objects: readonly object[] };
+  };
+  const { desiredAPIVersion: apiVersion, objects } = request;
+  return JSON.stringify(objects.map((one) => ({ ...one, apiVersion })));
+}
+
+export const hostAttacks: readonly Attack[] = [webhooks, receivers, clusters, mounts, conversions];

@@ -53,7 +53,6 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/multicluster/src/api-importer/import-object.ts": own,
   "packages/multicluster/src/coordination/": annotations,
   "packages/multicluster/src/registration/seal.ts": own,
-  "packages/multicluster/src/scheduling/in-flight.ts": annotations,
   "packages/multicluster/src/syncer/cached-object.ts":
     "objects that an informer keeps, which its client has bounded",
   "packages/multicluster/src/syncer/desired-object.ts": annotations,

@@ -114,7 +114,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     shape: ["base", "bounds", "json", "patch", "apply"],
     schema: ["base", "bounds", "json", "status", "cel"],
     cel: ["base", "json"],
-    compat: ["json", "schema"],
+    compat: ["base", "json", "schema"],
     apply: ["base", "bounds", "json", "meta", "schema", "status"],
   },
   controllers: {
@@ -295,7 +295,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   cli: {
     commands: ["type-generator", "demo"],
     "type-generator": [],
-    demo: [],
+    demo: ["workspace-plugin"],
     "process-output": [],
     "workspace-browser": [],
     "workspace-plugin": ["process-output", "workspace-browser"],
@@ -305,6 +305,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     integration: ["scenarios"],
     conformance: [],
     scenarios: [],
+    // The whole product on simulated time, network and disk, by seed: docs/adr/0078.
+    simulation: [],
   },
 };
 

@@ -27,6 +27,7 @@ import {
   isCopyLabel,
   isKcpKey,
   nameInCluster,
+  renewIntervalAnnotation,
   type SyncRules,
   type SyncTarget,
   sharedStatus,
@@ -35,6 +36,7 @@ import {
   statesOf,
   stateUpsync,
   statusAnnotation,
+  stopsAtExpiryAnnotation,
   syncErrorAnnotation,
   syncerFinalizer,
   upsyncedFromAnnotation,
@@ -114,6 +116,28 @@ export function deletionRefusal(
   const isThereAlone = assigned.length === 1 && assigned[0] === target;
   if (policy.onDownstreamDeletion === "Propagate" && isThereAlone) return undefined;
   return `an agent deletes only what has the label ${stateLabel(target)}: ${stateUpsync}`;
+}
+
+const renewedFields: readonly string[] = ["holderIdentity", "leaseDurationSeconds", "renewTime"];
+
+/** A renewal writes who renews the Lease, when, for how long, and when the next renewal follows. */
+export function checkRenewal(draft: Draft, old: JsonObject | undefined): void {
+  if (old === undefined) throw forbidden(draft, "an agent does not create Leases");
+  const [spec, before] = [draft, old].map((one) => membersOf((one as JsonObject)["spec"]));
+  for (const field of changed(spec ?? {}, before ?? {}))
+    if (!renewedFields.includes(field))
+      throw forbidden(draft, `an agent does not change spec.${field} of a Lease`);
+  for (const label of changed(labelsOf(draft), labelsOf(old)))
+    throw forbidden(draft, `an agent does not change the label ${label}`);
+  for (const key of changed(annotationsOf(draft), annotationsOf(old))) {
+    if (key === clusterAnnotation) continue;
+    const value = annotationsOf(draft)[key] ?? "";
+    const isInterval = key === renewIntervalAnnotation && /^\d{0,4}$/.test(String(value));
+    const isPromise = key === stopsAtExpiryAnnotation && (value === "" || value === "true");
+    if (!isInterval && !isPromise)
+      throw forbidden(draft, `an agent does not change the annotation ${key} so`);
+  }
+  checkDeletable(draft, old, metadataOf(old)["ownerReferences"] ?? []);
 }
 
 /** An Event has no labels but that of its SyncTarget, and nothing that could hold its namespace. */
@@ -280,9 +304,12 @@ function annotationsOf(object: JsonObject | Draft): Readonly<Record<string, Json
   return mapOf(object, "annotations");
 }
 
-/** A map without a prototype: others choose the names of labels. */
 function mapOf(object: JsonObject | Draft, name: string): Readonly<Record<string, JsonValue>> {
-  const map = metadataOf(object)[name];
+  return membersOf(metadataOf(object)[name]);
+}
+
+/** A map without a prototype: others choose the names of labels. */
+function membersOf(map: JsonValue | undefined): Readonly<Record<string, JsonValue>> {
   const entries = map !== undefined && isJsonObject(map) ? Object.entries(map) : [];
   return Object.assign(Object.create(null), Object.fromEntries(entries));
 }

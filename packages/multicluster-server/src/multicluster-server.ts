@@ -16,6 +16,7 @@ import type { AgentServer, MulticlusterOptions } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
 import type { TenancyExtension, TenancyExtensionOptions } from "@kcp-ts/tenancy";
 import { apiAccessAdmission } from "./api-access-admission.ts";
+import { limitGateAdmission } from "./limit-gate-admission.ts";
 import { type PeerAddress, Peers } from "./peers.ts";
 import { type PhysicalClusterOptions, PhysicalClusters } from "./physical-clusters.ts";
 import { placementReviewAuthorizer } from "./placement-reviews.ts";
@@ -24,6 +25,7 @@ import { SharedTargets } from "./shared-targets.ts";
 import { SyncedNamespaces } from "./synced-namespaces.ts";
 import { syncerViews } from "./syncer-views.ts";
 import { upsyncAdmission } from "./upsync-admission.ts";
+import { workloadPlacementAdmission } from "./workload-placement-admission.ts";
 
 export interface MulticlusterServerOptions {
   /** A client that may do everything; not used before the server starts. */
@@ -93,7 +95,13 @@ export class MulticlusterServer {
     this.syncerViews = (sources) =>
       syncerViews({ ...sources, client, syncedNamespaces, resourcesToSync });
     this.additions = {
-      admissionPlugins: [clusters.admissionPlugin, copies, apiAccessAdmission(client)],
+      admissionPlugins: [
+        clusters.admissionPlugin,
+        copies,
+        apiAccessAdmission(client),
+        workloadPlacementAdmission,
+        limitGateAdmission,
+      ],
       virtualResources: [
         {
           definition: podMetricsKind(clusters.podMetrics),

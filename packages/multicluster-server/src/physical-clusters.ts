@@ -16,6 +16,7 @@ import type { Clock } from "@kcp-ts/machinery/base";
 import {
   AgentPresence,
   type AgentServer,
+  type ConnectFunction,
   DownsyncedPods,
   type EndpointGracePeriods,
   type GracePeriods,
@@ -65,6 +66,7 @@ export interface PhysicalClusterOptions {
   readonly gracePeriods?: Partial<GracePeriods> | undefined;
   /** The grace periods of the traffic controllers for endpoints of clusters that fail. */
   readonly endpointGracePeriods?: Partial<EndpointGracePeriods> | undefined;
+  readonly connect?: ConnectFunction | undefined;
 }
 
 /** The servers that agents may have dialled. */
@@ -194,6 +196,7 @@ export class PhysicalClusters {
       link: options.link,
       drainTimeoutMs: options.drainTimeoutMs,
       connectionsMax: fileDescriptorShare("physicalClusters"),
+      connect: options.connect,
       isAddressAllowed:
         options.denyPrivateAddresses === true ? (address) => !isPrivateAddress(address) : undefined,
       apiAccessTokenSeconds: options.apiAccessTokenSeconds,

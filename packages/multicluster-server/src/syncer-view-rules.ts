@@ -11,11 +11,14 @@ import {
   stateUpsync,
   syncerFieldManager,
   syncerFinalizer,
+  syncerLeaseName,
+  syncerLeaseNamespace,
 } from "@kcp-ts/multicluster";
 import type { FilteredObject, ResourceFilter } from "@kcp-ts/tenancy";
 import {
   checkEvent,
   checkImport,
+  checkRenewal,
   checkStatusWrite,
   checkWrite,
   deletionRefusal,
@@ -35,6 +38,16 @@ export function ownTarget(target: string): ResourceFilter {
     verbs: readVerbs,
     statusVerbs: ["get", "patch"],
     isVisible: ({ name }) => name === target,
+  };
+}
+
+/** The Lease of the SyncTarget, which its syncer renews and does not otherwise change. */
+export function leaseOf(target: string): ResourceFilter {
+  return {
+    verbs: ["get", "patch"],
+    isVisible: ({ namespace, name }) =>
+      namespace === syncerLeaseNamespace && name === syncerLeaseName(target),
+    check: checkRenewal,
   };
 }
 

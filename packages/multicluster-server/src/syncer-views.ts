@@ -1,12 +1,12 @@
 /**
  * The syncer's view of the control plane: `/services/syncer/<cluster>/<SyncTarget>/<uid>`.
  *
- * In the logical cluster of the SyncTarget: the SyncTarget and the imports of its own APIs; of
- * synced kinds, the objects that are assigned to it or still held by it; nothing else. In logical
- * clusters that are bound to its exports: of the exported kinds, the objects that are assigned or
- * held, and of kinds with an accepted permission claim, the same. `/clusters/*` is all of these.
- * The verb `sync` on the SyncTarget permits the use of the view. The token of an agent is valid for
- * this view and no other.
+ * In the logical cluster of the SyncTarget: the SyncTarget, its Lease and the imports of its own
+ * APIs; of synced kinds, the objects that are assigned to it or still held by it; nothing else. In
+ * logical clusters that are bound to its exports: of the exported kinds, the objects that are
+ * assigned or held, and of kinds with an accepted permission claim, the same. `/clusters/*` is all
+ * of these. The verb `sync` on the SyncTarget permits the use of the view. The token of an agent is
+ * valid for this view and no other.
  */
 import type { Authorizer, Catalog, Decision, ResourceDefinition } from "@kcp-ts/apiserver";
 import type { ClusterName } from "@kcp-ts/machinery/names";
@@ -28,6 +28,7 @@ import {
   syncTargets,
 } from "@kcp-ts/multicluster";
 import type { Client } from "@kcp-ts/sdk";
+import { leases } from "@kcp-ts/sdk/kinds";
 import {
   type ExportConsumers,
   type ExportReference,
@@ -45,6 +46,7 @@ import {
   assignedTo,
   eventsOf,
   importsOf,
+  leaseOf,
   namespacesByName,
   nativeResourcesOf,
   nativeResourcesOfTenants,
@@ -218,6 +220,8 @@ class OwnClusterView extends View {
         return readOnly;
       case `${syncPolicies.resource}.${syncPolicies.group}`:
         return policiesFor(target);
+      case `${leases.resource}.${leases.group}`:
+        return leaseOf(target);
       case "namespaces":
         return namespacesByName;
       case "events":

@@ -22,6 +22,7 @@ import {
   type PermitsAddress,
 } from "@kcp-ts/sdk";
 import { AgentInstaller, type AgentInstallerOptions, agentViewPath } from "./agent/index.ts";
+import { targetConditions } from "./api/index.ts";
 import { apiAccess } from "./api-access/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { ComputeExportController, SharedTargetIndex, TenantTargets } from "./compute/index.ts";
@@ -33,8 +34,8 @@ import {
 import { DrainController } from "./drain/index.ts";
 import { NegotiationController } from "./negotiation/index.ts";
 import {
+  type ConnectFunction,
   describeHeldObject,
-  heldObjectResources,
   type IsServerAlive,
   type LinkSettings,
   TargetController,
@@ -91,6 +92,7 @@ export interface MulticlusterOptions {
   readonly isAddressAllowed?: PermitsAddress | undefined;
   /** The connections to physical clusters, of all logical clusters together. */
   readonly connectionsMax?: number | undefined;
+  readonly connect?: ConnectFunction | undefined;
   readonly importPollMs?: number | undefined;
   readonly drainTimeoutMs?: number | undefined;
   /** How agents are installed; if omitted, users install them. */
@@ -180,7 +182,9 @@ export async function runMulticluster(
   if (parts.has("syncer")) {
     const agentViewOf = (target: TargetIdentity) => client.withBasePath(agentViewPath(target));
     const namespaceKey = await options.namespaceKey?.();
-    const part = new Syncers({ ...working, agentViewOf, namespaceKey, onError: report("syncer") });
+    const awaitsImport = parts.has("api-importer");
+    const own = { agentViewOf, awaitsImport, namespaceKey, onError: report("syncer") };
+    const part = new Syncers({ ...working, ...own });
     closing.unshift(() => part.close());
   }
   const consumers = new TenantTargets({ client, clock, random, onError: report("compute") });
@@ -291,19 +295,25 @@ function clusterControllers(
   options: MulticlusterOptions,
   { onError, ...shared }: ClusterDependencies,
 ) {
-  const { client, clusters, clock, resources } = shared;
+  const { client, clusters, clock } = shared;
   const { unseal, drainTimeoutMs, isAddressAllowed, isServerAlive, link: settings } = options;
-  const { connectionsMax } = options;
+  const { connectionsMax, connect } = options;
   const installer = options.agents && new AgentInstaller({ ...options.agents, clock });
-  const awaitsImport = options.controllers === undefined || options.controllers.has("api-importer");
+  const runs = (controller: MulticlusterController) =>
+    options.controllers === undefined || options.controllers.has(controller);
+  const awaitedConditions = [
+    ...(runs("api-importer") ? [targetConditions.apiImporterReady] : []),
+    ...(runs("syncer") ? [targetConditions.syncerReady] : []),
+  ];
   const own = {
     unseal,
     drainTimeoutMs,
     isAddressAllowed,
     connectionsMax,
+    connect,
     settings,
     installer,
-    awaitsImport,
+    awaitedConditions,
     isServerAlive,
   };
   const part = new TargetController({ ...shared, ...own, onError: onError("cluster-controller") });
@@ -311,7 +321,7 @@ function clusterControllers(
     clusters,
     clock,
     describeHeldObjectIn: (home, target, cluster, signal) =>
-      describeHeldObject(heldObjectResources(home, target, cluster, { resources, signal })),
+      describeHeldObject({ client: home, target, cluster, signal }),
     onError: onError("drain"),
   });
   const unreachableAfterMs = options.gracePeriods?.unreachableAfterMs ?? unreachableAfterMsDefault;

@@ -7,9 +7,10 @@
 import { type Clock, type Random, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, Manager, type ObjectKey, singleCluster } from "@kcp-ts/sdk";
+import { leaseMsDefault, syncTargets } from "./api/index.ts";
 import { ApiImporter } from "./api-importer/index.ts";
 import { runStatusReporter, Targets } from "./registration/index.ts";
-import { leaseMsDefault, type TargetIdentity, TunnelState } from "./syncer/index.ts";
+import { type TargetIdentity, TunnelState } from "./syncer/index.ts";
 import { Syncers } from "./syncers.ts";
 import { PodProxy, runTunnel } from "./tunnel/index.ts";
 
@@ -23,7 +24,7 @@ export interface AgentOptions {
   readonly importPollMs?: number | undefined;
   readonly reportMs?: number | undefined;
   /**
-   * The agent stops StopBeforeStart workloads this long after its last accepted heartbeat; see
+   * The agent stops StopBeforeStart workloads this long after its last accepted renewal; see
    * `leaseMsDefault`.
    */
   readonly leaseMs?: number | undefined;
@@ -52,6 +53,7 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const tunnel = new TunnelState();
   const own = {
     agentViewOf,
+    awaitsImport: true,
     agentTunnel: tunnel,
     agentLeaseMs: options.leaseMs ?? leaseMsDefault,
     onError: report("syncer"),
@@ -59,8 +61,10 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   const syncers = new Syncers({ ...shared, ...own });
   targets.add({ cluster, name, uid, client: downstream, signal });
   const { reportMs: intervalMs } = options;
+  const { store } = clusters.source(syncTargets);
   const telling = {
     target,
+    syncTarget: () => store.get({ cluster, namespace: "", name }),
     upstream: syncTargetClient,
     downstream,
     resources,

@@ -33,6 +33,7 @@ import {
   type Clusters,
   defineResource,
   formatKey,
+  isBeingDeleted,
   isConditionTrue,
   type KubernetesObject,
   type ObjectKey,
@@ -43,17 +44,23 @@ import {
 import {
   type APIResourceImport,
   apiResourceImports,
+  byLocation,
   clusterLabels,
+  definitionName,
   importConditions,
   importInformer,
-  isOnlyHeartbeat,
+  isBeingNegotiated,
+  isSyncedNative,
   type Location,
   locations,
   type SyncTarget,
+  type SyncTargetStatus,
+  servedResources,
   stateLabel,
   stateSync,
   syncTargets,
   targetConditions,
+  writeSyncTargetStatus,
 } from "./api/index.ts";
 import {
   apiExports,
@@ -94,6 +101,8 @@ export interface SyncersOptions {
   readonly targets: Targets;
   /** The resources to sync when a SyncTarget does not list any. */
   readonly resources: readonly string[];
+  /** Whether the APIs of the clusters are imported by this process, too. */
+  readonly awaitsImport?: boolean | undefined;
   /** In an agent: the duration of its lease. */
   readonly agentLeaseMs?: number | undefined;
   /** In an agent: whether it has a tunnel. */
@@ -123,9 +132,14 @@ interface Running {
   /** The last reported condition. */
   said: string | undefined;
   isReady: boolean;
+  /** The syncer was ready once: the list of its resources is complete from then on. */
+  wasReady: boolean;
+  /** Resources that were synced before, while the cluster is to be emptied. */
+  former: readonly SyncedResource[];
 }
 
-const fieldManager = "kcp-syncers";
+type ResourceLists = Pick<SyncTargetStatus, "syncedResources" | "formerResources">;
+
 /** The interval between checks of all syncers in this process, which are cheap. */
 const lookMs = 500;
 /** The delay of a check after the synced resources change; several changes are batched. */
@@ -175,11 +189,9 @@ export class Syncers {
       updated: (object, { key }) => look(object, key.cluster),
       deleted: (object, { key }) => look(object, key.cluster),
     });
-    this.#targets = this.#followed(clusters.source(syncTargets), (now, before) =>
-      isOnlyHeartbeat(now, before),
-    );
-    this.#offers = this.#followed(clusters.source(apiExports, computeExportInformer), () => false);
-    this.#locations = this.#followed(clusters.source(locations), () => false);
+    this.#targets = this.#followed(clusters.source(syncTargets));
+    this.#offers = this.#followed(clusters.source(apiExports, computeExportInformer));
+    this.#locations = this.#followed(clusters.source(locations));
     this.#policies = new SyncPolicies({
       clusters,
       onSynced: () => this.#lookAgain(),
@@ -199,21 +211,33 @@ export class Syncers {
     ];
   }
 
-  /** An informer of objects that decide which kinds are synced; `idle` updates do not. */
-  #followed<Cached>(
-    source: ObjectSource<Cached>,
-    idle: (now: Cached, before: Cached) => boolean,
-  ): ObjectStore<Cached> {
+  /** An informer of objects that decide which kinds are synced. */
+  #followed<Cached>(source: ObjectSource<Cached>): ObjectStore<Cached> {
     const look = (_object: Cached, { key }: { readonly key: ObjectKey }) =>
       this.#lookAgain(key.cluster);
-    source.addHandler({
-      added: look,
-      updated: (now, { key, previous }) => {
-        if (!idle(now, previous)) look(now, { key });
-      },
-      deleted: look,
-    });
+    source.addHandler({ added: look, updated: look, deleted: look });
     return source.store;
+  }
+
+  /** Objects of resources that were synced before leave a cluster that is to be emptied, too. */
+  async #followFormer(running: Running): Promise<void> {
+    const { cluster, signal } = running.connection;
+    const target = this.#targets.get(keyOf(running.connection));
+    const isEmptied = target !== undefined && (isBeingDeleted(target) || target.spec?.drain);
+    const { formerResources = [] } = target?.status ?? {};
+    const names = isEmptied ? formerResources : [];
+    const known = running.former.map(({ resource }) => formatGroupResource(resource));
+    if (known.join() === names.join()) return;
+    const served = await servedResources(this.#options.client.inCluster(cluster), signal);
+    running.former = names.flatMap((name) => {
+      const found = served.get(name);
+      if (found === undefined) return [];
+      const hasStatus =
+        !isSyncedNative(name) && found.subresources.some((one) => one.name === "status");
+      return [{ resource: defineResource<KubernetesObject>(found), hasStatus }];
+    });
+    running.resources.set(this.#synced(running));
+    this.#lookSoon();
   }
 
   /** The Pod security levels of the Locations that contain the cluster. */
@@ -232,6 +256,7 @@ export class Syncers {
       if (cluster !== undefined && running.connection.cluster !== cluster) continue;
       running.resources.set(this.#synced(running));
       running.security.set(this.#securityOf(running.connection));
+      this.#followFormer(running).catch(this.#options.onError);
     }
     this.#lookSoon();
   }
@@ -327,7 +352,8 @@ export class Syncers {
       onError,
     });
     const sets = { resources, policies, security, natives };
-    return { connection, syncer, ...sets, said: undefined, isReady: false };
+    const reported = { said: undefined, isReady: false, wasReady: false };
+    return { connection, syncer, ...sets, ...reported, former: [] };
   }
 
   #informersOf(cluster: TargetConnection["cluster"]): UpstreamInformers {
@@ -352,14 +378,18 @@ export class Syncers {
     this.#timer = this.#options.clock.schedule(lookMs, this.#look);
     for (const [key, running] of this.#running) {
       if (this.#reporting.has(key)) continue;
-      const condition = syncerCondition(running.syncer.health, running.isReady);
+      const awaitedApis = this.#awaitedApis(running.connection);
+      const { isReady, wasReady: hasStarted } = running;
+      const progress = { wasReady: isReady, hasStarted, awaitedApis };
+      const condition = syncerCondition(running.syncer.health, progress);
       running.isReady = condition.status === "True";
-      const synced = running.resources.current.map(({ resource }) => formatGroupResource(resource));
-      const saying = [condition.reason, condition.message, ...synced.sort()].join();
+      running.wasReady ||= running.isReady;
+      const lists = this.#resourceListsOf(running);
+      const saying = JSON.stringify([condition.reason, condition.message, lists]);
       if (running.said === saying) continue;
       running.said = saying;
       this.#reporting.add(key);
-      this.#say(running.connection, condition, synced)
+      this.#say(running.connection, condition, lists)
         .catch((error: unknown) => {
           running.said = undefined;
           this.#options.onError(error);
@@ -368,18 +398,37 @@ export class Syncers {
     }
   };
 
+  /**
+   * What is synced, and what was synced before and is no longer. Both lists stay as they are until
+   * the syncer is ready: before that, a resource may be missing because its import is not observed.
+   */
+  #resourceListsOf({ connection, natives, wasReady }: Running): ResourceLists {
+    const { syncedResources, formerResources } = this.#targets.get(keyOf(connection))?.status ?? {};
+    if (!wasReady)
+      return {
+        ...(syncedResources === undefined ? {} : { syncedResources }),
+        ...(formerResources === undefined ? {} : { formerResources }),
+      };
+    const synced = this.#synced({ connection, natives });
+    const current = new Set(synced.map(({ resource }) => formatGroupResource(resource)));
+    const known = new Set([...(syncedResources ?? []), ...(formerResources ?? [])]);
+    const left = [...known].filter((name) => !current.has(name));
+    return {
+      syncedResources: [...current].sort(),
+      ...(left.length === 0 ? {} : { formerResources: left.sort() }),
+    };
+  }
+
   async #say(
     { cluster, name, uid, signal }: TargetConnection,
     condition: SyncerCondition,
-    syncedResources: readonly string[],
+    lists: ResourceLists,
   ): Promise<void> {
     const lastTransitionTime = timestamp(this.#options.clock.now());
     const conditions = [{ type: targetConditions.syncerReady, ...condition, lastTransitionTime }];
-    const resource = this.#options.client.inCluster(cluster).resource(syncTargets);
-    const options = { fieldManager, force: true, signal };
-    await resource
-      .sameObject({ metadata: { name, uid } })
-      .applyStatusFields({ conditions, syncedResources }, options);
+    const client = this.#options.client.inCluster(cluster);
+    const write = { client, target: { metadata: { name, uid } }, signal };
+    await writeSyncTargetStatus(write, "syncers", { conditions, ...lists });
   }
 
   #stop(connection: TargetConnection): void {
@@ -390,7 +439,27 @@ export class Syncers {
     connected.stop.abort();
   }
 
-  #synced({ connection, natives }: Pick<Running, "connection" | "natives">): SyncedResource[] {
+  /**
+   * What is not served yet of the cluster's APIs: before the first import, what was requested;
+   * then, APIs whose negotiation has not ended.
+   */
+  #awaitedApis({ cluster, name }: TargetConnection): readonly string[] {
+    const target = this.#targets.get(keyOf({ cluster, name }));
+    const isImported = isConditionTrue(
+      target?.status?.conditions,
+      targetConditions.apiImporterReady,
+    );
+    if (this.#options.awaitsImport === true && !isImported)
+      return target?.spec?.resources ?? this.#options.resources;
+    const imports = this.#imports.byIndex(byLocation, { cluster, value: name });
+    return imports.filter(isBeingNegotiated).map(({ spec }) => definitionName(spec));
+  }
+
+  #synced({
+    connection,
+    natives,
+    former = [],
+  }: Pick<Running, "connection" | "natives"> & Partial<Pick<Running, "former">>): SyncedResource[] {
     const { cluster, name } = connection;
     if (!this.#policies.hasSynced) return [];
     const { compatible, available } = importConditions;
@@ -416,31 +485,48 @@ export class Syncers {
       isShared: offer?.claims.has(formatGroupResource(one.resource)) === true,
       consentLabel: consentLabel(cluster),
     }));
-    return [...negotiated, ...carried, ...natives.nativeResourcesFor(negotiated)].sort((a, b) =>
+    const wanted = [...negotiated, ...carried, ...natives.nativeResourcesFor(negotiated)];
+    const names = new Set(wanted.map(({ resource }) => formatGroupResource(resource)));
+    const left = former
+      .filter(({ resource }) => !names.has(formatGroupResource(resource)))
+      .map((one) => {
+        const name = formatGroupResource(one.resource);
+        const isShared = [offer?.resources, offer?.claims].some((all) => all?.has(name) === true);
+        return isSyncedNative(name)
+          ? { ...one, isShared, consentLabel: consentLabel(cluster) }
+          : { ...one, isShared };
+      });
+    return [...wanted, ...left].sort((a, b) =>
       a.resource.resource < b.resource.resource ? -1 : 1,
     );
   }
 
-  readonly #drain: DrainHook = async ({ metadata: { name } }, { cluster, signal }) => {
+  readonly #drain: DrainHook = async ({ metadata: { name }, status }, { cluster, signal }) => {
     const running = this.#running.get(formatKey(keyOf({ cluster, name })));
+    if (running === undefined) return "done";
+    // Objects that the syncer sees need no request; the server is asked when it sees none.
+    if (running.syncer.hasSyncedObjects()) return "pending";
+    const isFollowed = (one: string) =>
+      running.resources.current.some(({ resource }) => formatGroupResource(resource) === one);
     const home = this.#options.client.inCluster(cluster);
+    const served = await servedResources(home, signal);
+    const { formerResources = [] } = status ?? {};
+    if (formerResources.some((one) => served.has(one) && !isFollowed(one))) return "pending";
     const assignments = [
       ...clusterLabels.map((label) => `${label}=${name}`),
       `${stateLabel(name)}=${stateSync}`,
     ];
-    for (const { resource, isShared } of running?.resources.current ?? []) {
+    for (const { resource, isShared } of running.resources.current) {
       for (const labelSelector of assignments) {
         const { items } = await home.resource(resource).list({ labelSelector, limit: 1, signal });
         if (items.length > 0) return "pending";
       }
-      if (isShared !== true || running === undefined) continue;
+      if (isShared !== true) continue;
       // The view contains only objects of this SyncTarget.
       const others = this.#options.agentViewOf(running.syncer.target).inCluster("*");
       const { items } = await others.resource(resource).list({ limit: 1, signal });
       if (items.length > 0) return "pending";
     }
-    // Objects that are no longer assigned, and not yet deleted in the cluster.
-    if (running?.syncer.hasSyncedObjects() === true) return "pending";
     return "done";
   };
 }

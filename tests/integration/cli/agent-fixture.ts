@@ -36,8 +36,6 @@ export interface Target extends KubernetesObject {
     readonly conditions?: readonly Condition[];
     readonly syncedResources?: readonly string[];
     readonly leaseDurationSeconds?: number;
-    readonly lastHeartbeatTime?: string;
-    readonly nextHeartbeatTime?: string;
     readonly tunnel?: { readonly id: string };
   };
 }

@@ -19,10 +19,17 @@ describe("kcp demo", () => {
     for (const line of [
       /my-deployment--us-east1 +8\/8 .*\n.*my-deployment--us-west1 +7\/7/,
       /my-deployment--us-east1 +15\/15 .*\n.*my-deployment--us-west1 +7\/7 .*lost/,
+      /us-west1 +False +\w+, failover in [1-6] s/,
+      /TRAFFIC from us-east1: \d+ answered \([1-9]\d* after a retry\), 0 failed\n +endpoints: us-east1 15\n/,
+      /asks for 15,\nby no policy: all clusters, evenly\n\nCLUSTER +DESIRED/,
+      /deployment\/my-deployment +us-east1 8, us-west1 7 +us-east1 15\n/,
+      /us-west1 would be empty; next: kubectl kcp drain us-west1\n/,
       /✓ us-west1 is back/,
+      /What to try next\n/,
     ]) {
       assert.match(text, line);
     }
+    for (const line of text.split("\n")) assert.ok(line.length <= 80, line);
     const kubeconfig = /export KUBECONFIG=(\S+)/.exec(text)?.[1] ?? "";
     const path = findKubectl();
     if (path === undefined) t.diagnostic("without kubectl, its half of the test was left out");

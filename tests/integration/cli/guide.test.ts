@@ -31,6 +31,21 @@ end() { code=$?; trap - EXIT; kill $(jobs -p) 2>/dev/null || true; wait || true;
 trap end EXIT
 ${commands}`;
 
+/**
+ * Blocks that are fenced as `text`: what the page shows of the output. Ages, capacities (some
+ * hundred Pods) and the width of columns differ from run to run.
+ */
+function shownTextsOf(markdown: string): readonly RegExp[] {
+  return [...markdown.matchAll(/^```text\n(.*?)^```$/gms)].map(([, text = ""]) => {
+    const escaped = text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const lines = escaped
+      .trimEnd()
+      .replaceAll(/(?<= )\d+s$/gm, "\\d+m?\\d*s")
+      .replaceAll(/(?<= )\d{3}(?= )/g, "\\d+");
+    return new RegExp(lines.replaceAll(/ {2,}/g, " +").replaceAll("\n", " *\n"));
+  });
+}
+
 /** What a reader sees, among other things. */
 const guides: Readonly<Record<string, readonly RegExp[]>> = {
   "apiserver.md": [
@@ -41,7 +56,7 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "physical-clusters.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
-    /us-east1 +True +ClusterReady +v1\.36/,
+    /us-east1 +True +Ready +ClusterReady +v1\.36/,
     /deployments\.us-east1\.v1\.apps/,
     /deployments\.v1\.apps/,
   ],
@@ -55,7 +70,7 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
   "pull-mode.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /deployment "web" successfully rolled out/,
-    /us-east1 +True +ClusterReady +v1\.36/,
+    /us-east1 +True +Ready +ClusterReady +v1\.36/,
     /web--us-east1 +2\/2/,
   ],
   "compute.md": [
@@ -64,9 +79,9 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /deployment "kuard" successfully rolled out\nNAME +READY .*\nkuard +1\/1 .*\nkuard--us-east1-[a-z0-9]{10} +1\/1 /,
     /\nkcp-[a-z0-9]{20} +kuard--us-east1-[a-z0-9-]+ +1\/1 +Running /,
     /kuard: \nkuard--us-east1-[a-z0-9]{10}: us-east1\.[a-z0-9]{10}\n/,
-    /asks for 1, by Placement everywhere \(of the workspace\)\n\nCLUSTER .*\nus-east1\.[a-z0-9]{10} +1 +1\/1 +- +Scheduled\n/,
+    /asks for 1,\nby Placement everywhere \(of the workspace\)\n\nCLUSTER .*\nus-east1\.[a-z0-9]{10} +1 +1\/1 +- +Scheduled\n/,
     /deployment\.apps\/kuard moves to us-east1\n(.*\n)*deployment\.apps\/kuard moved to us-east1: us-east1\.[a-z0-9]{10} 1\/1\n/,
-    /default \(other tenant\) +deployment\/kuard +us-east1 1 +none\s*\n/,
+    /default \(other tenant\) +deployment\/kuard +us-east1 1 +stays \(Unschedulable\)\s*\n/,
     /\nkuard--us-east1-[a-z0-9-]+ +1\/1 +Running .*\nsimulated container kuard-amd64 of image .*\nkuard--us-east1-[a-z0-9-]+\nNAME +CPU\(cores\) +MEMORY\(bytes\) *\nkuard--us-east1-[a-z0-9-]+ +1m +8Mi/,
     /apibinding\.apis\.kcp\.io "kubernetes-[a-z0-9]{8}" deleted/,
   ],
@@ -78,10 +93,11 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /deployment\.apps\/web moves to us-west1\n(.*\n)*deployment\.apps\/web moved to us-west1: us-west1 9\/9\nworkload\.kcp\.io\/cluster=us-west1\n/,
     /deployment\.apps\/web moves to wherever there is room\n/,
     /NAMESPACE +WORKLOAD +FROM +TO\s*\ndefault +deployment\/web +us-east1 \d+, us-west1 \d+ +us-west1 9\s*\n/,
-    /us-east1 draining\n(us-east1: .*\n)*us-east1 drained\n\{.*"remaining":0,/,
+    /us-east1 draining\n(us-east1: .*\n)*us-east1 drained: the cluster is empty: .*\n\{.*"remaining":0,/,
     /synctarget\.workload\.kcp\.io\/us-east1 condition met\nus-east1 uncordoned\n/,
     /us-east1 drained and removed\nsynctarget\.workload\.kcp\.io\/us-west1\n/,
   ],
+  "drain-with-volumes.md": [/us-east1 draining\nus-east1: /],
   "workspaces.md": [
     /Workspace "shop" \(type root:team\) is ready to use\./,
     /Current workspace is 'root:acme:shop' \(type root:team\)\./,
@@ -91,7 +107,7 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "placement.md": [
     /default +synctargets +2 +2/,
-    /asks for 4, by no policy: all clusters, evenly/,
+    /asks for 4,\nby no policy: all clusters, evenly/,
     /us-east1 +2 +2\/2 +\d+ +Scheduled/,
     /default +deployment\/web +eu-west1 2, us-east1 2 +eu-west1 4\n\n2 replicas of 1 workload would move/,
     /web +Bound +eu +True +True/,
@@ -131,11 +147,12 @@ for (const [name, seen] of Object.entries(guides)) {
   describe(`docs/guides/${name}`, { skip: kubectlMissing() ?? false }, () => {
     it("does what it says", async (t) => {
       const guide = new URL(`../../../../docs/guides/${name}`, import.meta.url);
-      const commands = commandsOf(await readFile(guide, "utf8"));
+      const markdown = await readFile(guide, "utf8");
+      const commands = commandsOf(markdown);
       assert.ok(commands.length >= 2);
       const { code, stdout, stderr } = await typed(t, commands);
       assert.equal(code, 0, `${stdout}\n${stderr.slice(-4000)}`);
-      for (const words of seen) assert.match(stdout, words);
+      for (const words of [...seen, ...shownTextsOf(markdown)]) assert.match(stdout, words);
     });
   });
 }

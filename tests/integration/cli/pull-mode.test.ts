@@ -218,8 +218,8 @@ describe("kubectl kcp workload", () => {
     assert.deepEqual(said, [
       "moved cordoned true,false",
       "moved already cordoned true,false",
-      "moved draining true,true",
-      "moved already draining true,true",
+      "moved draining\nkubectl kcp drain moved --wait shows the progress true,true",
+      "moved already draining\nkubectl kcp drain moved --wait shows the progress true,true",
       "moved uncordoned false,false",
       "moved already uncordoned false,false",
     ]);

@@ -8,7 +8,8 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { describe, it, type TestContext } from "node:test";
 import { systemClock } from "@kcp-ts/machinery/base";
-import { endpointSlices } from "@kcp-ts/sdk/kinds";
+import { renewalOf, syncerLeaseName, syncerLeaseNamespace } from "@kcp-ts/multicluster";
+import { endpointSlices, leases } from "@kcp-ts/sdk/kinds";
 import { AgentFixture, deployments, eventually, services, syncTargets } from "./agent-fixture.ts";
 
 const resources = ["deployments.apps", "services", "endpointslices.discovery.k8s.io"];
@@ -132,9 +133,10 @@ describe("an agent that is stopped", () => {
     await eventually(async () => {
       const { status } = await web.stage.client.resource(syncTargets).get({ name: "west" });
       assert.notEqual(status?.tunnel, undefined);
-      // It has said that it relies on that.
-      const { lastHeartbeatTime = "", nextHeartbeatTime = "" } = status ?? {};
-      assert.equal(Date.parse(nextHeartbeatTime) - Date.parse(lastHeartbeatTime), 20_000);
+      // The agent relies on its tunnel.
+      const at = { namespace: syncerLeaseNamespace, name: syncerLeaseName("west") };
+      const lease = await web.stage.client.resource(leases).get(at);
+      assert.equal(renewalOf(lease)?.intervalMs, 20_000);
     });
     stopped(agents.get("west") as ChildProcess);
     await web.stage.restart();

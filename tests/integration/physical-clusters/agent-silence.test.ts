@@ -12,13 +12,18 @@ import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   AgentPresence,
+  renewIntervalAnnotation,
   runMulticluster,
   serviceExports,
+  stopsAtExpiryAnnotation,
+  syncerLeaseName,
+  syncerLeaseNamespace,
   syncTargets,
   Tunnels,
-  tunnellessHeartbeatMs,
+  tunnellessRenewMs,
 } from "@kcp-ts/multicluster";
-import { type Client, findCondition, timestamp } from "@kcp-ts/sdk";
+import { type Client, findCondition, microTime } from "@kcp-ts/sdk";
+import { leases } from "@kcp-ts/sdk/kinds";
 import { WebSocketConnection } from "@kcp-ts/sdk/websocket";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
 import { type FakeClock, flushEventLoop } from "@kcp-ts/testkit";
@@ -33,9 +38,15 @@ interface Agents {
   readonly leaseSeconds: number;
   /** Whether a proxy lets their WebSockets through. */
   readonly hasTunnels: boolean;
-  /** From before heartbeats said when the next one comes. */
+  /** They do not announce their next renewal. */
   readonly isOld: boolean;
 }
+
+/** What agents report besides their Leases. */
+const agentConditions = ["APIImporterReady", "SyncerReady"].map((type) => {
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  return { type, status: "True", reason: "ForTest", message: "", lastTransitionTime };
+});
 
 const usual: Agents = { leaseSeconds: 60, hasTunnels: true, isOld: false };
 const withoutTunnels: Agents = { ...usual, hasTunnels: false };
@@ -54,7 +65,7 @@ class Stage {
   readonly #system: Client;
   readonly #uids = new Map<Name, string>();
   readonly #ends = new Map<Name, Duplex>();
-  /** Agents that write heartbeats. */
+  /** Agents that renew their Leases. */
   readonly beating = new Set<Name>(names);
   /** Server processes that run, by their identities. */
   readonly servers = new Set<string>();
@@ -126,7 +137,7 @@ class Stage {
         .resource(syncTargets)
         .create({ metadata: { name }, spec: { mode: "Pull" } });
       this.#uids.set(name, made.metadata.uid ?? "");
-      await this.#patch(name, { syncedResources: ["services"] });
+      await this.#patch(name, { syncedResources: ["services"], conditions: agentConditions });
       if (this.#agents.hasTunnels) this.dial(name);
     }
     const labels = Object.fromEntries(
@@ -195,7 +206,7 @@ class Stage {
     this.#isAway = false;
     // Just after it was tried in vain: it is tried again in two seconds at most.
     for (const name of names)
-      this.#beats.set(name, { atMs: this.clock.now(), periodMs: tunnellessHeartbeatMs });
+      this.#beats.set(name, { atMs: this.clock.now(), periodMs: tunnellessRenewMs });
   }
 
   /**
@@ -213,7 +224,7 @@ class Stage {
   async stall(ms: number): Promise<void> {
     this.clock.stall(ms);
     for (const name of names)
-      this.#beats.set(name, { atMs: this.clock.now(), periodMs: tunnellessHeartbeatMs });
+      this.#beats.set(name, { atMs: this.clock.now(), periodMs: tunnellessRenewMs });
     await flushEventLoop(4);
   }
 
@@ -233,11 +244,11 @@ class Stage {
     if (isChanged || this.clock.now() >= dueAtMs) await this.#beat(name);
   }
 
-  /** Three in each lease, and more where a heartbeat is all that is heard of the agent. */
+  /** Three in each lease, and more where a renewal is all that is heard of the agent. */
   #periodMs(name: Name): number {
     const { leaseSeconds, isOld } = this.#agents;
     const longMs = (leaseSeconds * 1000) / 3;
-    return isOld || this.#tunnelled.has(name) ? longMs : Math.min(tunnellessHeartbeatMs, longMs);
+    return isOld || this.#tunnelled.has(name) ? longMs : Math.min(tunnellessRenewMs, longMs);
   }
 
   async beat(): Promise<void> {
@@ -248,10 +259,12 @@ class Stage {
     const { leaseSeconds: leaseDurationSeconds, isOld } = this.#agents;
     const [atMs, periodMs] = [this.clock.now(), this.#periodMs(name)];
     this.#beats.set(name, { atMs, periodMs });
-    const next = timestamp(atMs + Math.ceil(periodMs / 1000) * 1000);
-    const promise = isOld ? {} : { nextHeartbeatTime: next };
-    const lastHeartbeatTime = timestamp(atMs);
-    await this.#patch(name, { lastHeartbeatTime, leaseDurationSeconds, ...promise });
+    const interval = { [renewIntervalAnnotation]: String(Math.ceil(periodMs / 1000)) };
+    const annotations = { [stopsAtExpiryAnnotation]: "true", ...(isOld ? {} : interval) };
+    const spec = { leaseDurationSeconds, renewTime: microTime(atMs) };
+    const at = { namespace: syncerLeaseNamespace, name: syncerLeaseName(name) };
+    const patch = { metadata: { annotations }, spec };
+    await eventually(() => this.client.resource(leases).patch(at, { type: "merge", patch }));
   }
 
   async ready(name: Name): Promise<string> {

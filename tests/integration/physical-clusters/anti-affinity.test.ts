@@ -4,14 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { placements } from "@kcp-ts/multicluster";
+import { placements, workloadPlacements } from "@kcp-ts/multicluster";
 import { deployments, eventually, untilSynced } from "./fixture.ts";
 import { PlacementFixture } from "./placement-fixture.ts";
 
 const names = ["a", "b", "c", "d"] as const;
 const clusters = { north: undefined, east: undefined, south: undefined, west: undefined };
 const alone = { group: "alone" };
-const history = "workload.kcp.io/placement-history";
 
 async function keepApart(stage: PlacementFixture): Promise<void> {
   await stage.client.resource(placements).create({
@@ -51,9 +50,9 @@ describe("workloads that must be apart", () => {
       await untilApart(stage);
       for (const name of names) {
         const at = { namespace: "default", name };
-        const { metadata } = await stage.client.resource(deployments).get(at);
-        const decisions = JSON.parse(metadata.annotations?.[history] ?? "[]") as unknown[];
-        assert.equal(decisions.length, 1, metadata.annotations?.[history]);
+        const record = { ...at, name: `deployment-${name}` };
+        const { status } = await stage.client.resource(workloadPlacements).get(record);
+        assert.equal(status?.history?.length, 1, JSON.stringify(status?.history));
         await stage.client.resource(deployments).delete(at);
       }
       await eventually(async () => {

@@ -6,11 +6,16 @@ import {
   orphanAnnotation,
   runMulticluster,
   syncerFinalizer,
+  syncerLeaseName,
+  syncerLeaseNamespace,
   syncTargets,
   Targets,
 } from "@kcp-ts/multicluster";
 import { SealingKey } from "@kcp-ts/multicluster-server/internal";
+import { microTime } from "@kcp-ts/sdk";
+import { configMaps, leases } from "@kcp-ts/sdk/kinds";
 import { startTestControlPlane } from "@kcp-ts/testing/internal";
+import { flushEventLoop } from "@kcp-ts/testkit";
 import {
   deployment,
   deployments,
@@ -52,6 +57,41 @@ async function started(t: TestContext, drain: DrainHook, drainTimeoutMs?: number
     await plane.close();
   });
   return { client: plane.client, told };
+}
+
+/** The controller of SyncTargets on a clock that the test moves, and agents that the test plays. */
+async function startedOnFakeClock(t: TestContext, drain: DrainHook) {
+  const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });
+  const { client, clock } = plane;
+  const targets = new Targets();
+  targets.onDrain(drain);
+  const stop = new AbortController();
+  const controllers = new Set(["cluster-controller"] as const);
+  let isOver = false;
+  const running = runMulticluster(
+    { client: plane.clientFor("*"), clock, targets, controllers, onError: () => {} },
+    stop.signal,
+  ).finally(() => {
+    isOver = true;
+  });
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 1000) {
+      await clock.advanceAndFlush(Math.min(left, 1000));
+      await flushEventLoop(4);
+    }
+  };
+  t.after(async () => {
+    stop.abort();
+    while (!isOver) await pass(1000);
+    await running;
+    await plane.close();
+  });
+  const renew = async (name: string) => {
+    const at = { namespace: syncerLeaseNamespace, name: syncerLeaseName(name) };
+    const spec = { renewTime: microTime(clock.now()), leaseDurationSeconds: 60 };
+    await client.resource(leases).patch(at, { type: "merge", patch: { spec } });
+  };
+  return { client, clock, pass, renew };
 }
 
 describe("a SyncTarget that is deleted", () => {
@@ -127,5 +167,96 @@ describe("a SyncTarget that is deleted", () => {
     assert.deepEqual((await all.get(at)).metadata.finalizers ?? [], []);
     await all.delete(at);
     await eventually(async () => assert.equal(await all.find(at), undefined));
+  });
+
+  for (const how of ["a deletion", "a drain that ends with a deletion"] as const)
+    it(`leaves nothing behind of resources that it no longer syncs, by ${how}`, async (t) => {
+      const plane = await startControlPlaneWithClusters(t);
+      const { client } = plane;
+      const resources = ["deployments.apps", "pods"];
+      const [east, west] = await Promise.all(
+        ["east", "west"].map((name) => startPhysicalCluster(t, { name })),
+      );
+      assert.ok(east !== undefined && west !== undefined);
+      await register(client, "east", { kubeconfig: east.kubeconfig, resources });
+      await register(client, "west", { kubeconfig: west.kubeconfig, resources });
+      for (const name of ["east", "west"]) await untilCondition(client, name, { status: "True" });
+      const all = client.resource(deployments);
+      await all.create(deployment("web"));
+      const copies = async () => {
+        const { items } = await east.client.resource(deployments).list({});
+        return items.map(({ metadata }) => metadata.name);
+      };
+      await eventually(async () => assert.deepEqual(await copies(), ["web--east"]));
+      const targets = client.resource(syncTargets);
+      const narrowed = { spec: { resources: ["pods"] } };
+      await targets.patch({ name: "east" }, { type: "merge", patch: narrowed });
+      await eventually(async () => {
+        const { status } = await targets.get({ name: "east" });
+        assert.deepEqual(status?.syncedResources, ["pods"]);
+        assert.deepEqual(status?.formerResources, ["deployments.apps"]);
+      });
+      assert.deepEqual(await copies(), ["web--east"]);
+      if (how === "a deletion") await targets.delete({ name: "east" });
+      else {
+        const patch = { spec: { unschedulable: true, drain: { deleteAfterDrain: true } } };
+        await targets.patch({ name: "east" }, { type: "merge", patch });
+      }
+      await eventually(async () => {
+        assert.equal(await targets.find({ name: "east" }), undefined);
+        const { items } = await all.list({});
+        assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), ["web", "web--west"]);
+      });
+      assert.deepEqual(await copies(), []);
+    });
+
+  it("is not removed while its cluster answers and reports what it runs, however long that takes", async (t) => {
+    const { client, clock, pass, renew } = await startedOnFakeClock(t, async () => "pending");
+    const targets = client.resource(syncTargets);
+    await targets.create({ metadata: { name: "east" }, spec: { mode: "Pull" } });
+    await pass(1000);
+    await renew("east");
+    await pass(1000);
+    await targets.delete({ name: "east" });
+    for (let minutes = 0; minutes < 60; minutes += 0.5) {
+      await renew("east");
+      await pass(30_000);
+    }
+    const { metadata, status } = await targets.get({ name: "east" });
+    assert.ok(Date.parse(metadata.deletionTimestamp ?? "") < clock.now() - 3_500_000);
+    const healthy = status?.conditions?.find(({ type }) => type === "HeartbeatHealthy");
+    assert.equal(healthy?.status, "True");
+    // The agent is lost, and nothing is known to run there that may run once at most.
+    await pass(60_000 + 270_000);
+    assert.ok((await targets.find({ name: "east" })) !== undefined);
+    await pass(120_000);
+    assert.equal(await targets.find({ name: "east" }), undefined);
+  });
+
+  it("is not removed while a lost cluster may run what may run once at most, until it is forced", async (t) => {
+    const { client, pass, renew } = await startedOnFakeClock(t, async () => "done");
+    const targets = client.resource(syncTargets);
+    await targets.create({ metadata: { name: "east" }, spec: { mode: "Pull" } });
+    await pass(1000);
+    await renew("east");
+    const labels = { [clusterLabel]: "east", "workload.kcp.io/stop-before-start": "true" };
+    const at = { namespace: "default", name: "once" };
+    const finalizers = [syncerFinalizer("east")];
+    const objects = client.resource(configMaps);
+    await objects.create({ metadata: { ...at, labels, finalizers }, data: {} });
+    await pass(1000);
+    await targets.delete({ name: "east" });
+    await pass(3_600_000);
+    const { status } = await targets.get({ name: "east" });
+    const ready = status?.conditions?.find(({ type }) => type === "Ready");
+    assert.match(
+      ready?.message ?? "",
+      /ConfigMap default\/once is still in the cluster; to leave it/,
+    );
+    const patch = { metadata: { annotations: { [orphanAnnotation]: "true" } } };
+    await targets.patch({ name: "east" }, { type: "merge", patch });
+    await pass(60_000);
+    assert.equal(await targets.find({ name: "east" }), undefined);
+    assert.deepEqual((await objects.get(at)).metadata.finalizers ?? [], []);
   });
 });

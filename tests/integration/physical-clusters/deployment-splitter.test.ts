@@ -9,8 +9,8 @@ import {
   managedAnnotation,
   multiclusterControllers,
   syncTargets,
-  unreachableSinceAnnotation,
   weightsAnnotation,
+  workloadPlacements,
 } from "@kcp-ts/multicluster";
 import {
   type Client,
@@ -58,6 +58,11 @@ class Stage {
     const { metadata, spec } = deployment("web");
     const workload = { metadata: { ...metadata, annotations }, spec: { ...spec, replicas } };
     await eventually(() => this.deployments.create(workload as never));
+  }
+
+  async placement() {
+    const name = "deployment-web";
+    return await this.client.resource(workloadPlacements).get({ namespace, name });
   }
 
   async whole(): Promise<Deployment> {
@@ -235,8 +240,10 @@ describe("the Deployment splitter", () => {
     await clusters.get("west")?.faults.cut();
     await stage.untilShares({ east: 15, west: 7 });
     await eventually(async () => {
-      const { metadata } = await stage.deployments.get({ namespace, name: "web--west" });
-      assert.ok(metadata.annotations?.[unreachableSinceAnnotation] !== undefined);
+      const placement = await stage.placement();
+      const west = placement.status?.clusters?.find(({ name }) => name === "west");
+      assert.notEqual(west?.unreachableSince, undefined);
+      assert.deepEqual([west?.state, west?.phase], ["Unreachable", "Unreachable"]);
     });
     await stage.untilStatus(({ readyReplicas }) => assert.equal(readyReplicas, 8));
     await stage.report("east");

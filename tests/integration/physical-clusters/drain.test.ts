@@ -5,8 +5,14 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
+import {
+  placementReviews,
+  type ReviewedPlan,
+  type SyncTarget,
+  syncTargets,
+} from "@kcp-ts/multicluster";
 import { type Client, events, findCondition, isConditionTrue } from "@kcp-ts/sdk";
+import { endpointSlices, persistentVolumeClaims, services, statefulSets } from "@kcp-ts/sdk/kinds";
 import { eventually as eventuallyWithin } from "@kcp-ts/testkit";
 import {
   deployment,
@@ -35,20 +41,28 @@ class Stage {
     this.client = client;
   }
 
-  static async open(t: TestContext, clusters: readonly string[]): Promise<Stage> {
+  static async open(
+    t: TestContext,
+    clusters: readonly string[],
+    resources: readonly string[] = ["deployments.apps"],
+  ): Promise<Stage> {
     const plane = await startControlPlaneWithClusters(t, { gracePeriods, link });
     for (const name of clusters) {
       const { kubeconfig } = await startPhysicalCluster(t, { name, kubelet });
-      await register(plane.client, name, { kubeconfig });
+      const all = resources.length > 1 ? { resources } : {};
+      await register(plane.client, name, { kubeconfig, ...all });
       await untilCondition(plane.client, name, { status: "True" });
-      await untilSynced(plane.client, name, ["deployments.apps"]);
+      await untilSynced(plane.client, name, resources);
     }
     return new Stage(plane.client);
   }
 
-  async deploy(name: string): Promise<void> {
+  async deploy(name: string, podAnnotations: Record<string, string> = {}): Promise<void> {
     const { metadata, spec } = deployment(name);
-    const workload = { metadata, spec: { ...spec, replicas: 4 } };
+    const { template } = spec ?? {};
+    const annotated = { ...template?.metadata, annotations: podAnnotations };
+    const all = { ...spec, replicas: 4, template: { ...template, metadata: annotated } };
+    const workload = { metadata, spec: all };
     await eventually(() => this.client.resource(deployments).create(workload as never));
   }
 
@@ -118,7 +132,7 @@ describe("a drain", () => {
     const { status } = await stage.until("east", ({ status }) => {
       assert.deepEqual(
         status?.drain?.blocked?.map(({ name, reason }) => `${name} ${reason}`),
-        ["one--east DisruptionBlocked"],
+        ["one DisruptionBlocked"],
       );
     });
     assert.equal(status?.drain?.total, 3);
@@ -210,4 +224,125 @@ describe("a drain", () => {
     const other = await b.client.resource(syncTargets).get({ name: "east" });
     assert.equal(other.status?.drain, undefined);
   });
+
+  it("names a StatefulSet whose volume cannot move and the command that allows it, and nothing that follows Services", async (t) => {
+    const stage = await Stage.open(
+      t,
+      ["east", "west"],
+      [
+        "deployments.apps",
+        "statefulsets.apps",
+        "services",
+        "pods",
+        "endpointslices.discovery.k8s.io",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+      ],
+    );
+    const { client } = stage;
+    await stage.deploy("web");
+    for (const name of ["web", "db"])
+      await eventually(() =>
+        client
+          .resource(services)
+          .create({
+            metadata: { name, namespace },
+            spec: { selector: { app: name }, ports: [{ port: 80 }] },
+          } as never),
+      );
+    await eventually(() => client.resource(statefulSets).create(databaseOf("db") as never));
+    const inEast = { namespace, name: "db--east" };
+    await eventually(async () => {
+      const { status } = await client.resource(statefulSets).get({ namespace, name: "db" });
+      assert.equal((status as { readyReplicas?: number } | undefined)?.readyReplicas, 2);
+      await client.resource(statefulSets).get(inEast);
+      const { items } = await client.resource(endpointSlices).list({ namespace });
+      const imported = items.filter(({ metadata }) => metadata.labels?.[stateOfEast] === "Sync");
+      assert.ok(imported.length > 0, "east has imported slices");
+    });
+    await stage.untilPlaced("web");
+    const plan = await planOf(client, "east");
+    assert.deepEqual(
+      plan.moves.map(({ name, to }) => [name, to]),
+      [
+        ["db", { east: 1, west: 1 }],
+        ["web", { west: 4 }],
+      ],
+    );
+    const [refused] = plan.moves[0]?.rejectedBy ?? [];
+    assert.equal(refused?.reason, "IncompatibleAccessMode");
+
+    await stage.set("east", { unschedulable: true, drain: {} });
+    const { status } = await stage.until("east", (target) => {
+      assert.equal(drainedOf(target)?.reason, "Blocked");
+      assert.equal(target.status?.drain?.moved, 1);
+    });
+    const { total, blocked = [], estimatedEnd } = status?.drain ?? {};
+    assert.deepEqual([total, estimatedEnd], [2, undefined]);
+    assert.deepEqual(
+      blocked.map(({ kind, name, reason }) => `${kind} ${name} ${reason}`),
+      ["StatefulSet db IncompatibleAccessMode"],
+    );
+    const [, command = ""] =
+      /next: kubectl annotate pvc (.*)$/.exec(blocked[0]?.message ?? "") ?? [];
+    const [claim = "", , , annotation = ""] = command.split(" ");
+    const [key = "", value = ""] = annotation.split("=");
+    const patch = { metadata: { annotations: { [key]: value } } };
+    await client
+      .resource(persistentVolumeClaims)
+      .patch({ namespace, name: claim }, { type: "merge", patch });
+    await stage.until("east", (target) => assert.equal(drainedOf(target)?.status, "True"));
+    assert.equal(await client.resource(statefulSets).find(inEast), undefined);
+  });
+
+  it("says at once what workloads that do not become ready wait for", async (t) => {
+    const stage = await Stage.open(t, ["east", "west"]);
+    const names = Array.from({ length: 20 }, (_, index) => `web-${String(index).padStart(2, "0")}`);
+    for (const name of names) await stage.deploy(name, { "sim.kcp.io/ready": "false" });
+    await stage.untilParts(...names.flatMap((name) => [`${name}--east 2`, `${name}--west 2`]));
+    await stage.set("east", { unschedulable: true, drain: {} });
+    const target = await stage.until("east", ({ status }) =>
+      assert.match(
+        findCondition(status?.conditions, "Drained")?.message ?? "",
+        /^0 of 20 workloads have left, 20 remain: 20 Migrating; Deployment default\/web-\d\d: .*0\/4 available in west$/,
+      ),
+    );
+    assert.equal(target.status?.drain?.blocked, undefined);
+  });
 });
+
+const stateOfEast = "state.workload.kcp.io/east";
+
+function databaseOf(name: string): object {
+  const labels = { app: name };
+  return {
+    metadata: { name, namespace },
+    spec: {
+      replicas: 2,
+      serviceName: name,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: "db", image: "postgres:17" }] },
+      },
+      volumeClaimTemplates: [
+        {
+          metadata: { name: "data" },
+          spec: {
+            accessModes: ["ReadWriteOnce"],
+            storageClassName: "shared",
+            resources: { requests: { storage: "1Gi" } },
+          },
+        },
+      ],
+    },
+  };
+}
+
+async function planOf(client: Client, drain: string): Promise<ReviewedPlan> {
+  const metadata = {} as { name: string };
+  const spec = { plan: { drain } };
+  const { status } = await client.resource(placementReviews).create({ metadata, spec });
+  assert.ok(status?.plan !== undefined);
+  return status.plan;
+}

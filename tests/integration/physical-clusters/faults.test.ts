@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Clock, systemClock } from "@kcp-ts/machinery/base";
-import { clusterLabel, type SyncTarget } from "@kcp-ts/multicluster";
+import { clusterLabel, type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import { createCertificateAuthority, exportKey, generateKey, issueCertificate } from "@kcp-ts/pki";
 import { type Client, events, findCondition } from "@kcp-ts/sdk";
 import { startSimulatedCluster } from "@kcp-ts/simulator";
@@ -115,7 +115,7 @@ describe("a fault of a cluster", () => {
     await register(plane.client, "east", { kubeconfig: east.kubeconfig });
     const target = await untilCondition(plane.client, "east", { status: "True" });
     const wanted =
-      /its clock is about 7200 s behind the control plane's: set both by the same time/;
+      /its clock is about 2 hours behind the control plane's: set both by the same time/;
     assert.match(messageOf(target, "HeartbeatHealthy"), wanted);
     assert.match(await untilEvent(plane.client, "east", "ClockSkew"), wanted);
   });
@@ -141,6 +141,53 @@ describe("a fault of a cluster", () => {
         assert.equal((web as { status?: { readyReplicas?: number } }).status?.readyReplicas, 2);
       });
     }
+  });
+});
+
+describe("a cluster that is registered twice in one control plane", () => {
+  it("is said on both SyncTargets, and its capacity is counted once", async (t) => {
+    const { client } = await startControlPlaneWithClusters(t);
+    const east = await startPhysicalCluster(t, { name: "east", nodes: 1 });
+    const resources = ["deployments.apps", "pods"];
+    for (const name of ["east", "again"])
+      await register(client, name, { kubeconfig: east.kubeconfig, resources });
+    for (const [name, other] of [
+      ["east", "again"],
+      ["again", "east"],
+    ] as const) {
+      const wanted = { type: "SharedOwnership", status: "True" };
+      const target = await untilCondition(client, name, wanted);
+      assert.match(
+        messageOf(target, "SharedOwnership"),
+        new RegExp(`^also registered as SyncTarget ${other}; each has its share of the capacity`),
+      );
+      assert.equal(target.status?.registrations, 2);
+      await untilCondition(client, name, { status: "True" });
+    }
+    const { status } = await client.resource(syncTargets).get({ name: "east" });
+    const cpus = Number(status?.allocatable?.["cpu"]);
+    assert.ok(cpus > 0);
+    const requests = { cpu: "1" };
+    const web = deployment("web", {
+      containers: [{ name: "web", image: "a", resources: { requests } }],
+    });
+    await client
+      .resource(deployments)
+      .create({ ...web, spec: { ...web.spec, replicas: 2 * cpus } } as never);
+    const assigned = async () => {
+      const { items } = await client.resource(deployments).list({});
+      const parts = items.filter(({ metadata }) => metadata.name !== "web");
+      return parts.reduce((sum, { spec }) => sum + (spec?.replicas ?? 0), 0);
+    };
+    await eventually(async () => assert.equal(await assigned(), cpus));
+    await client.resource(deployments).delete({ namespace: "default", name: "web" });
+    await client.resource(syncTargets).delete({ name: "again" });
+    // Namespaces of the deleted SyncTarget may still be in the cluster; the condition of the other
+    // SyncTarget is reported until they are deleted.
+    await eventually(async () => {
+      const left = await client.resource(syncTargets).get({ name: "east" });
+      assert.equal(left.status?.registrations, undefined);
+    });
   });
 });
 

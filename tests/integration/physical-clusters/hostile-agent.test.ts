@@ -13,9 +13,11 @@ import {
   ownedByLabel,
   stateLabel,
   syncerFinalizer,
+  syncerLeaseName,
+  syncerLeaseNamespace,
   syncPolicies,
 } from "@kcp-ts/multicluster";
-import { configMaps, events as eventsKind, pods, secrets } from "@kcp-ts/sdk/kinds";
+import { configMaps, events as eventsKind, leases, pods, secrets } from "@kcp-ts/sdk/kinds";
 import type { TestControlPlane } from "@kcp-ts/testing/internal";
 import { type Agent, registerPullTarget, statusOf } from "./agents.ts";
 import {
@@ -27,6 +29,10 @@ import {
   startPhysicalCluster,
   untilImport,
 } from "./fixture.ts";
+
+function leaseOf(target: string) {
+  return { namespace: syncerLeaseNamespace, name: syncerLeaseName(target) };
+}
 
 interface ImportChange {
   readonly metadata?: object;
@@ -115,6 +121,42 @@ async function letDeploymentsComeUp({ plane }: Stage): Promise<void> {
 }
 
 describe("an agent's token", () => {
+  it("renews the Lease of its SyncTarget, and writes nothing else of any Lease", async (t) => {
+    const { ask, plane } = await stage(t);
+    const inDefault = "/clusters/root/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    const own = `${inDefault}/kcp-syncer-mine`;
+    const renewTime = "2026-01-01T00:00:00.000000Z";
+    const renewal = { spec: { holderIdentity: "a", leaseDurationSeconds: 60, renewTime } };
+    await eventually(() => plane.client.resource(leases).get(leaseOf("mine")));
+    await eventually(() => plane.client.resource(leases).get(leaseOf("east")));
+    assert.equal(await ask("GET", own), 200);
+    assert.equal(await ask("PATCH", own, renewal), 200);
+    const interval = { "workload.kcp.io/renew-interval-seconds": "2" };
+    assert.equal(await ask("PATCH", own, { metadata: { annotations: interval } }), 200);
+    for (const change of [
+      { metadata: { annotations: { "workload.kcp.io/accepted-lease-seconds": "600" } } },
+      { metadata: { annotations: { "workload.kcp.io/renew-interval-seconds": "x".repeat(99) } } },
+      { metadata: { annotations: { "example.com/note": "x" } } },
+      { metadata: { labels: { app: "web" } } },
+      { metadata: { labels: null } },
+      { metadata: { finalizers: ["example.com/stay"] } },
+      { metadata: { ownerReferences: [] } },
+      { spec: { leaseTransitions: 7 } },
+      { spec: { acquireTime: renewTime } },
+    ])
+      assert.equal(await ask("PATCH", own, change), 403, JSON.stringify(change));
+    assert.equal(await ask("GET", `${inDefault}/kcp-syncer-east`), 404);
+    assert.equal(await ask("PATCH", `${inDefault}/kcp-syncer-east`, renewal), 404);
+    const elsewhere = inDefault.replace("namespaces/default", "namespaces/kube-system");
+    assert.equal(await ask("PATCH", `${elsewhere}/kcp-syncer-mine`, renewal), 404);
+    const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
+    const made = { ...lease, metadata: { name: "kcp-syncer-mine" }, ...renewal };
+    assert.equal(await ask("POST", inDefault, made), 405);
+    assert.equal(await ask("PUT", own, made), 405);
+    assert.equal(await ask("DELETE", own), 405);
+    assert.equal(await ask("GET", inDefault), 405);
+  });
+
   it("creates no object of a kind that does not come up, by any verb", async (t) => {
     const { ask, plane } = await stage(t);
     const wanted = labelled("planted", upsync);

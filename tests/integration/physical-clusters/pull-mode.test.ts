@@ -199,6 +199,8 @@ describe("the token of an agent", () => {
       });
     await assign("mine");
     assert.equal(await next(), "ADDED shown");
+    // Its resources are reserved: the limit gate opens.
+    assert.equal(await next(), "MODIFIED shown");
     // Held by its finalizer, it is still the agent's business when the label is gone.
     const finalizers = [syncerFinalizer("mine")];
     await all.patch(at, { type: "merge", patch: { metadata: { finalizers } } });

@@ -9,6 +9,7 @@ import { parseClusterName } from "@kcp-ts/machinery/names";
 import { deploymentCoordinator, type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
 import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
+import { acceptLease } from "./accept-lease.ts";
 import { advanceUntil } from "./advance-until.ts";
 import { deployments, FaultyServer, namespaces } from "./faulty-server.ts";
 
@@ -103,11 +104,15 @@ class Stage {
 
   /** As the controller of SyncTargets does when it hears of the cluster, or does not. */
   async say(name: Name, isHeard: boolean): Promise<void> {
+    const target = await this.home.resource(syncTargets).get({ name });
+    const seconds = this.mode === "Pull" ? 60 : undefined;
+    await acceptLease(this.home, target, isHeard ? seconds : undefined);
     const lastTransitionTime = timestamp(this.clock.now());
     const said = { reason: "ForTest", message: "", lastTransitionTime };
     const status = isHeard ? "True" : "Unknown";
     const conditions = ["Ready", "HeartbeatHealthy"].map((type) => ({ type, status, ...said }));
-    const patch = { status: { conditions } };
+    const lease = seconds === undefined ? {} : { leaseDurationSeconds: seconds };
+    const patch = { status: { conditions, ...lease } };
     await this.home.resource(syncTargets).patchStatus({ name }, { type: "merge", patch });
   }
 

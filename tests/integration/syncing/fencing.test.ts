@@ -7,9 +7,18 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { parseClusterName } from "@kcp-ts/machinery/names";
-import { type Syncer, startSyncer, syncTargets } from "@kcp-ts/multicluster";
+import {
+  type Syncer,
+  startSyncer,
+  stopsAtExpiryAnnotation,
+  syncerLeaseName,
+  syncerLeaseNamespace,
+  syncTargets,
+} from "@kcp-ts/multicluster";
 import { type Client, timestamp } from "@kcp-ts/sdk";
+import { leases } from "@kcp-ts/sdk/kinds";
 import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
+import { acceptLease } from "./accept-lease.ts";
 import { advanceUntil } from "./advance-until.ts";
 import { cronJobs, deployments, FaultyServer, jobs, namespaces } from "./faulty-server.ts";
 
@@ -81,8 +90,10 @@ class Agent {
     await advanceUntil(this.clock, this.#syncer?.stop());
   }
 
-  /** What the controller of SyncTargets says, by whether it hears of the agent. */
+  /** What the controller of SyncTargets writes, by whether it hears of the agent. */
   async sayHealthy(isHealthy: boolean): Promise<void> {
+    const target = await this.home.resource(syncTargets).get({ name });
+    await acceptLease(this.home, target, isHealthy ? leaseMs / 1000 : undefined);
     const lastTransitionTime = timestamp(this.clock.now());
     const status = isHealthy ? "True" : "Unknown";
     const said = { reason: "ForTest", message: "", lastTransitionTime };
@@ -118,16 +129,18 @@ class Agent {
   }
 }
 
-describe("an agent whose heartbeats do not arrive", () => {
+describe("an agent whose renewals do not arrive", () => {
   it("stops what may run once at most when its lease is over, not before, and nothing else", async (t) => {
     const agent = await Agent.open(t);
     await agent.until({ often: 2, once: 2 }, 30_000);
-    const target = await agent.home.resource(syncTargets).get({ name });
-    assert.equal(target.status?.leaseDurationSeconds, leaseMs / 1000);
+    const at = { namespace: syncerLeaseNamespace, name: syncerLeaseName(name) };
+    const lease = await agent.home.resource(leases).get(at);
+    assert.equal(lease.spec?.leaseDurationSeconds, leaseMs / 1000);
+    assert.equal(lease.metadata.annotations?.[stopsAtExpiryAnnotation], "true");
     await agent.pass(60_000);
     assert.deepEqual(await agent.runs(), { often: 2, once: 2 });
     agent.up.injectFault(() => "cut");
-    // The last heartbeat that counted is at most an interval old.
+    // The last renewal that counted is at most an interval old.
     await agent.pass(leaseMs - 21_000);
     assert.deepEqual(await agent.runs(), { often: 2, once: 2 });
     await agent.until({ often: 2, once: 0 }, 30_000);
@@ -142,7 +155,7 @@ describe("an agent whose heartbeats do not arrive", () => {
     await agent.until({ often: 2, once: 0 }, 90_000);
     await agent.sayHealthy(false);
     agent.up.heal();
-    // It is heard of again, but not yet told so: a heartbeat does not count.
+    // It is heard of again, but renewals do not count yet.
     await agent.pass(30_000);
     assert.deepEqual(await agent.runs(), { often: 2, once: 0 });
     await agent.sayHealthy(true);

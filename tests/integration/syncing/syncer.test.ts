@@ -89,6 +89,33 @@ describe("an assigned object", () => {
     });
   });
 
+  it("in two clusters reports a status that is too large for an annotation, and keeps no older one", async (t) => {
+    const pair = await SyncerFixture.start(t);
+    const labels = { "state.workload.kcp.io/east": "Sync", "state.workload.kcp.io/west": "Sync" };
+    await pair.widget("a", { labels });
+    const { metadata } = await pair.copied("a");
+    const place = { namespace: metadata.namespace, name: "a" };
+    const annotation = "experimental.status.workload.kcp.io/east";
+    const say = async (phase: string) => {
+      const patch = { type: "merge", patch: { status: { phase } } } as const;
+      await pair.down.client.resource(widgets).patchStatus(place, patch);
+    };
+    await say("Ready");
+    await eventually(async () => {
+      const { annotations = {} } = (await pair.original("a"))?.metadata ?? {};
+      assert.equal(annotations[annotation], '{"phase":"Ready"}');
+    });
+    await say("x".repeat(40_000));
+    await eventually(async () => {
+      const { annotations = {} } = (await pair.original("a"))?.metadata ?? {};
+      assert.equal(annotations[annotation], undefined);
+      assert.match(
+        annotations["sync-error.workload.kcp.io/east"] ?? "",
+        /TooLarge.*its status in the cluster has 400\d\d characters/,
+      );
+    });
+  });
+
   it("is deleted upstream only when its copy is gone", async (t) => {
     const pair = await SyncerFixture.start(t);
     await pair.widget("a");

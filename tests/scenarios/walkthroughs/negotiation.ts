@@ -28,8 +28,8 @@ N2  a cluster is registered
 $ kubectl apply -f us-east1.yaml
 synctarget.workload.kcp.io/us-east1 created
 ~ kubectl get clusters -o wide
-NAME LOCATION READY REASON VERSION MODE SYNCED API RESOURCES AGE
-us-east1 us-east1 True ClusterReady v1.* Push [] *
+NAME LOCATION READY STATUS REASON VERSION MODE SYNCED API RESOURCES AGE
+us-east1 us-east1 True Ready ClusterReady v1.* Push [] *
 
 N3  what it serves is imported
 ~ kubectl get apiresourceimports
@@ -59,7 +59,7 @@ hostnameOverride:
 ~ kubectl get apiresourceimports --no-headers
 deployments.us-east1.v1.apps us-east1 UpdateUnpublished apps/v1 deployments True True
 ~ kubectl get clusters --no-headers -o wide
-us-east1 us-east1 True ClusterReady v1.* Push ["deployments.apps"] *
+us-east1 us-east1 True Ready ClusterReady v1.* Push ["deployments.apps"] *
 
 N6  an older cluster cannot take part, and is told why
 $ kubectl apply -f us-west1.yaml

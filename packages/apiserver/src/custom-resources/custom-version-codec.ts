@@ -3,7 +3,8 @@
  *
  * Stored objects have been pruned and defaulted by the schema of the storage version, so bytes that
  * were written in that version since the last change of the definition are served as they are. All
- * others are parsed, converted, pruned and defaulted; the result is cached with the entry.
+ * others are parsed, converted, pruned and defaulted; unless it is large, the result is cached with
+ * the entry.
  */
 import { type Resumable, runSync, runSyncFirst } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
@@ -140,8 +141,11 @@ export class CustomVersionCodec implements VersionCodec {
     yield;
     const turned =
       shaped === undefined ? entry : { ...entry, value: yield* encodeObjectResumable(shaped) };
-    this.#converted ??= new WeakMap();
-    this.#converted.set(entry, turned);
+    // An entry of the watch cache lives long, and with it the copy that is cached for it.
+    if (turned === entry || turned.value.length <= cachedBytesMax) {
+      this.#converted ??= new WeakMap();
+      this.#converted.set(entry, turned);
+    }
     return turned;
   }
 
@@ -163,6 +167,8 @@ function* restored(version: SharedVersion, object: JsonObject): Resumable<JsonOb
   const { schema } = yield* version.compiledResumable();
   return schema.restore(object).value as JsonObject;
 }
+
+const cachedBytesMax = 64 << 10;
 
 /** The bytes of objects in one ConversionReview: the response stays within its size limit. */
 const batchBytes = 1 << 20;

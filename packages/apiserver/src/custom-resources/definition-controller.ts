@@ -158,7 +158,7 @@ export class DefinitionController implements HubListener {
     const key = storageKeyOf(customResourceDefinitions, { cluster, namespace: "", name });
     const entry = await storage.get(key, { signal });
     if (entry === undefined) {
-      this.#requeueNameConflicts(cluster, name);
+      await this.#requeueNameConflicts(cluster, name);
       return;
     }
     await yieldToEventLoop();
@@ -179,7 +179,7 @@ export class DefinitionController implements HubListener {
         nextStatus(old, definitions, builtIns, timestamp(this.#options.clock.now())),
       );
       if (!isChanged) return;
-      this.#requeueNameConflicts(cluster, name);
+      await this.#requeueNameConflicts(cluster, name);
     }
   }
 
@@ -215,11 +215,14 @@ export class DefinitionController implements HubListener {
   }
 
   /** Requeues definitions with name conflicts after names were released or assigned. */
-  #requeueNameConflicts(cluster: ClusterName, name: string): void {
+  async #requeueNameConflicts(cluster: ClusterName, name: string): Promise<void> {
     const definitions = this.#options.index.peek(cluster);
     if (definitions === undefined) return;
-    for (const [other, record] of definitions.records)
-      if (other !== name && record.hasNameConflict) this.#add(cluster, other);
+    for (const [other, record] of [...definitions.records]) {
+      if (other === name || record.isBeingRemoved) continue;
+      await record.prepare();
+      if (record.hasNameConflict) this.#add(cluster, other);
+    }
   }
 }
 

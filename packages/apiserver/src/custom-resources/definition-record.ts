@@ -9,7 +9,7 @@ import {
   readCustomResourceDefinition,
 } from "@kcp-ts/machinery/schema";
 import type { Entry, Revision } from "../storage/index.ts";
-import { decodeObjectResumable } from "../stored-object/index.ts";
+import { decodeObjectResumable, isBeingDeleted } from "../stored-object/index.ts";
 import { findCondition, isConditionTrue } from "./conditions.ts";
 import type { Conversion } from "./conversion.ts";
 import { CustomDefinition } from "./custom-definition.ts";
@@ -33,6 +33,7 @@ const shortBytes = 64 << 10;
  */
 export class DefinitionRecord {
   readonly modifiedAt: Revision;
+  readonly isBeingRemoved: boolean;
   #entry: Entry | undefined;
   /** The record that this one replaces, until this one is parsed. */
   #previous: DefinitionRecord | undefined;
@@ -45,6 +46,7 @@ export class DefinitionRecord {
 
   constructor(entry: Entry, previous: DefinitionRecord | undefined) {
     this.modifiedAt = entry.modifiedAt;
+    this.isBeingRemoved = isBeingDeleted(entry);
     this.#entry = entry;
     // A record that was never parsed was never served here; another server may have served it, so
     // the previous schema is unknown.

@@ -3,7 +3,7 @@
  * removes the definition itself.
  */
 import { assert, type Clock, runSyncFirst } from "@kcp-ts/machinery/base";
-import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
+import { type JsonObject, type JsonValue, textsOf } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -33,6 +33,7 @@ import {
 import type { DefinitionIndex } from "./definition-index.ts";
 import { DefinitionRecord } from "./definition-record.ts";
 import { cleanupFinalizer, customResourceDefinitions } from "./definitions.ts";
+import { namesOfDefinition } from "./instances.ts";
 
 export interface DefinitionRemovalOptions {
   readonly storage: Storage;
@@ -64,9 +65,9 @@ export class DefinitionRemoval {
     const { name } = parseObjectKey(entry.key);
     if (isEstablished(entry)) {
       if (!(await this.#deleteInstances(cluster, name, entry))) return;
-      await this.#finish(cluster, name, deletionCompleted);
+      await this.#finish(cluster, entry, deletionCompleted);
     } else {
-      await this.#finish(cluster, name, neverEstablished);
+      await this.#finish(cluster, entry, neverEstablished);
     }
   }
 
@@ -79,8 +80,9 @@ export class DefinitionRemoval {
   async #deleteInstances(cluster: ClusterName, name: string, entry: Entry): Promise<boolean> {
     const { storage, signal } = this.#options;
     const { uid } = await runSyncFirst(decodeMetadata(entry));
-    let definition = isGroupClear(name) ? undefined : await this.#stored(cluster, entry);
-    const { group, resource } = definition ?? namesOf(name);
+    const names = namesOfDefinition(name);
+    let definition = names === undefined ? await this.#stored(cluster, entry) : undefined;
+    const { group, resource } = names ?? (definition as ResourceDefinition);
     const prefix = clusterPrefix({ group, resource, identity: String(uid), cluster });
     const stop = this.#waiting.get(prefix) ?? this.#listen(prefix, cluster, name);
     let continueAfter: StorageKey | undefined;
@@ -149,8 +151,21 @@ export class DefinitionRemoval {
     );
   }
 
-  /** Sets the last condition and removes the finalizer in one write: a definition may be large. */
-  #finish(cluster: ClusterName, name: string, condition: DefinitionCondition): Promise<void> {
+  /**
+   * Removes the definition, or sets the last condition and removes the finalizer where another one
+   * is left. One write, and mostly of nothing: a definition may be large.
+   */
+  async #finish(cluster: ClusterName, entry: Entry, condition: DefinitionCondition): Promise<void> {
+    const { registry, signal, storage } = this.#options;
+    const { name } = parseObjectKey(entry.key);
+    const live = await storage.get(entry.key, { signal });
+    // Created anew under its name, it is another definition.
+    if (live?.createdAt !== entry.createdAt) return;
+    const { finalizers } = await runSyncFirst(decodeMetadata(live));
+    if (textsOf(finalizers).every((each) => each === cleanupFinalizer)) {
+      const address = { cluster, namespace: "", name };
+      if (await registry.remove(customResourceDefinitions, address, live, signal)) return;
+    }
     return this.#update(cluster, name, { subresource: finalization }, (old) => {
       const metadata = old["metadata"] as JsonObject;
       const finalizers = (metadata["finalizers"] ?? []) as readonly string[];
@@ -195,14 +210,3 @@ const finalization: SubresourceStrategy = {
   prepareForUpdate: () => undefined,
   validateUpdate: () => [],
 };
-
-/** Definitions of the core group are named as those of a group `core` would be. */
-function isGroupClear(name: string): boolean {
-  return !name.endsWith(".core");
-}
-
-/** A definition is named by its plural and its group. */
-function namesOf(name: string): { readonly group: string; readonly resource: string } {
-  const dot = name.indexOf(".");
-  return { resource: name.slice(0, dot), group: name.slice(dot + 1) };
-}

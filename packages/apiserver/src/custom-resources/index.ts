@@ -6,6 +6,7 @@ export { declareSchema } from "./declared-schema.ts";
 export { checkDefinitionSize } from "./definition-size.ts";
 export { customResourceDefinitions } from "./definitions.ts";
 export { compileExportedDefinition, exportedDefinitionErrors } from "./exported-definition.ts";
+export { instancesPrefix } from "./instances.ts";
 export type { SharedDefinition } from "./shared-definition.ts";
 export type { SharedVersion } from "./shared-version.ts";
 export { systemDefinition } from "./system-definition.ts";

@@ -58,7 +58,7 @@ export async function handleDeleteCollection(
  * UTF-8 bytes of deleted objects in the response; further objects are deleted and counted, but not
  * kept in memory for the response.
  */
-const shownBytesMax = 32 << 20;
+const shownBytesMax = 8 << 20;
 
 class DeletedItems {
   readonly entries: Entry[] = [];

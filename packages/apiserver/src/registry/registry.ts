@@ -342,6 +342,20 @@ export class Registry {
           "is exclusively used to delete corrupt object(s), try again by removing this option",
         ),
       ]);
+    return this.remove(definition, address, entry, signal);
+  }
+
+  /**
+   * Removes an object without a look at it. For the code that holds its last finalizer, and has
+   * ended its work: nothing is decoded, whatever its size is. Undefined when another writer was
+   * faster.
+   */
+  async remove(
+    definition: ResourceDefinition,
+    address: ObjectAddress,
+    entry: Entry,
+    signal: AbortSignal,
+  ): Promise<WriteResult | undefined> {
     const revision = await this.#commit(definition, address, {
       write: { key: entry.key, value: "delete", expected: entry.modifiedAt },
       growth: usageDeltaOf(entry, "delete"),

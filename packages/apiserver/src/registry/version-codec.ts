@@ -49,13 +49,15 @@ export function toServed({ codec }: ResourceDefinition, entry: Entry): MaybeProm
  */
 const batchEntries = 100;
 const batchBytes = 256 << 10;
+/** More bytes are converted while they are sent. */
+const heldBytesMax = 4 << 20;
 
 type Entries = readonly Entry[] | AsyncIterable<readonly Entry[]>;
 
 /**
  * A list's entries as a client of the definition gets them; the identical list when there is
  * nothing to convert. Available entries are converted before the response begins, because a
- * conversion may fail.
+ * conversion may fail; of entries that take much memory, the first batch.
  */
 export async function toServedEntries(
   { codec }: ResourceDefinition,
@@ -63,19 +65,30 @@ export async function toServedEntries(
 ): Promise<Entries> {
   if (codec === undefined) return entries;
   if (Symbol.asyncIterator in entries) return batches(codec, entries);
-  if (codec.toServedSync === undefined) return toServedInBatches(codec, entries);
+  if (codec.toServedSync === undefined) {
+    const converted = batches(codec, [entries]);
+    const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
+    return bytes > heldBytesMax ? begun(converted) : collected(converted);
+  }
   return batchEnd(entries, 0) === entries.length
     ? entries.map(codec.toServedSync)
     : batches(codec, [entries]);
 }
 
-async function toServedInBatches(
-  form: VersionCodec,
-  entries: readonly Entry[],
-): Promise<readonly Entry[]> {
+async function collected(converted: AsyncGenerator<readonly Entry[]>): Promise<readonly Entry[]> {
   const shown: Entry[] = [];
-  for await (const batch of batches(form, [entries])) for (const entry of batch) shown.push(entry);
+  for await (const batch of converted) for (const entry of batch) shown.push(entry);
   return shown;
+}
+
+async function begun(
+  converted: AsyncGenerator<readonly Entry[]>,
+): Promise<AsyncIterable<readonly Entry[]>> {
+  const first = await converted.next();
+  return (async function* () {
+    if (first.done !== true) yield first.value;
+    yield* converted;
+  })();
 }
 
 async function* batches(

@@ -3,6 +3,7 @@
  * people and for CI.
  */
 import { readManifests, toYaml } from "@kcp-ts/controlplane";
+import { runSync } from "@kcp-ts/machinery/base";
 import { type Comparison, compareSchemas, type Finding } from "@kcp-ts/machinery/compat";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { readSchema, type SchemaProps, schemaToJson } from "@kcp-ts/machinery/schema";
@@ -59,7 +60,11 @@ interface Definition {
 async function run(oldPath: string, newPath: string, flags: CompatFlags): Promise<void> {
   const existing = await load(oldPath, flags.oldVersion);
   const next = await load(newPath, flags.newVersion);
-  const comparison = withNames(existing, next, compareSchemas(existing.schema, next.schema));
+  const comparison = withNames(
+    existing,
+    next,
+    runSync(compareSchemas(existing.schema, next.schema)),
+  );
   const { verdict: result, common, findings } = comparison;
   if (flags.lcd && common !== undefined) print(withSchema(existing, common), flags.output);
   else if (flags.output === "text") process.stdout.write(report(comparison));

@@ -30,15 +30,15 @@ export function addDemo(program: Command): void {
 }
 
 const help = `
-Nothing needs to be installed, and nothing stays: clusters are simulated, everything is in a temporary folder and on
-free ports. kubectl is only needed to look for yourself.
+Nothing needs to be installed, and nothing stays: clusters are simulated,
+everything is in a temporary folder and on free ports. kubectl lines that you
+type at a prompt are run; kubectl kcp is part of this program.
 `;
 
 async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoFlags) {
   // Loaded lazily: only this command needs these modules.
-  const { runDemo, prepareDemo, DemoEnvironment, DemoStepFailed, demoSteps } = await import(
-    "../demo/index.ts"
-  );
+  const { runDemo, offerNext, prepareDemo, DemoEnvironment, DemoStepFailed, demoSteps } =
+    await import("../demo/index.ts");
   const stopping = new AbortController();
   const onSignal = () => stopping.abort(new Error("stopped"));
   for (const signal of signals) process.on(signal, onSignal);
@@ -49,20 +49,22 @@ async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoF
   try {
     environment = await DemoEnvironment.open(folder);
     await prepareDemo(environment);
-    output.write(greeting(environment.controlPlane.url, environment.controlPlane.kubeconfigPath));
+    const { url, kubeconfigPath } = environment.controlPlane;
+    output.write(greeting(url, folder, kubeconfigPath));
     const { signal } = stopping;
-    const clock = systemClock;
-    await runDemo({
+    const options = {
       steps: demoSteps,
       environment,
       auto,
       output,
-      clock,
+      clock: systemClock,
       signal,
       onInterrupt: onSignal,
-    });
+    };
+    await runDemo(options);
     const seconds = ((systemClock.monotonic() - startedAtMs) / 1000).toFixed(0);
     output.write(`\n${colors.bold("That was it")}, in ${seconds} seconds.\n`);
+    await offerNext(options);
     if (keep) await untilStopped(environment.controlPlane.kubeconfigPath, stopping.signal);
   } catch (error) {
     if (stopping.signal.aborted) process.exitCode = 130;
@@ -81,13 +83,16 @@ async function demo({ auto = process.stdin.isTTY !== true, keep = false }: DemoF
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-function greeting(url: string, kubeconfigPath: string): string {
+function greeting(url: string, folder: string, kubeconfigPath: string): string {
+  const line = (text: string) => `     ${colors.dim("$")} ${colors.cyan(text)}`;
   return [
     "",
-    `${colors.bold("kcp")} serves at ${colors.cyan(url)}, and two simulated clusters wait beside it.`,
-    "To look for yourself, in another terminal:",
+    `${colors.bold("kcp")} serves at ${colors.cyan(url)}`,
+    "Two simulated clusters wait beside it. Type kubectl lines at the prompts, or",
+    "in another terminal after these two:",
     "",
-    `     ${colors.dim("$")} ${colors.cyan(`export KUBECONFIG=${kubeconfigPath}`)}`,
+    line(`cd ${folder}`),
+    line(`export KUBECONFIG=${kubeconfigPath}`),
     "",
   ].join("\n");
 }

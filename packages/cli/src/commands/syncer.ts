@@ -94,7 +94,7 @@ export function addSyncer(program: Command): void {
 const lookAgainMs = 10_000;
 
 /**
- * The control plane detects missed heartbeats of an agent without a tunnel within seconds, so a
+ * The control plane detects missed renewals of an agent without a tunnel within seconds, so a
  * half-open connection is closed soon, too. A control plane that stalls for a shorter time loses no
  * watch.
  */

@@ -2,4 +2,4 @@
 
 export { DemoEnvironment } from "./demo-environment.ts";
 export { type DemoStep, demoSteps, prepareDemo } from "./demo-steps.ts";
-export { DemoStepFailed, type RunDemoOptions, runDemo } from "./run-demo.ts";
+export { DemoStepFailed, offerNext, type RunDemoOptions, runDemo } from "./run-demo.ts";

@@ -2,7 +2,11 @@
  * `kubectl kcp explain-placement deployment/web`: for every cluster the reason of its replicas, or
  * why it has none; and the last decisions.
  */
-import type { DependencyExplanation, Explanation, PlacementRecord } from "@kcp-ts/multicluster";
+import type {
+  DependencyExplanation,
+  Explanation,
+  PlacementDecisionRecord,
+} from "@kcp-ts/multicluster";
 import { createPlacementReview } from "./placement-review.ts";
 import type { Session } from "./session.ts";
 import { textTable } from "./text-table.ts";
@@ -45,11 +49,11 @@ function dependencyLines({ kind, namespace, name, clusters }: DependencyExplanat
 }
 
 function linesOf(explanation: Explanation): readonly string[] {
-  const { kind, namespace, name, replicas, policy, clusters, unscheduled, limitReason } =
-    explanation;
+  const { kind, namespace, name, replicas, policy, clusters, shortage } = explanation;
   const by = policy.length === 0 ? "no policy: all clusters, evenly" : policy.join(", ");
   return [
-    `${kind.toLowerCase()}/${name} in namespace ${namespace} asks for ${replicas}, by ${by}`,
+    `${kind.toLowerCase()}/${name} in namespace ${namespace} asks for ${replicas},`,
+    `by ${by}`,
     "",
     ...textTable([
       ["CLUSTER", "DESIRED", "READY", "CAPACITY", "REASON"],
@@ -61,16 +65,25 @@ function linesOf(explanation: Explanation): readonly string[] {
         one.reasons.join("; "),
       ]),
     ]),
-    ...(unscheduled === 0 ? [] : ["", `${replicas - unscheduled}/${replicas} replicas scheduled`]),
-    ...(limitReason === undefined ? [] : [limitReason]),
-    ...explanation.disruptionBlockedBy.map(
-      ({ cluster, reason, message }) => `it would stay in ${cluster} (${reason}): ${message}`,
-    ),
+    ...(shortage === undefined ? [] : ["", shortage]),
+    ...blockerLines(explanation),
     ...historyLines(explanation.history),
   ];
 }
 
-function historyLines(history: readonly PlacementRecord[]): readonly string[] {
+/** The claims whose clusters do not have to be left yet; the rows name the others. */
+function blockerLines({ disruptionBlockedBy, rules }: Explanation): readonly string[] {
+  const isNamed = (name: string) =>
+    rules.some(({ rule, cluster }) => rule === "Volume" && cluster === name);
+  const lines = disruptionBlockedBy
+    .filter(({ cluster }) => !isNamed(cluster))
+    .map(({ cluster, claim, reason }) => `  ${cluster}: claim ${claim} (${reason})`);
+  return lines.length === 0
+    ? []
+    : ["", "a drain would not move, because of their volumes:", ...lines];
+}
+
+function historyLines(history: readonly PlacementDecisionRecord[]): readonly string[] {
   if (history.length === 0) return [];
   return [
     "",

@@ -9,6 +9,7 @@ import {
   planDrain,
   planFiles,
   planJoin,
+  planLoss,
 } from "./plan-placement.ts";
 import type { SessionFlags } from "./session.ts";
 
@@ -35,14 +36,18 @@ export function planCommand({ withFlags, inSession }: CommandBuilder): Command {
     .action((flags: SessionFlags & PlanOptions) =>
       inSession(flags, (session) => planFiles(session, flags)),
     );
-  plan.addCommand(
-    command("drain")
-      .description("... if a cluster were drained.")
-      .argument("<name>", "of the SyncTarget")
-      .action((name: string, flags: SessionFlags & PlanOptions) =>
-        inSession(flags, (session) => planDrain(session, name, flags)),
-      ),
-  );
+  for (const [verb, description, run] of [
+    ["drain", "... if a cluster were drained.", planDrain],
+    ["loss", "... if a cluster were unreachable for longer than its toleration.", planLoss],
+  ] as const)
+    plan.addCommand(
+      command(verb)
+        .description(description)
+        .argument("<name>", "of the SyncTarget")
+        .action((name: string, flags: SessionFlags & PlanOptions) =>
+          inSession(flags, (session) => run(session, name, flags)),
+        ),
+    );
   for (const [verb, isCordoned] of [
     ["cordon", true],
     ["uncordon", false],

@@ -33,6 +33,10 @@ export function planDrain(session: Session, name: string, options: PlanOptions):
   return printPlan(session, { drain: name }, options);
 }
 
+export function planLoss(session: Session, name: string, options: PlanOptions): Promise<void> {
+  return printPlan(session, { loss: name }, options);
+}
+
 export function planCordon(
   session: Session,
   name: string,
@@ -112,7 +116,29 @@ async function printPlan(
   const { plan } = await createPlacementReview(session, { plan: change });
   if (plan === undefined) throw new Error("the server does not say what would move");
   if (options.output === "json") session.print(JSON.stringify(plan, undefined, 2));
-  else for (const line of [...linesOf(plan), ...unseenLines(plan)]) session.print(line);
+  else
+    for (const line of [...linesOf(plan), ...unseenLines(plan), ...endLines(plan, change)])
+      session.print(line);
+}
+
+/** What a drain would leave in its cluster, or a loss would take; and the command to type next. */
+function endLines({ moves }: ReviewedPlan, { drain, loss }: PlannedChange): readonly string[] {
+  if (loss !== undefined)
+    return moves.flatMap(({ kind, namespace, name, from, to, unscheduled }) => {
+      const missing = sumOf(from) - sumOf(to) - unscheduled;
+      const it = `${kind.toLowerCase()}/${name} in namespace ${namespace}`;
+      return missing > 0 ? [`${counted(missing, "replica")} of ${it} would wait for ${loss}`] : [];
+    });
+  if (drain === undefined) return [];
+  const staying = moves.filter(({ to }) => (to[drain] ?? 0) > 0);
+  return [
+    "",
+    staying.length === 0
+      ? `${drain} would be empty; next: kubectl kcp drain ${drain}`
+      : `${drain} would not be empty: ${counted(staying.length, "workload")} would stay (${staying
+          .map(({ kind, namespace, name }) => `${kind.toLowerCase()}/${name} -n ${namespace}`)
+          .join(", ")})`,
+  ];
 }
 
 function unseenLines({ hiddenMoves, workspacesNotReviewed }: ReviewedPlan): readonly string[] {
@@ -131,32 +157,53 @@ function unseenLines({ hiddenMoves, workspacesNotReviewed }: ReviewedPlan): read
 function linesOf({ moves, replicas, unchanged }: ReviewedPlan): readonly string[] {
   const stay = `${counted(unchanged, "workload")} ${unchanged === 1 ? "stays" : "stay"}`;
   if (moves.length === 0) return [`nothing would move: ${stay}`];
-  const what = (kind: string, name: string) => `${kind.toLowerCase()}/${name}`;
-  const stuck = moves.filter(({ unscheduled }) => unscheduled > 0);
-  const moving = moves.filter(({ rejectedBy }) => rejectedBy.length === 0).length;
+  const what = ({ kind, namespace, name }: PlannedMove) =>
+    `${kind.toLowerCase()}/${name} in namespace ${namespace}`;
+  const moving = moves.filter(({ from, to }) => !isSame(from, to)).length;
+  const stuck = moves.length - moving;
   return [
     ...textTable([
       ["NAMESPACE", "WORKLOAD", "FROM", "TO"],
-      ...moves.map(({ kind, namespace, name, from, to, ofOtherTenant }) => [
-        ofOtherTenant === true ? `${namespace} (other tenant)` : namespace,
-        what(kind, name),
-        replicaAssignmentText(from),
-        replicaAssignmentText(to),
+      ...moves.map((move) => [
+        move.ofOtherTenant === true ? `${move.namespace} (other tenant)` : move.namespace,
+        `${move.kind.toLowerCase()}/${move.name}`,
+        replicaAssignmentText(move.from),
+        destinationText(move),
       ]),
     ]),
     "",
-    `${counted(replicas, "replica")} of ${counted(moving, "workload")} would move, ${stay}`,
-    ...moves.flatMap(({ kind, namespace, name, rejectedBy }) =>
-      rejectedBy.map(
+    `${counted(replicas, "replica")} of ${counted(moving, "workload")} would move, ${stay}${stuck === 0 ? "" : `, ${stuck} cannot move`}`,
+    ...moves.flatMap((move) =>
+      move.rejectedBy.map(
         ({ cluster, reason, message }) =>
-          `${what(kind, name)} in namespace ${namespace} would stay in ${cluster} (${reason}): ${message}`,
+          `${what(move)} would stay in ${cluster} (${reason}): ${message}`,
       ),
     ),
-    ...stuck.map(
-      ({ kind, namespace, name, unscheduled, reasons }) =>
-        `${unscheduled} replicas of ${what(kind, name)} in namespace ${namespace} would be unschedulable, and stay where they are as long as they can${reasons.length === 0 ? "" : `: ${reasons.join("; ")}`}`,
-    ),
+    ...moves
+      .filter(({ unscheduled }) => unscheduled > 0)
+      .map(
+        (move) =>
+          `${counted(move.unscheduled, "replica")} of ${what(move)} would be unschedulable${move.reasons.length === 0 ? "" : `: ${move.reasons.join("; ")}`}`,
+      ),
   ];
+}
+
+type PlannedMove = ReviewedPlan["moves"][number];
+
+function destinationText({ from, to, rejectedBy, unscheduled }: PlannedMove): string {
+  const text = replicaAssignmentText(to);
+  if (!isSame(from, to)) return rejectedBy.length === 0 ? text : `${text} (some stay)`;
+  const [first] = rejectedBy;
+  if (first !== undefined) return `stays (${first.reason})`;
+  return unscheduled === 0 ? text : "stays (Unschedulable)";
+}
+
+function sumOf(shares: PlannedMove["to"]): number {
+  return Object.values(shares).reduce((sum, share) => sum + share, 0);
+}
+
+function isSame(from: PlannedMove["from"], to: PlannedMove["to"]): boolean {
+  return replicaAssignmentText(from) === replicaAssignmentText(to);
 }
 
 function counted(count: number, word: string): string {

@@ -9,6 +9,8 @@ import type { Session } from "./session.ts";
 export interface ProgressCheck {
   readonly isDone: boolean;
   readonly line: string;
+  /** Lines that are printed once, before the progress. */
+  readonly notes?: readonly string[];
 }
 
 const pollMs = 300;
@@ -27,8 +29,14 @@ export class Progress {
   async until(look: () => Promise<ProgressCheck>, late: string): Promise<void> {
     const startedAtMs = systemClock.monotonic();
     let shown = "";
+    const noted = new Set<string>();
     for (;;) {
-      const { isDone, line } = await look();
+      const { isDone, line, notes = [] } = await look();
+      for (const note of notes.filter((one) => !noted.has(one))) {
+        noted.add(note);
+        this.#show(note, true);
+        shown = "";
+      }
       if (line !== shown) this.#show(line, isDone);
       shown = line;
       if (isDone) return;
@@ -42,6 +50,9 @@ export class Progress {
       this.#session.print(line);
       return;
     }
-    process.stdout.write(`\r\u001b[K${line}${isLast ? "\n" : ""}`);
+    // A line that is rewritten must not wrap.
+    const { columns = 80 } = process.stdout;
+    const text = isLast || line.length < columns ? line : `${line.slice(0, columns - 2)}…`;
+    process.stdout.write(`\r\u001b[K${text}${isLast ? "\n" : ""}`);
   }
 }

@@ -2,12 +2,17 @@
  * `kubectl kcp cordon|uncordon|drain <name>`: makes a cluster unschedulable, moves its workloads
  * away, or reverts both.
  */
+import { systemClock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
 import { findCondition, type ResourceClient } from "@kcp-ts/sdk";
 import { durationMs } from "./durations.ts";
 import { Progress } from "./progress.ts";
 import type { Session } from "./session.ts";
+
+type DrainBlocker = NonNullable<
+  NonNullable<NonNullable<SyncTarget["status"]>["drain"]>["blocked"]
+>[number];
 
 export type SchedulingVerb = "cordon" | "uncordon" | "drain";
 
@@ -43,7 +48,9 @@ export async function scheduleTarget(
       session.print(`${name} ${done}`);
     }
     const { wait = process.stdout.isTTY === true } = options;
-    if (verb === "drain" && wait) await untilDrained(session, resource, name, options);
+    if (verb !== "drain") return;
+    if (wait) await untilDrained(session, resource, name, options);
+    else session.print(`kubectl kcp drain ${name} --wait shows the progress`);
   } catch (error) {
     if (isStatusError(error, "NotFound")) throw new Error(`there is no SyncTarget ${name}`);
     throw error;
@@ -84,7 +91,10 @@ function countOf(text: string | undefined, flag: string): number | undefined {
   return Number(text);
 }
 
-/** Prints the progress of the drain. Interrupting the command ends the output, not the drain. */
+/**
+ * Prints the progress of the drain, and each blocked workload once. Interrupting the command ends
+ * the output, not the drain.
+ */
 async function untilDrained(
   session: Session,
   resource: ResourceClient<SyncTarget>,
@@ -92,26 +102,33 @@ async function untilDrained(
   options: DrainOptions,
 ): Promise<void> {
   const progress = new Progress(session, options.timeout);
+  const late = `${name} is not drained yet, and the drain goes on: kubectl kcp drain ${name} --wait shows its progress, kubectl kcp uncordon ${name} cancels it`;
   await progress.until(async () => {
     const target = await resource.find({ name });
     // With deleteAfterDrain the SyncTarget is deleted when the cluster is empty.
     if (target === undefined) return { isDone: true, line: `${name} drained and removed` };
-    const drained = findCondition(target.status?.conditions, "Drained");
-    const isLeaving = options.deleteAfterDrain === true;
-    if (drained?.status === "True" && !isLeaving) return { isDone: true, line: `${name} drained` };
-    return { isDone: false, line: progressLine(target) };
-  }, `${name} is not drained yet: it goes on, see kubectl describe synctarget ${name}`);
+    const { drain } = target.status ?? {};
+    const { status, message = "" } = findCondition(target.status?.conditions, "Drained") ?? {};
+    if (status === "True" && options.deleteAfterDrain !== true)
+      return { isDone: true, line: `${name} drained: ${message}` };
+    // Elsewhere than on a terminal, each second would be a line.
+    const isLive = process.stdout.isTTY === true;
+    const left = isLive ? timeLeft(drain?.estimatedEnd ?? "") : "";
+    return {
+      isDone: false,
+      line: drain === undefined ? `${name}: starting` : `${name}: ${message}${left}`,
+      notes: (drain?.blocked ?? []).map(blockerLine),
+    };
+  }, late);
 }
 
-function progressLine({ status, metadata: { name } }: SyncTarget): string {
-  const { drain } = status ?? {};
-  if (drain === undefined) return `${name}: starting`;
-  const { moved, total, blocked = [], estimatedEnd } = drain;
-  const [first] = blocked;
-  const held =
-    first === undefined
-      ? ""
-      : `, ${blocked.length} blocked (${first.namespace ?? ""}/${first.name}: ${first.reason})`;
-  const end = estimatedEnd === undefined ? "" : `, until about ${estimatedEnd}`;
-  return `${name}: ${moved} of ${total} workloads moved${held}${end}`;
+function blockerLine({ kind, namespace = "", name, reason, message }: DrainBlocker): string {
+  return `blocked: ${kind.toLowerCase()}/${name} -n ${namespace} (${reason}): ${message}`;
+}
+
+/** Nothing is said of an end that has passed: the next look of the drain estimates it again. */
+function timeLeft(estimatedEnd: string): string {
+  const seconds = Math.ceil((Date.parse(estimatedEnd) - systemClock.now()) / 1000);
+  if (!(seconds > 0)) return "";
+  return `, about ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`} left`;
 }

@@ -40,6 +40,8 @@ export interface ControllersOptions {
   readonly multicluster?: Omit<MulticlusterOptions, "client" | "onError"> | undefined;
   /** Whether other servers work on the same store. */
   readonly isShared?: boolean;
+  /** Wraps the controllers' transport to their own server, as tests do that delay it. */
+  readonly wrapTransport?: ((transport: Transport) => Transport) | undefined;
   readonly log: Pick<ServerLog, "debug" | "warn" | "error">;
   readonly clock: Clock;
 }
@@ -57,8 +59,9 @@ export const controlLoopsLease = {
 } as const;
 
 export function startControllers(options: ControllersOptions): RunningControllers {
-  const { server, credential } = options;
-  const transport = serverTransport({ server, authorization: credential.authorization });
+  const { server, credential, wrapTransport = (transport) => transport } = options;
+  const { authorization } = credential;
+  const transport = wrapTransport(serverTransport({ server, authorization }));
   const stopping = new AbortController();
   const { signal } = stopping;
   const running =

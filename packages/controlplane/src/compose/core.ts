@@ -92,7 +92,10 @@ export interface CoreOptions
 }
 
 export interface ControlLoopsToStart
-  extends Pick<ControllersOptions, "caPem" | "eventTtlMs" | "isShared" | "controlLoops"> {
+  extends Pick<
+    ControllersOptions,
+    "caPem" | "eventTtlMs" | "isShared" | "controlLoops" | "wrapTransport"
+  > {
   /** No controller connects to physical clusters if omitted. */
   readonly physicalClusters?: PhysicalClusterOptions | undefined;
   /**

@@ -75,6 +75,18 @@ export const bounds = {
    * `objectsMax`.
    */
   syncTarget: { name: "SyncTarget", sender: "tenant", bytesMax: 320 * KiB, ...small },
+  /**
+   * The YAML of a SyncTarget's kubeconfig, parsed in one turn of the event loop. Its certificates
+   * may be wrapped lines.
+   */
+  kubeconfig: {
+    name: "kubeconfig",
+    sender: "tenant",
+    bytesMax: 256 * KiB,
+    valuesMax: 5_000,
+    membersMax: 5_000,
+    depthMax: 100,
+  },
   /** An AdmissionReview with a patch in base64. */
   admissionAnswer: {
     name: "admission webhook answer",

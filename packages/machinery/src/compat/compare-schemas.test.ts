@@ -1,6 +1,8 @@
 /** Every rule by example: what may change, what narrows, what cannot be. */
+
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runSync } from "../base/index.ts";
 import type { JsonObject } from "../json/index.ts";
 import { readSchema, type SchemaProps, schemaToJson } from "../schema/index.ts";
 import { compareSchemas, findingsMax } from "./index.ts";
@@ -325,7 +327,7 @@ it("findings are bounded, and what was not listed still counts", () => {
 });
 
 function compare(existing: JsonObject, next: JsonObject) {
-  const { verdict: result, common, findings } = compareSchemas(read(existing), read(next));
+  const { verdict: result, common, findings } = runSync(compareSchemas(read(existing), read(next)));
   return {
     verdict: result,
     findings,
@@ -338,3 +340,31 @@ function read(json: JsonObject): SchemaProps {
   assert.ok(schema !== undefined, problems.join("; "));
   return schema;
 }
+
+describe("the cost of a comparison", () => {
+  const nested = (depth: number, maxLength: number) => {
+    let schema: JsonObject = {
+      type: "object",
+      properties: Object.fromEntries(
+        Array.from({ length: 500 }, (_, i) => [`f${i}`, { type: "string", default: "a" }]),
+      ),
+    };
+    for (let level = 0; level < depth; level++)
+      schema = {
+        type: "object",
+        properties: { below: schema, beside: { type: "string", maxLength } },
+        "x-kubernetes-validations": [{ rule: "true" }],
+      };
+    return read(schema);
+  };
+  const stepsOf = (depth: number) => {
+    const work = compareSchemas(nested(depth, 2), nested(depth, 1));
+    let steps = 0;
+    while (work.next().done !== true) steps++;
+    return steps;
+  };
+
+  it("follows the number of nodes, and not their number times their depth", () => {
+    assert.ok(stepsOf(40) < 1.5 * stepsOf(10), `${stepsOf(10)} steps and ${stepsOf(40)}`);
+  });
+});

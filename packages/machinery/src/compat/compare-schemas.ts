@@ -5,11 +5,12 @@
  * keeps the stricter of two limits or reports that it cannot; a construct without a rule is
  * reported as unknown, and unknown counts as no.
  *
- *     const { verdict, common, findings } = compareSchemas(existing, next);
+ *     const { verdict, common, findings } = runSync(compareSchemas(existing, next));
  *     // compatible: everything that passes existing passes next, too
  *     // narrowable: common is stricter than existing, and passes next
  *     // incompatible: findings say where and why
  */
+import type { Resumable } from "../base/index.ts";
 import type { JsonValue } from "../json/index.ts";
 import { compileSchemaProps, type SchemaProps } from "../schema/index.ts";
 import { type Finding, Findings } from "./findings.ts";
@@ -22,10 +23,11 @@ export interface Comparison {
   readonly findings: readonly Finding[];
 }
 
-export function compareSchemas(existing: SchemaProps, next: SchemaProps): Comparison {
+/** Yields to the event loop: physical clusters decide how large schemas are. */
+export function* compareSchemas(existing: SchemaProps, next: SchemaProps): Resumable<Comparison> {
   const findings = new Findings();
-  const met = intersect(existing, next, "", findings);
-  const common = withValidDefaults(met, "", findings);
+  const met = yield* intersect(existing, next, findings);
+  const common = yield* withValidDefaults(met, "", findings);
   const { narrower, incompatible, unknown } = findings.counts;
   if (incompatible + unknown > 0) {
     const blocking = findings.list.filter(({ kind }) => kind !== "narrower");
@@ -39,20 +41,23 @@ export function compareSchemas(existing: SchemaProps, next: SchemaProps): Compar
  * A default of the existing schema may be invalid in the common one. It is removed then: clients
  * have to set the field.
  */
-function withValidDefaults(schema: SchemaProps, path: string, findings: Findings): SchemaProps {
+function* withValidDefaults(
+  schema: SchemaProps,
+  path: string,
+  findings: Findings,
+): Resumable<SchemaProps> {
+  yield;
   let { properties, items, additionalProperties } = schema;
   if (properties !== undefined) {
-    properties = new Map(
-      [...properties].map(([name, each]) => [
-        name,
-        withValidDefaults(each, `${path}.${name}`, findings),
-      ]),
-    );
+    const checked = new Map<string, SchemaProps>();
+    for (const [name, each] of properties)
+      checked.set(name, yield* withValidDefaults(each, `${path}.${name}`, findings));
+    properties = checked;
   }
   if (items !== undefined && !Array.isArray(items))
-    items = withValidDefaults(items as SchemaProps, `${path}[]`, findings);
+    items = yield* withValidDefaults(items as SchemaProps, `${path}[]`, findings);
   if (typeof additionalProperties === "object")
-    additionalProperties = withValidDefaults(additionalProperties, `${path}{}`, findings);
+    additionalProperties = yield* withValidDefaults(additionalProperties, `${path}{}`, findings);
   const checked = { ...schema, properties, items, additionalProperties };
   if (schema.default === undefined || passes(checked, schema.default)) return checked;
   const shown = JSON.stringify(schema.default);

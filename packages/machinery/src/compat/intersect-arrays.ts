@@ -1,15 +1,16 @@
 /** Arrays: their items, their number, and how they are merged. */
+import type { Resumable } from "../base/index.ts";
 import { itemSchema, type SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
 import { intersectCounts } from "./intersect-scalars.ts";
 import type { Intersection, MutableSchemaProps } from "./intersection.ts";
 
-export function intersectArrays(
+export function* intersectArrays(
   draft: MutableSchemaProps,
   next: SchemaProps,
   path: string,
   intersection: Intersection,
-): void {
+): Resumable<void> {
   const { findings } = intersection;
   intersectCounts(draft, next, "minItems", "maxItems", path, findings);
   if (next.uniqueItems && !draft.uniqueItems) {
@@ -19,7 +20,7 @@ export function intersectArrays(
   meetTopologies(draft, next, path, findings);
   const [was, is] = [itemSchema(draft), itemSchema(next)];
   if (was !== undefined && is !== undefined)
-    draft.items = intersection.intersect(was, is, `${path}[]`);
+    draft.items = yield* intersection.intersect(was, is, `${path}[]`);
   else if (is !== undefined || was !== undefined) {
     if (draft.type === "array") findings.unknown(path, "items are described on one side only");
   }

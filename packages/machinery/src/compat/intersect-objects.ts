@@ -4,18 +4,19 @@
  * A field that one side does not declare is pruned there, which loses the user's value; so it is
  * not part of the common schema.
  */
+import type { Resumable } from "../base/index.ts";
 import { additionalSchema, emptySchema, type SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
 import { intersectCounts } from "./intersect-scalars.ts";
 import type { Intersection, MutableSchemaProps } from "./intersection.ts";
 
-export function intersectObjects(
+export function* intersectObjects(
   draft: MutableSchemaProps,
   existing: SchemaProps,
   next: SchemaProps,
   path: string,
   intersection: Intersection,
-): void {
+): Resumable<void> {
   if (draft.type !== "object") return;
   const { findings } = intersection;
   intersectCounts(draft, next, "minProperties", "maxProperties", path, findings);
@@ -29,7 +30,7 @@ export function intersectObjects(
     if (side.maxProperties !== undefined && hasDefaults(side))
       findings.unknown(path, "defaults may add more fields than maxProperties allows");
   }
-  meetMembers(draft, existing, next, path, intersection);
+  yield* meetMembers(draft, existing, next, path, intersection);
   meetRequired(draft, existing, next, path, findings);
 }
 
@@ -46,13 +47,13 @@ function othersOf(schema: SchemaProps): Others {
 
 const anything: SchemaProps = { ...emptySchema(), preserveUnknownFields: true, nullable: true };
 
-function meetMembers(
+function* meetMembers(
   draft: MutableSchemaProps,
   existing: SchemaProps,
   next: SchemaProps,
   path: string,
   intersection: Intersection,
-): void {
+): Resumable<void> {
   const { findings } = intersection;
   const [was, is] = [othersOf(existing), othersOf(next)];
   const properties = new Map<string, SchemaProps>();
@@ -65,17 +66,17 @@ function meetMembers(
         name,
         other === "anything"
           ? property
-          : intersection.intersect(property, other, `${path}.${name}`),
+          : yield* intersection.intersect(property, other, `${path}.${name}`),
       );
   }
   if (was !== "nothing") {
     for (const [name, property] of next.properties ?? []) {
       if (existing.properties?.has(name)) continue;
       const allowed = was === "anything" ? anything : was;
-      properties.set(name, intersection.intersect(allowed, property, `${path}.${name}`));
+      properties.set(name, yield* intersection.intersect(allowed, property, `${path}.${name}`));
     }
   }
-  meetOthers(draft, was, is, path, intersection);
+  yield* meetOthers(draft, was, is, path, intersection);
   const isEmptied = properties.size === 0 && (existing.properties?.size ?? 0) > 0;
   if (isEmptied && is === "nothing") findings.incompatible(path, "no field is known on both sides");
   const isListed = existing.properties !== undefined || properties.size > 0;
@@ -85,13 +86,13 @@ function meetMembers(
     findings.unknown(path, "fields are listed on one side, and described as a whole on the other");
 }
 
-function meetOthers(
+function* meetOthers(
   draft: MutableSchemaProps,
   was: Others,
   is: Others,
   path: string,
   intersection: Intersection,
-): void {
+): Resumable<void> {
   const { findings } = intersection;
   if (was === "nothing" || is === "anything") return;
   const close = () => {
@@ -105,7 +106,7 @@ function meetOthers(
     close();
     draft.additionalProperties = is;
     findings.narrower(path, "all fields must be of one form now");
-  } else draft.additionalProperties = intersection.intersect(was, is, `${path}{}`);
+  } else draft.additionalProperties = yield* intersection.intersect(was, is, `${path}{}`);
 }
 
 function meetRequired(
@@ -124,12 +125,12 @@ function meetRequired(
       "the field is required, and not known on the other side",
     );
   }
-  const required = existing.required.filter(isThere);
+  const required = new Set(existing.required.filter(isThere));
   for (const name of next.required) {
     // A server applies its defaults before it checks required members.
-    if (required.includes(name) || hasDefault(next, name)) continue;
+    if (required.has(name) || hasDefault(next, name)) continue;
     if (isThere(name)) {
-      required.push(name);
+      required.add(name);
       findings.narrower(`${path}.${name}`, "the field is required now");
     } else
       findings.incompatible(
@@ -137,7 +138,7 @@ function meetRequired(
         "the field is required now, and was not known before",
       );
   }
-  draft.required = required;
+  draft.required = [...required];
 }
 
 function hasDefaults({ properties }: SchemaProps): boolean {

@@ -2,6 +2,7 @@
  * The intersection of two schemas, node by node. `existing` determines the form; `next` can only
  * restrict it.
  */
+import type { Resumable } from "../base/index.ts";
 import { type JsonValue, jsonEqual } from "../json/index.ts";
 import { emptySchema, type SchemaProps, schemaToJson } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
@@ -9,19 +10,33 @@ import { intersectArrays } from "./intersect-arrays.ts";
 import { intersectObjects } from "./intersect-objects.ts";
 import { intersectNumbers, intersectStrings, isSameOrNarrower } from "./intersect-scalars.ts";
 import type { Intersection, MutableSchemaProps } from "./intersection.ts";
+import { fieldsBelow, SchemaDefaults } from "./schema-defaults.ts";
+import { SchemaEquality } from "./schema-equality.ts";
 
 export function intersect(
   existing: SchemaProps,
   next: SchemaProps,
-  path: string,
   findings: Findings,
-): SchemaProps {
+): Resumable<SchemaProps> {
+  const known = { equality: new SchemaEquality(), defaults: new SchemaDefaults() };
   const intersection: Intersection = {
     findings,
-    intersect: (one, other, at) => intersect(one, other, at, findings),
+    intersect: (one, other, path) => intersectNode(one, other, path, known, intersection),
   };
+  return intersection.intersect(existing, next, "");
+}
+
+function* intersectNode(
+  existing: SchemaProps,
+  next: SchemaProps,
+  path: string,
+  { equality, defaults }: { readonly equality: SchemaEquality; readonly defaults: SchemaDefaults },
+  intersection: Intersection,
+): Resumable<SchemaProps> {
+  yield;
+  const { findings } = intersection;
   // Equal schemas allow the same values, whatever their keywords.
-  if (existing === next || isEqual(existing, next)) return existing;
+  if (yield* equality.isEqual(existing, next)) return existing;
   if (existing.unsupported !== undefined || next.unsupported !== undefined) {
     findings.unknown(path, "keywords that are no part of structural schemas");
     return existing;
@@ -32,11 +47,11 @@ export function intersect(
   if (!isAnything(next) && !meetTypes(draft, next, path, findings)) return draft;
   intersectNumbers(draft, next, path, findings);
   intersectStrings(draft, next, path, findings);
-  intersectArrays(draft, next, path, intersection);
-  intersectObjects(draft, existing, next, path, intersection);
+  yield* intersectArrays(draft, next, path, intersection);
+  yield* intersectObjects(draft, existing, next, path, intersection);
   meetEnums(draft, next, path, findings);
   meetLogic(draft, next, path, findings);
-  meetRules(draft, existing, next, path, findings);
+  meetRules(draft, existing, next, path, findings, defaults);
   if (draft.nullable && !next.nullable) {
     draft.nullable = false;
     findings.narrower(path, "null is not allowed any more");
@@ -56,13 +71,10 @@ function intersectAnything(
 ): SchemaProps {
   const { description, nullable } = existing;
   const plain = { ...emptySchema(), description, nullable, preserveUnknownFields: true };
-  if (!isEqual(existing, plain)) findings.unknown(path, "conditions on a field without a type");
+  if (!jsonEqual(schemaToJson(existing), schemaToJson(plain)))
+    findings.unknown(path, "conditions on a field without a type");
   else findings.narrower(path, `anything was allowed, now ${shownType(next)}`);
   return { ...next, nullable: nullable && next.nullable };
-}
-
-function isEqual(one: SchemaProps, other: SchemaProps): boolean {
-  return jsonEqual(schemaToJson(one), schemaToJson(other));
 }
 
 /** No type, and nothing is pruned: any JSON is allowed, as far as the type is concerned. */
@@ -120,10 +132,11 @@ function meetEnums(
     findings.narrower(path, `only ${shown(allowed)} are allowed now`);
     return;
   }
-  const common = before.filter((value) => allowed.some((other) => jsonEqual(value, other)));
+  const keys = new Set(allowed.map(enumKey));
+  const common = before.filter((value) => keys.has(enumKey(value)));
   if (common.length === before.length) return;
   draft.enum = common;
-  const gone = before.filter((value) => !common.includes(value));
+  const gone = before.filter((value) => !keys.has(enumKey(value)));
   if (common.length === 0)
     findings.incompatible(
       path,
@@ -132,13 +145,22 @@ function meetEnums(
   else findings.narrower(path, `${shown(gone)} are not allowed any more`);
 }
 
+/** Equal for values that are equal as JSON, whatever the order of their members is. */
+function enumKey(value: JsonValue): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === "object" && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
+}
+
 function shown(values: readonly JsonValue[]): string {
   const text = values.slice(0, 10).map((value) => JSON.stringify(value));
   return `[${text.join(", ")}${values.length > 10 ? ", …" : ""}]`;
 }
 
 /**
- * `allOf`, `unionAuthorizer`, `oneOf`, `not`: what the other side demands is demanded in addition,
+ * `allOf`, `anyOf`, `oneOf`, `not`: what the other side demands is demanded in addition,
  * if it speaks of values only.
  */
 function meetLogic(
@@ -195,6 +217,7 @@ function meetRules(
   next: SchemaProps,
   path: string,
   findings: Findings,
+  defaults: SchemaDefaults,
 ): void {
   const has = new Set(existing.validations.map(({ rule }) => rule));
   const added = next.validations.filter(({ rule }) => !has.has(rule));
@@ -203,32 +226,9 @@ function meetRules(
       path,
       `rules that cannot be compared: ${added.map(({ rule }) => rule).join("; ")}`,
     );
-  const isReshaped = existing.validations.length > 0 && membersOf(draft) < membersOf(existing);
+  const isReshaped = existing.validations.length > 0 && fieldsBelow(draft) < fieldsBelow(existing);
   if (isReshaped) findings.unknown(path, "rules may speak of fields that were dropped");
   if (next.validations.length === 0) return;
-  if (defaultsOf(next).join() !== defaultsOf(existing).join())
+  if (!defaults.areSame(next, existing))
     findings.unknown(path, "rules may speak of fields whose defaults differ");
-}
-
-function defaultsOf({
-  properties,
-  items,
-  additionalProperties,
-  default: own,
-}: SchemaProps): string[] {
-  const found = own === undefined ? [] : [JSON.stringify(own)];
-  for (const [name, each] of properties ?? [])
-    found.push(...defaultsOf(each).map((value) => `${name}.${value}`));
-  if (items !== undefined && !Array.isArray(items)) found.push(...defaultsOf(items as SchemaProps));
-  if (typeof additionalProperties === "object") found.push(...defaultsOf(additionalProperties));
-  return found.toSorted();
-}
-
-/** The number of fields below a node: less after fields were removed. */
-function membersOf({ properties, items, additionalProperties }: SchemaProps): number {
-  let count = 0;
-  for (const each of properties?.values() ?? []) count += 1 + membersOf(each);
-  if (items !== undefined && !Array.isArray(items)) count += membersOf(items as SchemaProps);
-  if (typeof additionalProperties === "object") count += membersOf(additionalProperties);
-  return count;
 }

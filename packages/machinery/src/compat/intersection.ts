@@ -1,4 +1,5 @@
 /** The common types of the rules for the parts of a schema. */
+import type { Resumable } from "../base/index.ts";
 import type { SchemaProps } from "../schema/index.ts";
 import type { Findings } from "./findings.ts";
 
@@ -11,5 +12,5 @@ export type MutableSchemaProps = { -readonly [Keyword in keyof SchemaProps]: Sch
 export interface Intersection {
   readonly findings: Findings;
   /** The result of the intersection. */
-  intersect(existing: SchemaProps, next: SchemaProps, path: string): SchemaProps;
+  intersect(existing: SchemaProps, next: SchemaProps, path: string): Resumable<SchemaProps>;
 }

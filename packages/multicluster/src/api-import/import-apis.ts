@@ -39,6 +39,8 @@ export interface ImportResult {
 
 /** A cluster has some hundred APIs; further APIs are ignored, and reported. */
 export const importedApisMax = 1000;
+/** All schemas of a cluster in sum: as with the APIs, the rest is ignored, and reported. */
+const schemaCharactersMax = 32 << 20;
 
 export async function importApis(client: Client, options: ImportOptions): Promise<ImportResult> {
   const { groups, failures } = await discover(client, { signal: options.signal });
@@ -51,11 +53,19 @@ export async function importApis(client: Client, options: ImportOptions): Promis
   const served = new Set(chosen.map(versionedName));
   const schemas = new SchemaSource(client, options.signal);
   const apis: ImportedApi[] = [];
+  let characters = 0;
   for (const resource of chosen) {
     // Small schemas are converted without yielding, and there may be a thousand of them.
     await yieldToEventLoop();
     try {
-      apis.push(await schemas.describe(resource));
+      const api = await schemas.describe(resource);
+      await yieldToEventLoop();
+      characters += JSON.stringify(api.schema).length;
+      if (characters > schemaCharactersMax)
+        throw new UnusableModelError(
+          `the schemas of the cluster have more than ${schemaCharactersMax} characters in sum: name fewer resources in the SyncTarget`,
+        );
+      apis.push(api);
     } catch (error) {
       if (!(error instanceof UnusableModelError)) throw error;
       skipped.set(nameOf(resource), error.message);

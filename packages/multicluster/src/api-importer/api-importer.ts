@@ -13,6 +13,7 @@ import {
   isBeingDeleted,
   type ObjectKey,
   type ObjectSource,
+  pause,
   type ReconcileContext,
   type ReconcileResult,
   setCondition,
@@ -21,11 +22,11 @@ import {
   type APIResourceImport,
   apiResourceImports,
   byLocation,
-  importerFieldManager,
   importInformer,
   type SyncTarget,
   syncTargets,
   targetConditions,
+  writeSyncTargetStatus,
 } from "../api/index.ts";
 import type { ImportResult } from "../api-import/index.ts";
 import { diagnose, keyOf, type TargetConnection, type Targets } from "../registration/index.ts";
@@ -55,6 +56,8 @@ export const importPollMsDefault = 60_000;
 /** A run reads megabytes: few run concurrently, each with a timeout. */
 const concurrency = 4;
 const runTimeoutMs = 60_000;
+/** The interval at which the informer is checked for written imports. */
+const observePollMs = 10;
 
 type ImportProbe =
   | { readonly kind: "unchanged" }
@@ -157,7 +160,9 @@ export class ApiImporter {
     } else {
       const { found, print } = served;
       const run = { target, found, known: imports, upstreamClient, signal };
-      await this.#say(target, ready(await writeImports(run)), context);
+      const outcome = await writeImports(run);
+      await this.#observed(key, outcome.imported, signal);
+      await this.#say(target, ready(outcome), context);
       const about = { connection, resources: resources.join(), fingerprint: print, deletions };
       this.#lastRuns.set(formatKey(key), {
         ...about,
@@ -166,6 +171,18 @@ export class ApiImporter {
       });
     }
     return { requeueAfterMs: nextAtMs - nowMs };
+  }
+
+  /**
+   * Resolves when the informer has the imports that were written: a reader of the condition finds
+   * them in the informer, too. The imports that another client deletes meanwhile are not waited
+   * for: the deletion starts another run.
+   */
+  async #observed(key: ObjectKey, count: number, signal: AbortSignal): Promise<void> {
+    const id = formatKey(key);
+    const deletions = this.#deletions.get(id);
+    while (this.#known(key).length < count && this.#deletions.get(id) === deletions)
+      await pause(this.#clock, observePollMs, signal);
   }
 
   /** All requests to the cluster: their errors concern only this cluster. */
@@ -205,11 +222,7 @@ export class ApiImporter {
       this.#clock.now(),
     );
     if (before !== undefined && after[0] === before) return;
-    const options = { fieldManager: importerFieldManager, force: true, signal };
-    await client
-      .resource(syncTargets)
-      .sameObject(target)
-      .applyStatusFields({ conditions: after }, options);
+    await writeSyncTargetStatus({ client, target, signal }, "apiImporter", { conditions: after });
   }
 }
 

@@ -18,7 +18,7 @@ import {
   string,
   type TypeOf,
 } from "@kcp-ts/machinery/schema";
-import type { KubernetesObject } from "@kcp-ts/sdk";
+import { findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import { categories, conditions, resourceOf, version } from "./kind-schemas.ts";
 import { apiVersionAnnotation } from "./names.ts";
 
@@ -114,6 +114,16 @@ export const apiResourceImports = resourceOf<APIResourceImport>(apiResourceImpor
 
 /** An API is synced to a cluster when its import is both Compatible and Available. */
 export const importConditions = { compatible: "Compatible", available: "Available" } as const;
+/** The reason of an import that is not Available yet, and will be without further action. */
+export const publishingReason = "Publishing";
+
+/** Whether the negotiation of the import's API has not ended yet. */
+export function isBeingNegotiated({ status }: APIResourceImport): boolean {
+  const compatible = findCondition(status?.conditions, importConditions.compatible);
+  if (compatible?.status === "False") return false;
+  const available = findCondition(status?.conditions, importConditions.available);
+  return available === undefined || available.reason === publishingReason;
+}
 
 const negotiatedSpec = object(
   {

@@ -15,9 +15,11 @@ export {
   type ApiResourceSpec,
   apiResourceImports,
   importConditions,
+  isBeingNegotiated,
   type NegotiatedAPIResource,
   negotiatedApiResources,
   negotiatedConditions,
+  publishingReason,
   type SchemaUpdateStrategy,
 } from "./api-resources.ts";
 export {
@@ -48,6 +50,14 @@ export {
 export { jsonObjectOf } from "./json-object.ts";
 export { resourceOf, type Severity, type SeverityCondition } from "./kind-schemas.ts";
 export { multiclusterKinds } from "./kinds.ts";
+export {
+  closedLimitGate,
+  isWithinLimits,
+  type LimitGate,
+  limitGateAnnotation,
+  limitGateAnnotationPrefix,
+  limitGateOf,
+} from "./limit-gate.ts";
 export {
   exportConditions,
   type ImportedPort,
@@ -92,7 +102,6 @@ export {
   isKcpKey,
   isUpsynced,
   locationLabelsAnnotation,
-  migrationSourceAnnotation,
   namespaceLocatorAnnotation,
   namespaceLocatorAnnotations,
   namespaceSignatureAnnotation,
@@ -104,8 +113,6 @@ export {
   propagatedTargets,
   propagatedToAnnotation,
   registrationFieldManager,
-  requestedOrdinalsAnnotation,
-  reservedAnnotation,
   schedulerFieldManager,
   simulatorPrefix,
   snapshotDomainsAnnotation,
@@ -133,7 +140,6 @@ export {
   syncTargetNameCharactersMax,
   tenantLabel,
   trafficFinalizerPrefix,
-  unreachableSinceAnnotation,
   upsyncedFromAnnotation,
   volumeClusterAnnotation,
   volumeCopierAnnotation,
@@ -145,6 +151,7 @@ export {
   volumesFinalizer,
 } from "./names.ts";
 export { podTemplatePath } from "./pod-template-path.ts";
+export { resourcesOfTarget, servedResources } from "./resources-of-target.ts";
 export {
   type ClusterOverride,
   defaultLocationName,
@@ -180,8 +187,6 @@ export {
 export {
   allResources,
   defaultSecretKey,
-  heartbeatIntervalMsOf,
-  isOnlyHeartbeat,
   leaseMsMax,
   leaseMsMin,
   type SyncMode,
@@ -190,9 +195,30 @@ export {
   type SyncTargetStatus,
   syncTargets,
   targetConditions,
-  tunnellessHeartbeatMs,
+  tunnellessRenewMs,
 } from "./sync-target.ts";
+export {
+  accessCondition,
+  installedCondition,
+  sharedOwnershipCondition,
+  writeSyncTargetStatus,
+} from "./sync-target-status.ts";
 export { isSyncedNative, syncedNativeResources } from "./synced-natives.ts";
+export {
+  acceptedLeaseAnnotation,
+  acceptedLeaseSeconds,
+  isLeaseOf,
+  type LeaseRenewal,
+  leaseMsDefault,
+  newSyncerLease,
+  renewalOf,
+  renewIntervalAnnotation,
+  stopsAtExpiryAnnotation,
+  syncerLeaseLabel,
+  syncerLeaseName,
+  syncerLeaseNamespace,
+  syncTargetOfLease,
+} from "./syncer-lease.ts";
 export {
   isSharedFrom,
   isSharedTargetName,
@@ -207,3 +233,16 @@ export {
   type WorkloadStrategySpec,
   workloadStrategies,
 } from "./workload-kinds.ts";
+export {
+  type ClusterPlacement,
+  type PlacementDecisionRecord,
+  placementHistoryMax,
+  placementMessageMax,
+  placementPhases,
+  placementTemplatesMax,
+  type WorkloadPlacement,
+  type WorkloadPlacementStatus,
+  workloadPlacementConditions,
+  workloadPlacementName,
+  workloadPlacements,
+} from "./workload-placement.ts";

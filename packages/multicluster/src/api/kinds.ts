@@ -9,6 +9,7 @@ import { locationKind, placementKind } from "./scheduling.ts";
 import { syncPolicyKind } from "./sync-policy.ts";
 import { syncTargetKind } from "./sync-target.ts";
 import { clusterDaemonSetKind, workloadStrategyKind } from "./workload-kinds.ts";
+import { workloadPlacementKind } from "./workload-placement.ts";
 
 /** The kinds in the order of their registration. */
 export const multiclusterKinds: readonly SystemKind[] = [
@@ -20,6 +21,7 @@ export const multiclusterKinds: readonly SystemKind[] = [
   syncPolicyKind,
   locationKind,
   placementKind,
+  workloadPlacementKind,
   serviceExportKind,
   serviceImportKind,
 ];

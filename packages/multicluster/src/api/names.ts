@@ -168,8 +168,6 @@ export const namespaceSignatureAnnotation = "workload.kcp.io/namespace-signature
 export const tenantLabel = "kcp.io/tenant-id";
 /** On every downstream object of a syncer: the key of its SyncTarget. */
 export const downstreamLabel = "internal.workload.kcp.io/cluster";
-/** On a per-cluster object: the time since which its cluster is Unreachable. */
-export const unreachableSinceAnnotation = "workload.kcp.io/unreachable-since";
 /**
  * On per-cluster objects of custom kinds: their dependencies, comma-separated, such as
  * `configmaps/a,persistentvolumeclaims/data`.
@@ -198,11 +196,6 @@ export const clusterUnreachableReason = "ClusterUnreachable";
 export const placementAnnotation = "scheduling.kcp.io/placement";
 /** On Locations: their labels, for a table column. */
 export const locationLabelsAnnotation = "scheduling.kcp.io/labels";
-/**
- * On per-cluster objects: the resources that they reserve in their cluster, such as
- * \`cpu=2,memory=4Gi,pods=4,workloads=1\`.
- */
-export const reservedAnnotation = "workload.kcp.io/reserved";
 export const computeExportAnnotation = "extra.apis.kcp.io/compute.workload.kcp.io";
 
 /**
@@ -254,17 +247,10 @@ export const stoppedForVolumes = "stopped";
  */
 export const volumeClusterAnnotation = "workload.kcp.io/volume-cluster";
 /**
- * On a StatefulSet with volumeClaimTemplates: the ordinals that SyncTargets are to have, with their
- * claims, as JSON.
- */
-export const requestedOrdinalsAnnotation = "workload.kcp.io/requested-ordinals";
-/**
  * On claims of ordinals in use: the uid of the StatefulSet that deletes the claims when their
  * ordinal is scaled down.
  */
 export const deleteWhenScaledAnnotation = "workload.kcp.io/delete-when-scaled";
-/** On a per-cluster object: the SyncTarget that it migrates from, with its volumes. */
-export const migrationSourceAnnotation = "workload.kcp.io/migration-source";
 /** On claims: how the volume may be moved to another cluster, `detach`, `snapshot` or `never`. */
 export const volumeMigrationAnnotation = "workload.kcp.io/volume-migration";
 /** On claims: the controller that copies the volume to another cluster. */

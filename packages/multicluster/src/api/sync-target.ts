@@ -1,5 +1,4 @@
 /** SyncTarget: a physical cluster, registered in a logical cluster. */
-import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import {
   ageColumn,
   bool,
@@ -81,25 +80,37 @@ const quantities = (description: string) => map(intOrString() as Schema<string>,
 
 const syncTargetStatus = object({
   conditions,
+  state: string(
+    "A summary for tables, as nodes have it: Ready, NotReady, Unknown or Terminating, with SchedulingDisabled, Draining and the moved workloads, or Drained.",
+  ),
   version: string("The cluster's version of Kubernetes."),
+  clusterID: string(
+    "The uid of the cluster's namespace kube-system. SyncTargets with the same one are one cluster.",
+  ),
+  alsoRegisteredAs: list(string(), {
+    description: "Other SyncTargets that have namespaces in the cluster.",
+  }),
+  registrations: int32(
+    "The number of SyncTargets of this cluster in the workspace, if there are several. Each has its share of the capacity.",
+  ),
   capacity: quantities("The capacity of all nodes together."),
   allocatable: quantities("The part of the capacity that workloads may use."),
   reserved: quantities("The resource requests of the workloads that are assigned to the cluster."),
   syncedResources: list(string(), { description: "The synced resources, as resource.group." }),
-  lastHeartbeatTime: time("When the syncer was last heard of."),
-  nextHeartbeatTime: time(
-    "The time by which the agent writes its next heartbeat, by the agent's clock. Without a tunnel, an agent that misses it counts as lost.",
-  ),
+  formerResources: list(string(), {
+    description:
+      "Resources that were synced before, and of which objects may still be in the cluster. They leave it in a drain, and when the SyncTarget is deleted.",
+  }),
   leaseDurationSeconds: int32(
-    "The time after its last valid heartbeat at which the agent stops workloads whose failover strategy is StopBeforeStart.",
+    "The duration of the agent's Lease that the control plane has accepted: this long after the last accepted renewal, the agent stops workloads whose failover strategy is StopBeforeStart.",
   ),
   tunnel: object({
     id: string("Of the newest tunnel that the agent has dialled."),
     server: string(
-      "The server process that holds the tunnel. When that process ends, the agent connects again or writes a heartbeat within seconds, or it counts as lost.",
+      "The server process that holds the tunnel. When that process ends, the agent connects again or renews its Lease within seconds, or it counts as lost.",
     ),
     disconnectedAt: string(
-      "The newest heartbeat when the tunnel broke. The agent counts as lost until the next heartbeat.",
+      "The renewTime of the agent's Lease when the tunnel broke. The agent counts as lost until it renews the Lease.",
     ),
   }),
   drain: drainStatus,
@@ -122,6 +133,7 @@ export const syncTargetKind: SystemKind = {
   columns: [
     column("Location", ".metadata.name", { priority: 1 }),
     conditionColumn("Ready"),
+    column("Status", ".status.state"),
     column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
     column("Version", ".status.version"),
     column("Mode", ".spec.mode", { priority: 1 }),
@@ -150,33 +162,8 @@ export const targetConditions = {
 export const leaseMsMin = 3000;
 export const leaseMsMax = 600_000;
 
-/**
- * How long after the last heartbeat the next one is due; undefined when the last one does not say
- * so, as with older agents.
- */
-export function heartbeatIntervalMsOf(
-  status: Pick<SyncTargetStatus, "lastHeartbeatTime" | "nextHeartbeatTime">,
-): number | undefined {
-  const { lastHeartbeatTime = "", nextHeartbeatTime = "" } = status;
-  const promisedMs = Date.parse(nextHeartbeatTime) - Date.parse(lastHeartbeatTime);
-  return promisedMs > 0 ? promisedMs : undefined;
-}
-
-/**
- * Whether the update contains only a heartbeat of the agent, which only the agent's observers need.
- */
-export function isOnlyHeartbeat(now: SyncTarget, before: SyncTarget): boolean {
-  return jsonEqual(withoutHeartbeat(now), withoutHeartbeat(before));
-}
-
-function withoutHeartbeat({ metadata, spec, status = {} }: SyncTarget): JsonValue {
-  const { resourceVersion: _version, managedFields: _fields, ...about } = metadata;
-  const { lastHeartbeatTime: _last, nextHeartbeatTime: _next, ...found } = status;
-  return { about, spec: spec ?? {}, found } as unknown as JsonValue;
-}
-
-/** The interval of heartbeats of an agent without a tunnel; shorter where its lease is short. */
-export const tunnellessHeartbeatMs = 2000;
+/** The interval at which an agent without a tunnel renews its Lease, unless the Lease is short. */
+export const tunnellessRenewMs = 2000;
 
 export const defaultSecretKey = "kubeconfig";
 /** The value in `spec.resources` for all resources. */

@@ -19,7 +19,7 @@ import {
   type Resource,
   type SharedInformerOptions,
 } from "@kcp-ts/sdk";
-import { isOnlyHeartbeat, type SyncTarget, syncTargets } from "../api/index.ts";
+import { type SyncTarget, syncTargets } from "../api/index.ts";
 import {
   type APIBinding,
   apiBindings,
@@ -79,12 +79,8 @@ export class TenantTargets implements Clusters {
     this.#offers = this.#workload.source(apiExports, computeExportInformer);
     this.#targets.addHandler({
       added: (target, { key }) => this.#tell((source) => source.added(target, key)),
-      updated: (target, { key, previous }) => {
-        // Some agents send a heartbeat every two seconds, and each would be delivered for every
-        // tenant: no consumer of this source needs heartbeats.
-        if (!isOnlyHeartbeat(target, previous))
-          this.#tell((source) => source.updated(target, key, previous));
-      },
+      updated: (target, { key, previous }) =>
+        this.#tell((source) => source.updated(target, key, previous)),
       deleted: (target, { key }) => this.#tell((source) => source.deleted(target, key)),
     });
     const look = (_offer: ComputeExport, { key }: { readonly key: ObjectKey }) => this.#look(key);

@@ -23,27 +23,11 @@ import {
   assignedCluster,
   clusterLabel,
   dependenciesAnnotation,
-  migrationSourceAnnotation,
   ownedByLabel,
   ownedByLabels,
-  reservedAnnotation,
   statesOf,
   stopBeforeStartLabel,
-  unreachableSinceAnnotation,
 } from "../api/index.ts";
-import {
-  formatReservation,
-  type ResourceAmounts,
-  reservationOf,
-  schedulableWorkloadOf,
-} from "../scheduling/index.ts";
-import { formatMoveRecord, type MoveRecord, migrationAnnotation } from "./move-record.ts";
-import { podTemplateOf } from "./pod-template.ts";
-import {
-  formatRolloutRecord,
-  type RolloutRecord,
-  rolloutRecordAnnotation,
-} from "./rollout/rollout-record.ts";
 import type { CopyShare, Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -52,11 +36,6 @@ import type { Workload } from "./workload.ts";
  * Its replicas count, and are subtracted from the replicas that the other clusters share.
  */
 export const managedAnnotation = "workload.kcp.io/managed";
-/**
- * On a per-cluster object: the replicas that the parent requested when this object's replicas were
- * set.
- */
-export const desiredReplicasAnnotation = "workload.kcp.io/desired-replicas";
 
 /** An object that is assigned to no cluster is a workload to schedule. */
 export function isUnassigned({ metadata }: Pick<KubernetesObject, "metadata">): boolean {
@@ -105,16 +84,8 @@ export interface CopyIdentity {
 
 export interface DesiredCopy extends CopyIdentity {
   readonly share: CopyShare;
-  readonly desiredReplicas: number;
-  readonly unreachableSince?: string | undefined;
-  /**
-   * The cluster that has the volumes, as long as this copy's cluster is the migration destination.
-   */
-  readonly migrationSource?: string | undefined;
-  readonly move?: MoveRecord | undefined;
   /** The spec during a rollout, when the copy does not have the parent's complete spec yet. */
   readonly spec?: JsonObject | undefined;
-  readonly rollout?: RolloutRecord | undefined;
   /** The agent stops the copy when its lease expires (StopBeforeStart). */
   readonly isStopBeforeStart?: boolean;
 }
@@ -160,7 +131,7 @@ export function hasSpecOf(copy: Workload, of: CopyIdentity): boolean {
   return same(copy.spec, specFor({ ...of, share: of.strategy.shareOf(copy) }));
 }
 
-function specFor(desired: Omit<DesiredCopy, "desiredReplicas">): JsonObject {
+function specFor(desired: DesiredCopy): JsonObject {
   const { strategy, parent, cluster, share, spec } = desired;
   return spec ?? strategy.specFor(parent, share, cluster);
 }
@@ -182,7 +153,6 @@ interface CommonMetadata {
   readonly labels: StringMap;
   readonly annotations: StringMap;
   readonly owner: string;
-  readonly requests: ResourceAmounts;
 }
 
 /** Cached for each workload, because a workload has many copies. */
@@ -195,7 +165,6 @@ function commonOf({ strategy, parent }: DesiredCopy): CommonMetadata {
   const access = stringMember(labels, apiAccessLabel);
   const address = stringMember(labels, apiAddressLabel);
   const references = strategy.dependencies?.(parent) ?? [];
-  const template = podTemplateOf(strategy.workloads, parent);
   const common = {
     labels: {
       ...withoutInternalKeys(labels),
@@ -209,7 +178,6 @@ function commonOf({ strategy, parent }: DesiredCopy): CommonMetadata {
       ...(references.length === 0 ? {} : { [dependenciesAnnotation]: references.join(",") }),
     },
     owner: ownerLabelValue(name),
-    requests: schedulableWorkloadOf(parent, { resource: strategy.name, template }).requests,
   };
   commons.set(parent, common);
   return common;
@@ -226,47 +194,9 @@ function ownLabels(current: StringMap): StringMap {
   return kept;
 }
 
-function ownAnnotations(current: StringMap): StringMap {
-  const {
-    [unreachableSinceAnnotation]: _lost,
-    [reservedAnnotation]: _reserved,
-    [migrationAnnotation]: _move,
-    [rolloutRecordAnnotation]: _roll,
-    [migrationSourceAnnotation]: _takesOverFrom,
-    [dependenciesAnnotation]: _refersTo,
-    ...kept
-  } = internalKeys(current);
-  return kept;
-}
-
-function annotationsFor(desired: DesiredCopy, current: StringMap | undefined): StringMap {
-  const { unreachableSince, migrationSource, move, rollout } = desired;
-  return {
-    ...commonOf(desired).annotations,
-    ...(current === undefined ? undefined : ownAnnotations(current)),
-    [desiredReplicasAnnotation]: String(desired.desiredReplicas),
-    ...reservedBy(desired),
-    ...(unreachableSince === undefined
-      ? undefined
-      : { [unreachableSinceAnnotation]: unreachableSince }),
-    ...(migrationSource === undefined
-      ? undefined
-      : { [migrationSourceAnnotation]: migrationSource }),
-    ...(move === undefined ? undefined : { [migrationAnnotation]: formatMoveRecord(move) }),
-    ...(rollout === undefined
-      ? undefined
-      : { [rolloutRecordAnnotation]: formatRolloutRecord(rollout) }),
-  };
-}
-
-/**
- * The resources that the copy reserves in its cluster; the scheduler reads them for decisions about
- * other workloads.
- */
-function reservedBy(desired: DesiredCopy): StringMap | undefined {
-  const { requests } = commonOf(desired);
-  const reserved = formatReservation(reservationOf(requests, desired.share.replicas));
-  return reserved === "" ? undefined : { [reservedAnnotation]: reserved };
+function annotationsFor(desired: DesiredCopy, current: StringMap = {}): StringMap {
+  const { [dependenciesAnnotation]: _, ...own } = internalKeys(current);
+  return { ...own, ...commonOf(desired).annotations };
 }
 
 /** The keys that users wrote, without the internal keys. */

@@ -8,7 +8,7 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
   type Client,
@@ -26,8 +26,9 @@ import {
   type Resource,
   type ResourceClient,
 } from "@kcp-ts/sdk";
-import { ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
+import { assignedCluster, ownedByLabel, type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
+import type { CacheBarrier } from "./cache-barrier.ts";
 import {
   clusterCopyName,
   isCopyOf,
@@ -36,11 +37,25 @@ import {
   ownerLabelValue,
 } from "./cluster-copy.ts";
 import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./cluster-state.ts";
-import { type Decision, isStopBeforeStart } from "./decide.ts";
+import { type DecideInput, type Decision, isStopBeforeStart, writtenClusters } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { FencedClusters, type FencingScope } from "./fencing.ts";
 import { decideWithOverrides } from "./overrides.ts";
-import { placementHistoryAnnotation } from "./placement-history.ts";
+import { coordinatePinned, isPinned } from "./pinned-workload.ts";
+import { isSameDecision } from "./placement-record.ts";
+import {
+  readPlacement,
+  type StoredPlacement,
+  storedPlacement,
+  writePlacement,
+} from "./placement-store.ts";
+import {
+  type RefusedWrite,
+  refusalEvents,
+  refusalOf,
+  retryDelayMs,
+  withRefusals,
+} from "./refusals.ts";
 import { Reservations } from "./reservations.ts";
 import { readRevisions, writeRevisionHistory } from "./revision-writer.ts";
 import { StatusWriteGuard } from "./status-write-guard.ts";
@@ -64,6 +79,8 @@ export interface CoordinatorOptions {
    * accepts every workload.
    */
   readonly scheduler?: Scheduler | undefined;
+  /** The caches of all kinds; no workload is decided before they are complete. */
+  readonly barrier: CacheBarrier;
   readonly gracePeriods: GracePeriods;
   readonly clock: Clock;
   /** Workloads that are reconciled concurrently. */
@@ -82,7 +99,7 @@ const wakeMsMin = 100;
 export async function coordinate(options: CoordinatorOptions, signal: AbortSignal): Promise<void> {
   const { strategy, client, clock, onError, concurrency, gracePeriods } = options;
   const { workloads, copies, relatedObjects } = strategy;
-  const clusters = metadataAndTargets(options);
+  const { clusters, unserved } = watchedKind(options);
   const wholeSource = clusters.source(workloads, { indexers });
   const observed = wholeSource.store;
   const copyInformer =
@@ -110,6 +127,7 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     events,
     gracePeriods,
     reservations,
+    barrier: options.barrier,
     statusWriteGuard: new StatusWriteGuard(),
   };
   const wholesIn = (key: Pick<ObjectKey, "cluster">) =>
@@ -141,16 +159,37 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     for (const key of wholesIn({ cluster: cluster as ObjectKey["cluster"] }))
       controller.enqueue(key);
   });
-  const partSource = clusters.source(copies, { indexers });
-  reservations?.follow(partSource, wholeSource, (key) => controller.enqueue(key));
+  reservations?.follow(observed, (key) => controller.enqueue(key));
+  reservations?.followPinned(wholeSource);
+  options.barrier.add(Promise.race([clusters.ready(rootCluster), unserved]));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   await events.flush();
 }
 
-const unassignedOnly = (object: KubernetesObject) => (isUnassigned(object) ? [""] : []);
+/** A kind that the server does not serve has no objects: no decision waits for its list. */
+function watchedKind(options: CoordinatorOptions): {
+  readonly clusters: Clusters;
+  readonly unserved: Promise<void>;
+} {
+  let onUnserved = () => {};
+  const unserved = new Promise<void>((resolve) => {
+    onUnserved = resolve;
+  });
+  const clusters = metadataAndTargets({
+    ...options,
+    onError: (error) => {
+      if (isStatusError(error, "NotFound")) onUnserved();
+      options.onError(error);
+    },
+  });
+  return { clusters, unserved };
+}
+
+const isWorkload = (object: KubernetesObject) => isUnassigned(object) || isPinned(object);
+const workloadsOnly = (object: KubernetesObject) => (isWorkload(object) ? [""] : []);
 const indexers = {
-  wholes: { values: unassignedOnly },
-  "all-wholes": { values: unassignedOnly, acrossClusters: true },
+  wholes: { values: workloadsOnly },
+  "all-wholes": { values: workloadsOnly, acrossClusters: true },
 };
 
 /**
@@ -162,7 +201,7 @@ function workloadKeyOf(
   key: ObjectKey,
   workloads: Resource<Workload>,
 ): readonly ObjectKey[] {
-  return isUnassigned(object) ? [key] : ownersOf(object, key, workloads);
+  return isWorkload(object) ? [key] : ownersOf(object, key, workloads);
 }
 
 function ownersOf(
@@ -187,6 +226,7 @@ interface CoordinatorWork {
   readonly events: EventRecorder;
   readonly gracePeriods: GracePeriods;
   readonly reservations: Reservations | undefined;
+  readonly barrier: CacheBarrier;
   readonly statusWriteGuard: StatusWriteGuard;
 }
 
@@ -196,6 +236,8 @@ async function coordinateOne(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { namespace, name, cluster } = key;
+  // Before anything is read: what is read while caches fill may be outdated when they are complete.
+  await work.barrier.complete();
   const { inCluster } = work.strategy;
   const strategy = inCluster === undefined ? work.strategy : inCluster(cluster);
   if (strategy === undefined) {
@@ -205,15 +247,20 @@ async function coordinateOne(
   const client = work.client.inCluster(cluster);
   const found = await client.resource(strategy.workloads).find({ namespace, name }, { signal });
   const parent = found === undefined ? undefined : strategy.accept(found);
+  if (parent !== undefined && isPinned(parent) && !isBeingDeleted(parent)) {
+    await work.reservations?.ready(key);
+    const pinned = { ...work, strategy, targets: work.targets.list({ cluster }) };
+    return await coordinatePinned(key, parent, pinned, signal);
+  }
   // The garbage collector deletes the per-cluster objects of a workload that is being deleted.
   if (parent === undefined || !isUnassigned(parent) || isBeingDeleted(parent)) {
-    work.reservations?.release(key);
-    work.statusWriteGuard.forget(key);
+    forget(key, work);
     return;
   }
   const resource = client.resource(strategy.copies);
   const labelSelector = `${ownedByLabel}=${ownerLabelValue(name)}`;
-  const [items, history, related] = await Promise.all([
+  const [placement, items, history, related] = await Promise.all([
+    readPlacement(client, strategy.workloads, key, signal),
     listServed(resource, { namespace, labelSelector, signal }),
     strategy.revisions && readRevisions(client, key, strategy.revisions, signal),
     strategy.relatedObjects?.read(client, parent, signal),
@@ -221,10 +268,8 @@ async function coordinateOne(
   // The server serves the kind of the per-cluster objects only after the first cluster has imported
   // it.
   if (items === undefined) return { requeueAfterMs: unservedMs };
-  const copies = items.flatMap((one) => {
-    const copy = isCopyOf(one, parent) ? strategy.acceptCopy(one) : undefined;
-    return copy === undefined ? [] : [copy];
-  });
+  const own = items.filter((one) => isCopyOf(one, parent));
+  const copies = own.flatMap((one) => strategy.acceptCopy(one) ?? []);
   await work.reservations?.ready(key);
   const known = work.targets.list({ cluster });
   const targets = isStopBeforeStart(parent, work.reservations?.snapshot(key, parent).policy)
@@ -234,73 +279,99 @@ async function coordinateOne(
   // the reservation of this workload, or this reconcile sees theirs.
   const scheduling = work.reservations?.snapshot(key, parent);
   const nowMs = work.clock.now();
-  const decision = decideWithOverrides({
+  const stored = storedPlacement(placement, parent);
+  const input: DecideInput = {
     strategy,
     parent,
     copies,
+    record: stored.record,
     ...(related === undefined ? {} : { related }),
     takenNames: takenNames(key, targets, copies, work.copyInformer),
     targets,
     gracePeriods: work.gracePeriods,
     nowMs,
     scheduling,
-  });
+  };
+  const decision = decideWithOverrides(input);
   work.reservations?.reserve(key, parent, decision);
-  await applyDecision({ key, work, strategy, parent, decision, history }, signal);
-  const { requeueAtMs, isExpired } = decision;
-  if (requeueAtMs === undefined || isAnnotating(decision) || isExpired === true) return;
-  return { requeueAfterMs: Math.max(wakeMsMin, requeueAtMs - nowMs) };
+  const decided = { key, work, input, stored, decision, history };
+  const retryAfterMs = await applyDecision(decided, signal);
+  return requeueAfter(Math.min(retryAfterMs, (decision.requeueAtMs ?? Infinity) - nowMs));
 }
 
-function isAnnotating({ annotations, removedAnnotations }: Decision): boolean {
-  return annotations !== undefined || removedAnnotations !== undefined;
+function requeueAfter(delayMs: number): ReconcileResult {
+  if (delayMs === Infinity) return undefined;
+  return { requeueAfterMs: Math.max(wakeMsMin, delayMs) };
+}
+
+/** The per-cluster objects of a deleted workload hold their capacity until they are deleted. */
+function forget(key: ObjectKey, work: CoordinatorWork): void {
+  const known = work.targets.list({ cluster: key.cluster });
+  if (takenNames(key, known, [], work.copyInformer).size === 0) work.reservations?.release(key);
+  work.statusWriteGuard.forget(key);
 }
 
 interface DecidedWorkload {
   readonly key: ObjectKey;
   readonly work: CoordinatorWork;
-  readonly strategy: Strategy;
-  readonly parent: Workload;
+  readonly input: DecideInput;
+  readonly stored: StoredPlacement;
   readonly decision: Decision;
   readonly history: Awaited<ReturnType<typeof readRevisions>> | undefined;
 }
 
-async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Promise<void> {
-  const { key, work, strategy, parent, decision, history } = decided;
+/**
+ * Carries out a decision, and returns the time after which refused writes are retried. The record
+ * is written before per-cluster objects, so that a decision that is interrupted is finished.
+ */
+async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Promise<number> {
+  const { key, work, input, decision, history } = decided;
+  const { strategy, parent } = input;
   const { cluster } = key;
   const client = work.client.inCluster(cluster);
   const workload = client.resource(strategy.workloads);
-  if (decision.isExpired === true) return deleteExpired(workload, parent, signal);
-  if (isAnnotating(decision)) {
-    // The reconcile that this write triggers does the work that depends on the annotations.
-    const obsolete = Object.fromEntries(
-      (decision.removedAnnotations ?? []).map((name) => [name, null]),
-    );
-    await annotate(workload, parent, { ...decision.annotations, ...obsolete }, signal);
-    return;
+  if (decision.isExpired === true) {
+    await deleteExpired(workload, parent, signal);
+    return Infinity;
   }
+  const write = (stored: StoredPlacement, record: Decision["record"]) =>
+    writePlacement(client, strategy.workloads, parent, stored, record, signal);
+  let { stored } = decided;
+  if (!isSameDecision(stored.record, decision.record))
+    stored = await write(stored, decision.record);
   const onWritten = (name: string) => {
     const event = decision.scalingEvents?.get(name);
     if (event !== undefined) work.events.record(cluster, parent, event);
   };
-  await writeCopies(client.resource(strategy.copies), { decision, onWritten }, signal);
-  for (const event of decision.events) work.events.record(cluster, parent, event);
-  if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
-  const { placementHistory: record } = decision;
-  const recorded =
-    record === undefined
-      ? parent
-      : await annotate(workload, parent, { [placementHistoryAnnotation]: record }, signal);
-  const kept = strategy.revisions
-    ? await writeRevisionHistory(client, recorded, history, strategy.revisions, signal)
-    : { parent: recorded, events: [] };
-  for (const event of kept.events) work.events.record(cluster, parent, event);
-  // The status is written last: a client that waits for a rollout then finds it in the history.
-  if (!work.statusWriteGuard.isRedundant(key, decision.status, parent.status)) {
-    const said = { ...kept.parent, status: decision.status };
-    const written = await writeStatus(workload, said, signal);
-    work.statusWriteGuard.recordWrite(key, decision.status, written?.status);
+  const writes = { decision, onWritten };
+  const refused = await writeCopies(client.resource(strategy.copies), writes, signal);
+  let { record, status } = decision;
+  if (refused.size > 0) {
+    record = withRefusals(decision.record, refused, input.nowMs);
+    const after = decideWithOverrides({ ...input, record });
+    ({ record, status } = after);
+    work.reservations?.reserve(key, parent, after);
+    for (const event of refusalEvents(input.record, refused))
+      work.events.record(cluster, parent, event);
+    stored = await write(stored, record);
   }
+  for (const event of decision.events)
+    if (refused.size === 0 || event.reason !== "RollingOut")
+      work.events.record(cluster, parent, event);
+  if (decision.scale !== undefined) await writeScale(client, parent, decision.scale, signal);
+  const kept = strategy.revisions
+    ? await writeRevisionHistory(client, parent, history, strategy.revisions, signal)
+    : { parent, events: [] };
+  for (const event of kept.events) work.events.record(cluster, parent, event);
+  // The reconcile that the writes trigger writes the status, with what clusters report until then.
+  if (refused.size === 0 && writtenClusters(decision).size > 0) return Infinity;
+  // The status is written last: a client that waits for a rollout then finds it in the history.
+  if (!work.statusWriteGuard.isRedundant(key, status, parent.status)) {
+    const said = { ...kept.parent, status };
+    const written = await writeStatus(workload, said, signal);
+    work.statusWriteGuard.recordWrite(key, status, written?.status);
+  } else await write(stored, record);
+  return refused.size === 0 ? Infinity : retryDelayMs(record, input.nowMs);
 }
 
 const unservedMs = 2000;
@@ -324,36 +395,34 @@ interface CopyWrites {
   readonly onWritten: (name: string) => void;
 }
 
-/** Writes creations and scale-ups first, scale-downs and removals last. */
+/**
+ * Writes creations and scale-ups first, scale-downs and removals last. Returns the refusals, by
+ * cluster.
+ */
 async function writeCopies(
   resource: ResourceClient<Workload>,
   { decision, onWritten }: CopyWrites,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<ReadonlyMap<string, RefusedWrite>> {
   const { creations, updates, scaleDowns, removals } = decision;
-  const create = async (copy: ObjectInput<Workload>) => {
-    await resource.create(copy, { signal });
+  const refused = new Map<string, RefusedWrite>();
+  const written = async (copy: ObjectInput<Workload>, write: Promise<unknown>) => {
+    try {
+      await write;
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === undefined) throw error;
+      refused.set(assignedCluster(copy.metadata.labels) ?? "", refusal);
+      return;
+    }
     onWritten(copy.metadata.name ?? "");
   };
-  const update = async (copy: Workload) => {
-    await resource.update(copy, { signal });
-    onWritten(copy.metadata.name);
-  };
-  const remove = async (copy: Workload) => {
-    await resource.sameVersion(copy).remove({ signal });
-    onWritten(copy.metadata.name);
-  };
+  const create = (copy: ObjectInput<Workload>) => written(copy, resource.create(copy, { signal }));
+  const update = (copy: Workload) => written(copy, resource.update(copy, { signal }));
+  const remove = (copy: Workload) => written(copy, resource.sameVersion(copy).remove({ signal }));
   await Promise.all([...creations.map(create), ...updates.map(update)]);
   await Promise.all([...scaleDowns.map(update), ...removals.map(remove)]);
-}
-
-async function annotate(
-  resource: ResourceClient<Workload>,
-  workload: Workload,
-  annotations: Readonly<Record<string, string | null>>,
-  signal: AbortSignal,
-): Promise<Workload> {
-  return await resource.sameVersion(workload).mergePatch({ metadata: { annotations } }, { signal });
+  return refused;
 }
 
 /**

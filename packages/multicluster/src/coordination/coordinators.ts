@@ -3,11 +3,12 @@
  * kind that no cluster syncs costs nothing.
  */
 import { type Clock, systemClock, type Task, TaskGroup } from "@kcp-ts/machinery/base";
-import type { ClusterName } from "@kcp-ts/machinery/names";
+import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
 import { type Client, type Clusters, logicalClusters, type ObjectKey } from "@kcp-ts/sdk";
 import { type SyncTarget, syncTargets } from "../api/index.ts";
 import type { Scheduler } from "../scheduling/index.ts";
+import { CacheBarrier } from "./cache-barrier.ts";
 import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./cluster-state.ts";
 import { coordinate } from "./coordinator.ts";
 import { CustomStrategies } from "./custom-strategies.ts";
@@ -88,6 +89,7 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
     targets,
     computeWorkspacesOf,
     scheduler,
+    barrier: new CacheBarrier(),
     gracePeriods,
   };
   const known = targets.source<SyncTarget, ClusterInfo>(syncTargets, { transform: clusterInfoOf });
@@ -129,10 +131,18 @@ export function workloadCoordinators(options: CoordinatorsOptions): Coordinators
         });
       }
       known.addHandler({ added: look, updated: look });
+      // The SyncTargets say which kinds there are, and each kind adds its own cache.
+      shared.barrier.add(
+        targetsKnown(targets, scheduler).then(() => known.store.list().forEach(look)),
+      );
       running.start((stop) => targets.run(stop));
       await running.join();
     },
   };
+}
+
+async function targetsKnown(targets: Clusters, scheduler: Scheduler | undefined): Promise<void> {
+  await Promise.all([targets.ready(rootCluster), scheduler?.ready(rootCluster)]);
 }
 
 /** A SyncTarget that does not list its synced resources may sync every resource. */

@@ -6,7 +6,7 @@ import { clusterCopyName, newClusterCopy, ownerLabelValue } from "./cluster-copy
 import type { ClusterInfo } from "./cluster-state.ts";
 import { type DecideInput, decide } from "./decide.ts";
 import type { Deployment, DeploymentStatus } from "./deployment.ts";
-import { asDeployment, replicasOf } from "./deployment.ts";
+import { asDeployment } from "./deployment.ts";
 import { deploymentStrategy } from "./deployment-strategy.ts";
 import { PlacementError, placementOf, placementTextMax, weightsAnnotation } from "./placement.ts";
 
@@ -41,13 +41,7 @@ function copy(
   status: DeploymentStatus = {},
   annotations: Record<string, string> = {},
 ): Deployment {
-  const { metadata, spec } = newClusterCopy({
-    strategy,
-    parent,
-    cluster,
-    share: { replicas },
-    desiredReplicas: replicasOf(parent),
-  });
+  const { metadata, spec } = newClusterCopy({ strategy, parent, cluster, share: { replicas } });
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -167,10 +161,7 @@ describe("per-cluster objects", () => {
     };
     const parent = workload(2, { labels: { app: "web" }, annotations });
     const [made] = decided({ parent, targets: [target("east")] }).creations;
-    assert.deepEqual(made?.metadata.annotations, {
-      "example.io/team": "blue",
-      "workload.kcp.io/desired-replicas": "2",
-    });
+    assert.deepEqual(made?.metadata.annotations, { "example.io/team": "blue" });
     assert.deepEqual(made?.metadata.labels, {
       app: "web",
       "workload.kcp.io/cluster": "east",

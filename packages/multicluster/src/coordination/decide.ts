@@ -6,31 +6,22 @@
  */
 import { createHash } from "node:crypto";
 import { formatGroupResource } from "@kcp-ts/machinery/status";
-import {
-  type EventInput,
-  type ObjectInput,
-  type StringMap,
-  stringMember,
-  timestamp,
-} from "@kcp-ts/sdk";
+import { type EventInput, type ObjectInput, stringMember, timestamp } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   evictAnnotation,
   isFenceable,
   softFinalizersOf,
   syncErrorAnnotation,
-  unreachableSinceAnnotation,
   volumeGateAnnotation,
 } from "../api/index.ts";
 import {
   type ClusterSchedulingResult,
   type ExistingWorkload,
   filterAndScore,
-  inFlightAnnotation,
   type LocationLimits,
   type Policy,
   type ReplicaLimit,
-  readInFlight,
   type SchedulableWorkload as Schedulable,
   type SchedulingResult,
   schedulableWorkloadOf,
@@ -38,7 +29,6 @@ import {
 } from "../scheduling/index.ts";
 import {
   clusterCopyName,
-  desiredReplicasAnnotation,
   managedAnnotation,
   newClusterCopy,
   updatedClusterCopy,
@@ -51,24 +41,34 @@ import {
   evaluateCluster,
   type GracePeriods,
 } from "./cluster-state.ts";
+import { decidedAssignment } from "./decided-assignment.ts";
 import { fencedAtMs } from "./fencing.ts";
-import { inFlightAfter, inFlightAnnotations } from "./in-flight.ts";
-import { readMoveRecord } from "./move-record.ts";
-import { nextPlacementHistory } from "./next-placement-history.ts";
+import { inFlightAfter, inFlightToRecord } from "./in-flight.ts";
+import { type ClusterStep, nextPlacementRecord } from "./next-placement-record.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import { placementEvents, rolloutEvents, scalingEvents } from "./placement-events.ts";
-import { placementHistoryAnnotation, readPlacementHistory, shareIn } from "./placement-history.ts";
+import {
+  type ClusterPlacement,
+  clusterRecordsOf,
+  lastAssignment,
+  moveRecordOf,
+  type PlacementRecord,
+  recordedInFlight,
+  requestedReplicas,
+  rolloutRecordOf,
+} from "./placement-record.ts";
 import type { ClusterCopy, ClusterShare, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { isSurplus } from "./retained-replicas.ts";
 import { rolloutUnavailableOf } from "./rollout/copy-rollout-view.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
+import type { RolloutRecord } from "./rollout/rollout-record.ts";
 import { workloadRollout } from "./rollout/workload-rollout.ts";
 import { budgetOf, failoverStrategyAnnotation } from "./rollout-policy.ts";
 import { scheduledResultOf } from "./scheduled-condition.ts";
 import { withinSharedLimits } from "./shared-limits.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
-import type { CopyStatus } from "./status-aggregation.ts";
+import type { CopyStatus, ScheduledResult } from "./status-aggregation.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -77,6 +77,8 @@ export interface DecideInput {
   readonly parent: Workload;
   /** The per-cluster objects that belong to the parent. */
   readonly copies: readonly Workload[];
+  /** The placement record; undefined before the first decision. */
+  readonly record?: PlacementRecord | undefined;
   /**
    * The reason why the request cannot be carried out: the decision writes it to the status, and
    * changes nothing else.
@@ -120,10 +122,8 @@ export interface Decision {
   readonly scalingEvents?: ReadonlyMap<string, EventInput>;
   /** The time of the next reconcile if nothing changes until then. */
   readonly requeueAtMs: number | undefined;
-  /** Annotations to write on the workload before its per-cluster objects are written. */
-  readonly annotations?: StringMap;
-  /** Annotations to remove from the workload before its per-cluster objects are written. */
-  readonly removedAnnotations?: readonly string[];
+  /** The next placement record, to be written before per-cluster objects. */
+  readonly record: PlacementRecord;
   /** The new replica count of the workload's scale target. */
   readonly scale?: {
     readonly name: string;
@@ -142,8 +142,6 @@ export interface Decision {
   readonly schedulingResult: SchedulingResult;
   /** The limit on replicas over all clusters; undefined without a limit. */
   readonly totalLimit?: ReplicaLimit | undefined;
-  /** The new value of the placement history; undefined when it stays as it is. */
-  readonly placementHistory?: string | undefined;
 }
 
 /** A cluster that has a copy of the workload, or could have one, or both. */
@@ -159,12 +157,10 @@ export interface EvaluatedCluster {
 export function decide(input: DecideInput): Decision {
   const { strategy, parent, nowMs, takenNames } = input;
   const { places: open, assessment, total, problem, placement } = evaluateClusters(input);
-  const { annotations } = parent.metadata;
-  const { clusters, migration } = placeInSingleCluster(open, annotations, withEviction);
+  const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
   const replicas = strategy.desiredReplicas(parent);
-  const requested = Math.max(...clusters.map(({ object }) => desiredReplicasOf(object)), replicas);
   const shares = clusters.map(({ share }) => share);
-  const scaledDownBy = requested - replicas;
+  const scaledDownBy = Math.max(requestedBefore(input, clusters), replicas) - replicas;
   const limits = { maxTotal: total?.replicas, maxSkews: assessment.maxSkews };
   // The shared limits may permit fewer replicas than the workload requests.
   const maxTotal = Math.min(replicas, total?.replicas ?? replicas);
@@ -180,8 +176,10 @@ export function decide(input: DecideInput): Decision {
   const { budget } = moving;
   const { unscheduled } = plan;
   const pacing = { rollout: placement?.rollout, budget, unscheduled, isDisruptionBlocked, nowMs };
-  const rollOut = workloadRollout({ strategy, parent, clusters, steps, ...pacing });
+  const rollouts = recordedRollouts(input.record);
+  const rollOut = workloadRollout({ strategy, parent, clusters, rollouts, steps, ...pacing });
   const writes = writesOf(input, clusters, { ...steps, rollOut });
+  const written = writtenClusters(writes);
   const scheduled = scheduledResultOf({
     replicas,
     clusters,
@@ -189,10 +187,10 @@ export function decide(input: DecideInput): Decision {
     totalLimit: total,
     takenNames,
     problem,
+    refused: refusedClusters(input.record, written),
     rollout: rollOut,
   });
-  const { creations, updates, scaleDowns, removals } = writes;
-  const isWriting = creations.length + updates.length + scaleDowns.length + removals.length > 0;
+  const isWriting = written.size > 0;
   const status = strategy.aggregateStatus({
     strategy,
     parent,
@@ -202,19 +200,14 @@ export function decide(input: DecideInput): Decision {
     isWriting,
     nowMs,
   });
-  const recorded = readInFlight(annotations);
-  const inFlight = inFlightAfter({
-    recorded,
-    clusters,
-    plan,
-    maxTotal,
-    ...resourceDemandOf(input, assessment),
-  });
+  const isPaused = budget?.isPaused === true;
+  const limited = { assessment, maxTotal, isDisruptionBlocked, isPaused };
+  const record = recordAfter(input, { clusters, plan, writes, written, scheduled, ...limited });
   return {
     ...writes,
-    ...(isDisruptionBlocked ? {} : inFlightAnnotations(inFlight, recorded, isWriting)),
+    record,
     status,
-    events: [...placementEvents(clusters, writes), ...rolloutEvents(clusters, rollOut)],
+    events: [...placementEvents(clusters, writes), ...rolloutEvents(rollouts, rollOut)],
     scalingEvents: scalingEvents(input, clusters, writes),
     requeueAtMs: earliest(
       plan.requeueAtMs,
@@ -226,12 +219,79 @@ export function decide(input: DecideInput): Decision {
     rollout: rollOut,
     schedulingResult: assessment,
     totalLimit: total,
-    // Replicas that exist twice while moves are paused are no decision: the history omits them.
-    placementHistory:
-      isDisruptionBlocked || (budget?.isPaused === true && exceedsTotal(input, plan, maxTotal))
-        ? undefined
-        : nextPlacementHistory(input, { clusters, plan, inFlight }),
   };
+}
+
+/** The workload's replicas when the replicas of its copies were set. */
+function requestedBefore({ record }: DecideInput, clusters: readonly EvaluatedCluster[]): number {
+  const records = clusterRecordsOf(record);
+  return Math.max(
+    0,
+    ...clusters.map(({ name, share: { copy } }) =>
+      copy === undefined ? 0 : requestedReplicas(records.get(name), copy.replicas),
+    ),
+  );
+}
+
+interface DecidedSteps {
+  readonly clusters: readonly EvaluatedCluster[];
+  readonly plan: Plan;
+  readonly writes: Writes;
+  readonly written: ReadonlySet<string>;
+  readonly scheduled: ScheduledResult;
+  readonly assessment: SchedulingResult;
+  readonly maxTotal: number;
+  readonly isDisruptionBlocked: boolean;
+  readonly isPaused: boolean;
+}
+
+function recordAfter(input: DecideInput, decided: DecidedSteps): PlacementRecord {
+  const { clusters, plan, writes, written, scheduled, maxTotal, isDisruptionBlocked } = decided;
+  const recorded = recordedInFlight(input.record);
+  const { requests, ...demand } = resourceDemandOf(input, decided.assessment);
+  const inFlight = inFlightAfter({ recorded, clusters, plan, maxTotal, requests, ...demand });
+  // Replicas that exist twice while moves are paused are no decision: the last one stays.
+  const isDecided =
+    !isDisruptionBlocked && !(decided.isPaused && exceedsTotal(input, plan, maxTotal));
+  return nextPlacementRecord({
+    input,
+    clusters,
+    plan,
+    steps: writes.steps,
+    written,
+    scheduled,
+    requests,
+    assignment: isDecided ? decidedAssignment(input, { clusters, plan, inFlight }) : undefined,
+    inFlight: isDisruptionBlocked
+      ? recorded
+      : inFlightToRecord(inFlight, recorded, written.size > 0),
+  });
+}
+
+function recordedRollouts(record: PlacementRecord | undefined): ReadonlyMap<string, RolloutRecord> {
+  const found = new Map<string, RolloutRecord>();
+  for (const cluster of record?.clusters ?? []) {
+    const rollout = rolloutRecordOf(record, cluster);
+    if (rollout !== undefined) found.set(cluster.name, rollout);
+  }
+  return found;
+}
+
+/** The clusters whose refused per-cluster objects a decision writes again. */
+export function refusedClusters(
+  record: PlacementRecord | undefined,
+  written: ReadonlySet<string>,
+): readonly ClusterPlacement[] {
+  return (record?.clusters ?? []).filter((one) => one.refusal && written.has(one.name));
+}
+
+/** The clusters whose per-cluster objects a decision writes. */
+export function writtenClusters(
+  writes: Pick<Decision, "creations" | "updates" | "scaleDowns" | "removals">,
+): ReadonlySet<string> {
+  const { creations, updates, scaleDowns, removals } = writes;
+  const all = [...creations, ...updates, ...scaleDowns, ...removals];
+  return new Set(all.map(({ metadata }) => assignedCluster(metadata.labels) ?? ""));
 }
 
 /**
@@ -330,13 +390,8 @@ function requestHashOf({ metadata: { generation = 0, annotations } }: Workload):
   return createHash("sha256").update(text).digest("hex").slice(0, 10);
 }
 
-/** Users' annotations; the coordinator's own records of a decision are not part of the request. */
 function isPlacementAnnotation(annotation: string): boolean {
-  return (
-    annotation.startsWith("workload.kcp.io/") &&
-    annotation !== inFlightAnnotation &&
-    annotation !== placementHistoryAnnotation
-  );
+  return annotation.startsWith("workload.kcp.io/");
 }
 
 function schedulingResultOf(
@@ -386,7 +441,8 @@ function evaluatedClustersOf(
   const byName = new Map(targets.map((target) => [target.name, target]));
   const names = new Set([...byName.keys(), ...byCluster.keys()]);
   const places: EvaluatedCluster[] = [];
-  const [last] = readPlacementHistory(parent.metadata.annotations);
+  const last = lastAssignment(input.record);
+  const records = clusterRecordsOf(input.record);
   // Computed once: there may be hundreds of clusters and thousands of workloads.
   const resource = formatGroupResource(strategy.copies);
   const waited = gracePeriodsOf(placement, gracePeriods);
@@ -413,10 +469,11 @@ function evaluatedClustersOf(
       capacity: placement?.capacity.get(name),
       maxReplicas: schedulingResult?.maxReplicas?.replicas,
       domains: schedulingResult?.domains,
-      retained: shareIn(last?.retained, name),
+      retained: last?.retained?.[name] ?? 0,
       mayMoveBack: permission !== judged && !judged.isDraining,
       isFenced: isAtMostOne ? fence !== undefined && fence <= nowMs : undefined,
-      copy: object === undefined ? undefined : clusterCopyOf(object, strategy, name),
+      copy:
+        object === undefined ? undefined : clusterCopyOf(object, strategy, name, records.get(name)),
     };
     places.push({ name, evaluation, schedulingResult, object, share });
   }
@@ -486,7 +543,12 @@ function excluded(clusterEvaluation: ClusterEvaluation): ClusterEvaluation {
   return { ...clusterEvaluation, state: isSeen ? "Draining" : state, isDraining: true };
 }
 
-function clusterCopyOf(object: Workload, strategy: Strategy, cluster: string): ClusterCopy {
+function clusterCopyOf(
+  object: Workload,
+  strategy: Strategy,
+  cluster: string,
+  recorded: ClusterPlacement | undefined,
+): ClusterCopy {
   const { metadata } = object;
   const report = strategy.statusReportOf(object);
   const { isObserved } = report;
@@ -494,20 +556,19 @@ function clusterCopyOf(object: Workload, strategy: Strategy, cluster: string): C
   return {
     ...strategy.shareOf(object),
     ...report,
-    rolloutUnavailable: rolloutUnavailableOf(strategy.rollout, object, { isObserved, isWhole }),
+    rolloutUnavailable: rolloutUnavailableOf(strategy.rollout, object, {
+      isRolling: recorded?.rollout?.rolling === true,
+      isObserved,
+      isWhole,
+    }),
     isDeleting: metadata.deletionTimestamp !== undefined,
-    wasUnreachable: stringMember(metadata.annotations, unreachableSinceAnnotation) !== undefined,
+    wasUnreachable: recorded?.unreachableSince !== undefined,
     isUnmanaged: stringMember(metadata.annotations, managedAnnotation) === "false",
     isDisruptionBlocked: softFinalizersOf(metadata.annotations, cluster).length > 0,
-    move: readMoveRecord(metadata.annotations),
+    move: moveRecordOf(recorded),
     isVolumeGateOpen:
       stringMember(metadata.annotations, volumeGateAnnotation(cluster)) !== undefined,
   };
-}
-
-function desiredReplicasOf(copy: Workload | undefined): number {
-  const text = stringMember(copy?.metadata.annotations, desiredReplicasAnnotation) ?? "";
-  return /^\d{1,10}$/.test(text) ? Number(text) : 0;
 }
 
 /** A plan in which every cluster retains the replicas that it has. */
@@ -522,26 +583,30 @@ function unchangedPlan(clusters: readonly EvaluatedCluster[]): Pick<Plan, "next"
 export type Writes = Pick<
   Decision,
   "creations" | "updates" | "scaleDowns" | "removals" | "unreachableClusters"
->;
+> & { readonly steps: ReadonlyMap<string, ClusterStep> };
 
 function writesOf(
-  { strategy, parent, nowMs, scheduling }: DecideInput,
+  { strategy, parent, nowMs, scheduling, record }: DecideInput,
   clusters: readonly EvaluatedCluster[],
-  steps: Pick<Plan, "next" | "starts" | "records"> &
+  plan: Pick<Plan, "next" | "starts" | "records"> &
     Pick<SingleClusterPlacement, "migration"> & { readonly rollOut: RolloutPlan | undefined },
 ): Writes {
-  const { next, starts, records, migration, rollOut } = steps;
+  const { next, starts, records, migration, rollOut } = plan;
+  const recorded = clusterRecordsOf(record);
+  const steps = new Map<string, ClusterStep>();
   const creations: ObjectInput<Workload>[] = [];
   const updates: Workload[] = [];
   const scaleDowns: Workload[] = [];
   const removals: Workload[] = [];
   const unreachableClusters: string[] = [];
-  const desiredReplicas = strategy.desiredReplicas(parent);
   const isAtMostOne = isStopBeforeStart(parent, scheduling?.policy);
   for (const { name, evaluation, object, share: member } of clusters) {
     const wanted = next.get(name);
     if (wanted === undefined) continue;
     if (wanted === "remove") {
+      const before = recorded.get(name);
+      const kept = { move: moveRecordOf(before), rollout: rolloutRecordOf(record, before) };
+      steps.set(name, { replicas: 0, ...kept, unreachableSince: before?.unreachableSince });
       if (object !== undefined) removals.push(object);
       continue;
     }
@@ -549,28 +614,22 @@ function writesOf(
     const share = { replicas: wanted, ...(start === undefined ? {} : { start }) };
     const move = records?.get(name);
     const migrationSource = migration?.to === name ? migration.from : undefined;
-    const place = {
-      strategy,
-      parent,
-      cluster: name,
-      share,
-      desiredReplicas,
-      isStopBeforeStart: isAtMostOne,
-    };
-    const request = { ...place, move, migrationSource };
+    const request = { strategy, parent, cluster: name, share, isStopBeforeStart: isAtMostOne };
     if (object === undefined) {
+      steps.set(name, { replicas: wanted, move, migrationSource });
       creations.push(newClusterCopy({ ...request, spec: rollOut?.appliedTemplates.get(name) }));
       continue;
     }
     const { spec, record: rollout } = rollOut?.copies.get(name) ?? {};
-    const since = stringMember(object.metadata.annotations, unreachableSinceAnnotation);
+    const since = recorded.get(name)?.unreachableSince;
     const isLost = evaluation.state === "Unreachable";
     if (isLost && since === undefined) unreachableClusters.push(name);
     const unreachableSince = isLost ? (since ?? timestamp(nowMs)) : undefined;
-    const adjusted = updatedClusterCopy(object, { ...request, unreachableSince, spec, rollout });
+    steps.set(name, { replicas: wanted, move, rollout, unreachableSince, migrationSource });
+    const adjusted = updatedClusterCopy(object, { ...request, spec });
     if (adjusted === object) continue;
     if (wanted < (member.copy?.replicas ?? 0)) scaleDowns.push(adjusted);
     else updates.push(adjusted);
   }
-  return { creations, updates, scaleDowns, removals, unreachableClusters };
+  return { creations, updates, scaleDowns, removals, unreachableClusters, steps };
 }

@@ -59,7 +59,6 @@ function copy(cluster: string, replicas: number, running = replicas): Workload {
     parent: workload,
     cluster,
     share,
-    desiredReplicas: 1,
     isStopBeforeStart: true,
   });
   const metadata = { ...made.metadata, name: made.metadata.name ?? "", generation: 1 };
@@ -93,6 +92,7 @@ const decided = (input: Partial<DecideInput>) => {
     written,
     placed: findCondition(conditions, "Scheduled"),
     wakeAtMs: decision.requeueAtMs,
+    unreachableSince: decision.record.clusters?.[0]?.unreachableSince,
   };
 };
 
@@ -106,7 +106,8 @@ describe("StopBeforeStart", () => {
     const unreachable = { copies: [copy("east", 1)], targets };
     const before = decided({ ...unreachable, nowMs: stoppedAtMs - 1 });
     // Only the loss of the cluster is recorded.
-    assert.deepEqual(before.written, ["db--east 1"]);
+    assert.deepEqual(before.written, []);
+    assert.notEqual(before.unreachableSince, undefined);
     assert.equal(before.placed?.reason, "AwaitingFencing");
     assert.equal(before.wakeAtMs, stoppedAtMs);
     assert.deepEqual(decided({ ...unreachable, nowMs: stoppedAtMs }).written, ["db--east 0"]);
@@ -120,7 +121,7 @@ describe("StopBeforeStart", () => {
     for (const lease of [{ durationMs: leaseMs, silentSinceMs: undefined }, undefined]) {
       const targets = [target("east", { ...notReady, lease }), target("west")];
       const { written, placed } = decided({ copies: [copy("east", 1)], targets, nowMs: lateMs });
-      assert.deepEqual(written, ["db--east 1"]);
+      assert.deepEqual(written, []);
       assert.equal(placed?.reason, "AwaitingFencing");
     }
   });

@@ -1,26 +1,23 @@
 /**
  * Replicas in flight: replicas that a decision removes from one cluster before they are in another
- * one (StopBeforeStart, one ordinal at a time, or within maxUnavailable). Per-cluster objects carry
- * reservations; a replica between two of them would be unknown when the process that moves it ends,
- * and another workload, or a limit that is lowered at that moment, would take its capacity. So the
- * workload records it in an annotation before the removal, until it has arrived. Only needed where
- * Locations limit capacity; elsewhere capacity is always available. Pure.
+ * one (StopBeforeStart, one ordinal at a time, or within maxUnavailable). Without a record, such a
+ * replica would be unknown when the process that moves it ends, and another workload, or a limit
+ * that is lowered at that moment, would take its capacity. So the record has it before the removal,
+ * until it has arrived. Only needed where Locations limit capacity; elsewhere capacity is always
+ * available. Pure.
  */
-import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { workloadsResource } from "../api/index.ts";
 import {
-  formatInFlight,
   type InFlightByCluster,
   type InFlightReplicas,
-  inFlightAnnotation,
   inFlightReplicas,
   reservationOf,
 } from "../scheduling/index.ts";
-import type { Decision, EvaluatedCluster } from "./decide.ts";
+import type { EvaluatedCluster } from "./decide.ts";
 import type { Plan } from "./plan-moves.ts";
 
 export interface MoveInProgress {
-  /** The in-flight replicas that the workload's annotation records. */
+  /** The in-flight replicas that the record has. */
   readonly recorded: InFlightByCluster;
   readonly clusters: readonly EvaluatedCluster[];
   readonly plan: Pick<Plan, "next" | "goal">;
@@ -33,21 +30,14 @@ export interface MoveInProgress {
   readonly isLimited: boolean;
 }
 
-/**
- * The annotation changes that must be written on the workload before its per-cluster objects; none
- * when the annotation is current.
- */
-export function inFlightAnnotations(
+/** The in-flight replicas of the next record: an arriving replica stays until it has arrived. */
+export function inFlightToRecord(
   all: InFlightByCluster,
-  said: InFlightByCluster,
+  recorded: InFlightByCluster,
   /** Whether per-cluster objects are to be written. */
   isWriting: boolean,
-): Pick<Decision, "annotations" | "removedAnnotations"> {
-  // The record of an arriving replica is removed after it has arrived.
-  if (isWriting && inFlightReplicas(all) <= inFlightReplicas(said)) return {};
-  if (isSame(all, said)) return {};
-  if (all.size === 0) return { removedAnnotations: [inFlightAnnotation] };
-  return { annotations: { [inFlightAnnotation]: formatInFlight(all) } };
+): InFlightByCluster {
+  return isWriting && inFlightReplicas(all) <= inFlightReplicas(recorded) ? recorded : all;
 }
 
 /**
@@ -100,10 +90,4 @@ function willHave(evaluatedCluster: EvaluatedCluster, { next }: Pick<Plan, "next
   const wanted = next.get(evaluatedCluster.name);
   if (wanted === undefined) return hasOf(evaluatedCluster);
   return wanted === "remove" ? 0 : wanted;
-}
-
-function isSame(one: InFlightByCluster, other: InFlightByCluster): boolean {
-  if (one.size === 0 || other.size === 0) return one.size === other.size;
-  const textOf = (all: InFlightByCluster) => JSON.parse(formatInFlight(all)) as JsonValue;
-  return jsonEqual(textOf(one), textOf(other));
 }

@@ -34,18 +34,16 @@ export { targetsOf } from "./dependencies/dependency-closure.ts";
 export { isPropagated, withPropagatedTargets } from "./dependencies/propagated-targets.ts";
 export { podReferences } from "./dependencies/references.ts";
 export { deploymentStrategy } from "./deployment-strategy.ts";
-export { finalAssignment } from "./final-assignment.ts";
 export { customStrategy } from "./kinds/custom.ts";
 export {
   type ClaimTemplate,
   claimPhaseIn,
   claimTemplatesOf,
   ordinalClaimName,
-  requestedOrdinals,
   syncsClaims,
 } from "./ordinal-volumes.ts";
-export { selectorAnnotation, weightsAnnotation } from "./placement.ts";
-export { type PlacementRecord, readPlacementHistory } from "./placement-history.ts";
+export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./placement.ts";
+export { isSameDecision, type PlacementRecord, requestedOrdinals } from "./placement-record.ts";
 export { podTemplateOf } from "./pod-template.ts";
 export type { CopyRollout } from "./rollout/plan-rollout.ts";
 export { unschedulableReason } from "./scheduled-condition.ts";

@@ -6,12 +6,12 @@ import type { ReplicaLimit, SharedReplicaLimit } from "../scheduling/index.ts";
 import { type ClusterShare, isToBeDrained, isUnreachable } from "./cluster-share.ts";
 import type { EvaluatedCluster } from "./decide.ts";
 import { distribute } from "./distribute.ts";
-import { desiredReplicasIn, type PlacementRecord } from "./placement-history.ts";
+import { type Assignment, assignedReplicasIn } from "./placement-record.ts";
 import { eligibleClusters } from "./replica-assignment.ts";
 
 export interface LimitDistribution {
   /** The last placement record. */
-  readonly last: PlacementRecord | undefined;
+  readonly last: Assignment | undefined;
   readonly isOrdinal: boolean;
   /** The workload does not move for balance: its clusters retain their replicas. */
   readonly isStaying: boolean;
@@ -67,7 +67,7 @@ export function copiesWithin(
 ): readonly EvaluatedCluster[] {
   const inside = places.filter(({ name, share }) => clusters.has(name) && retainsCopy(share));
   const isDecided = (name: string) =>
-    last !== undefined && desiredReplicasIn(last, (one) => one === name) > 0;
+    last !== undefined && assignedReplicasIn(last, (one) => one === name) > 0;
   const rank = ({ name, share }: EvaluatedCluster) =>
     isUnreachable(share) ? 0 : isDecided(name) ? 1 : 2;
   const there = inside.filter(({ share }) => share.copy !== undefined);

@@ -6,17 +6,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import {
-  requestedOrdinalsAnnotation,
-  stateLabel,
-  volumeClusterAnnotation,
-  volumesAnnotation,
-} from "../api/index.ts";
+import { stateLabel, volumeClusterAnnotation, volumesAnnotation } from "../api/index.ts";
 import { newClusterCopy } from "./cluster-copy.ts";
 import { type ClusterInfo, clusterInfoOf } from "./cluster-state.ts";
 import { statefulSetStrategy } from "./kinds/stateful-set.ts";
 import type { OrdinalRange } from "./ordinal-ranges.ts";
-import { formatRequestedOrdinals, ordinalVolumesOf, requestedOrdinals } from "./ordinal-volumes.ts";
+import { ordinalVolumesOf } from "./ordinal-volumes.ts";
+import { requestedOrdinals } from "./placement-record.ts";
 import type { OrdinalVolumes } from "./plan-ordinals.ts";
 import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-clusters.ts";
 import type { Workload } from "./workload.ts";
@@ -206,18 +202,15 @@ describe("ordinals with claims", () => {
   });
 
   it("ordinals are no longer requested in an Unregistered cluster, also while nothing new can be requested", () => {
-    const asked = (text: string, left: readonly ClusterInfo[]) => {
+    const asked = (ordinals: Record<string, OrdinalRange>, left: readonly ClusterInfo[]) => {
+      const clusters = Object.entries(ordinals).map(([name, range]) => ({ name, ordinals: range }));
       const parent: Workload = {
         ...set,
-        metadata: {
-          ...set.metadata,
-          uid: "db",
-          annotations: { [requestedOrdinalsAnnotation]: text },
-        },
+        metadata: { ...set.metadata, uid: "db" },
         spec: { ...set.spec, replicas: 3 },
       };
       // The cluster has not reported yet that it runs only its assigned ordinals.
-      const told = { strategy: statefulSetStrategy, parent, cluster: "east", desiredReplicas: 3 };
+      const told = { strategy: statefulSetStrategy, parent, cluster: "east" };
       const made = newClusterCopy({ ...told, share: { replicas: 1, start: 0 } });
       const copy = {
         ...set,
@@ -229,19 +222,19 @@ describe("ordinals with claims", () => {
       const input = {
         strategy: statefulSetStrategy,
         parent,
+        record: { clusters },
         copies: [copy],
         related: [],
         gracePeriods,
       };
-      return statefulSetStrategy.decide?.({ ...input, ...facts }) ?? assert.fail();
+      const { record } = statefulSetStrategy.decide?.({ ...input, ...facts }) ?? assert.fail();
+      return Object.fromEntries(requestedOrdinals(record));
     };
-    const both = '{"north":"1-1","west":"2-2"}';
-    const { annotations } = asked(both, targets);
-    assert.deepEqual(annotations, { [requestedOrdinalsAnnotation]: '{"west":"2-2"}' });
-    assert.equal(asked('{"west":"2-2"}', targets).annotations, undefined);
-    assert.deepEqual(asked('{"north":"1-1"}', targets).removedAnnotations, [
-      requestedOrdinalsAnnotation,
-    ]);
+    const north = { start: 1, end: 2 };
+    const west = { start: 2, end: 3 };
+    assert.deepEqual(asked({ north, west }, targets), { west });
+    assert.deepEqual(asked({ west }, targets), { west });
+    assert.deepEqual(asked({ north }, targets), {});
   });
 
   it("ordinals wait for no claims in clusters that do not sync claims, and without volumeClaimTemplates", () => {
@@ -249,23 +242,5 @@ describe("ordinals with claims", () => {
     assert.equal(ordinalVolumesOf(set, [], unsynced)?.isIn(0, "east"), true);
     assert.equal(ordinalVolumesOf({ ...set, spec: {} }, [], targets), undefined);
     assert.equal(ordinalVolumesOf(set, undefined, targets), undefined);
-  });
-
-  it("requested ordinals survive a round trip through their annotation", () => {
-    const asks = new Map([
-      ["west", { start: 3, end: 5 }],
-      ["east", { start: 0, end: 3 }],
-    ]);
-    const text = formatRequestedOrdinals(asks) ?? assert.fail();
-    assert.equal(text, '{"east":"0-2","west":"3-4"}');
-    const annotated = {
-      metadata: { name: "db", annotations: { [requestedOrdinalsAnnotation]: text } },
-    };
-    assert.deepEqual(new Map(requestedOrdinals(annotated)), asks);
-    assert.equal(formatRequestedOrdinals(new Map()), undefined);
-    const broken = {
-      metadata: { name: "db", annotations: { [requestedOrdinalsAnnotation]: "nonsense" } },
-    };
-    assert.equal(requestedOrdinals(broken).size, 0);
   });
 });

@@ -2,21 +2,19 @@
  * PersistentVolumeClaims of a StatefulSet's volumeClaimTemplates, one for each ordinal. They are
  * created in the logical cluster and not in the clusters, under the names that a cluster would give
  * them, so that they can move with their ordinal; `volumes` creates and moves them, by the
- * requested ordinals on the StatefulSet. Pure.
+ * requested ordinals of the placement record. Pure.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import { stringMember } from "@kcp-ts/sdk";
 import {
   assignedTargets,
   jsonObjectOf,
-  requestedOrdinalsAnnotation,
   specDiffAnnotation,
   statusAnnotation,
   volumeClusterAnnotation,
   volumesAnnotation,
 } from "../api/index.ts";
 import type { ClusterInfo } from "./cluster-state.ts";
-import type { OrdinalRange } from "./ordinal-ranges.ts";
 import type { OrdinalVolumes } from "./plan-ordinals.ts";
 import type { Workload } from "./workload.ts";
 
@@ -56,30 +54,6 @@ export function syncsClaims({ synced }: Pick<ClusterInfo, "synced">): boolean {
 }
 
 const textMax = 65_536;
-
-/** The requested ordinals of a StatefulSet, by cluster. */
-export function requestedOrdinals({
-  metadata,
-}: Pick<Workload, "metadata">): ReadonlyMap<string, OrdinalRange> {
-  const text = stringMember(metadata.annotations, requestedOrdinalsAnnotation);
-  const asks = new Map<string, OrdinalRange>();
-  for (const [cluster, range] of Object.entries(jsonObjectOf(text, textMax) ?? {})) {
-    const [, first, last] = /^(\d{1,10})-(\d{1,10})$/.exec(String(range)) ?? [];
-    if (first !== undefined && last !== undefined)
-      asks.set(cluster, { start: Number(first), end: Number(last) + 1 });
-  }
-  return asks;
-}
-
-/** The annotation's value; undefined for no ordinals. */
-export function formatRequestedOrdinals(
-  asks: ReadonlyMap<string, OrdinalRange>,
-): string | undefined {
-  const entries = [...asks].sort(([a], [b]) => (a < b ? -1 : 1));
-  if (entries.length === 0) return undefined;
-  const texts = entries.map(([name, { start, end }]) => [name, `${start}-${end - 1}`]);
-  return JSON.stringify(Object.fromEntries(texts));
-}
 
 /**
  * The volumes of the ordinals; undefined for a set without volumeClaimTemplates, and where claims

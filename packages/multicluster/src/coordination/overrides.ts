@@ -48,7 +48,7 @@ export function decideWithOverrides(input: DecideInput): Decision {
     return decideIt({ ...input, strategy: overridden });
   } catch (error) {
     if (!(error instanceof PlacementError)) throw error;
-    const { annotations: _, scale: __, ...rest } = decideIt({ ...input, problem: error.message });
+    const { scale: _, ...rest } = decideIt({ ...input, problem: error.message });
     const none = {
       creations: [],
       updates: [],
@@ -57,7 +57,8 @@ export function decideWithOverrides(input: DecideInput): Decision {
       unreachableClusters: [],
       events: [],
     };
-    return { ...rest, ...none, placementHistory: undefined };
+    const { conditions = [] } = rest.record;
+    return { ...rest, ...none, record: { ...input.record, conditions } };
   }
 }
 

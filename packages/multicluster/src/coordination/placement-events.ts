@@ -3,7 +3,7 @@ import type { EventInput, ObjectInput } from "@kcp-ts/sdk";
 import { assignedCluster } from "../api/index.ts";
 import type { DecideInput, EvaluatedCluster, Writes } from "./decide.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
-import { readRolloutRecord } from "./rollout/rollout-record.ts";
+import type { RolloutRecord } from "./rollout/rollout-record.ts";
 import type { Workload } from "./workload.ts";
 
 export function placementEvents(
@@ -53,15 +53,14 @@ function replicasBefore(clusters: readonly EvaluatedCluster[]): ReadonlyMap<stri
 
 /** The clusters that get the new Pod template now, and the rollouts that missed their deadline. */
 export function rolloutEvents(
-  clusters: readonly EvaluatedCluster[],
+  rollouts: ReadonlyMap<string, RolloutRecord>,
   rollout: RolloutPlan | undefined,
 ): readonly EventInput[] {
   if (rollout === undefined) return [];
   const { late, copies } = rollout;
   const events: EventInput[] = [];
-  const wasRolledBack = ({ name, object }: EvaluatedCluster) =>
-    late.includes(name) && readRolloutRecord(object?.metadata.annotations)?.isRolledBack === true;
-  if (late.length > 0 && !clusters.some(wasRolledBack)) {
+  const wasRolledBack = (name: string) => rollouts.get(name)?.isRolledBack === true;
+  if (late.length > 0 && !late.some(wasRolledBack)) {
     const message = `rolled back: new template not available in ${late.join(", ")} within the progress deadline`;
     events.push({ type: "Warning", reason: "RolledBack", message });
   }

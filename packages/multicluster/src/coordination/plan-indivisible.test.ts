@@ -11,12 +11,8 @@ import {
   unlimitedBudget,
 } from "./cluster-share.ts";
 import type { ClusterState } from "./cluster-state.ts";
-import {
-  formatMoveRecord,
-  type MoveRecord,
-  migrationAnnotation,
-  readMoveRecord,
-} from "./move-record.ts";
+import type { MoveRecord } from "./move-record.ts";
+import { moveRecordOf, recordedMove } from "./placement-record.ts";
 import { planIndivisible } from "./plan-indivisible.ts";
 
 const deadlineMs = 60_000;
@@ -74,9 +70,10 @@ const started: ClusterCopy = {
   isUnmanaged: false,
 };
 
-/** The record as it is after a round trip through the annotation. */
+/** The record as it is after a round trip through the WorkloadPlacement. */
 function stored(record: MoveRecord | undefined): MoveRecord | undefined {
-  return record && readMoveRecord({ [migrationAnnotation]: formatMoveRecord(record) });
+  const move = recordedMove(record);
+  return move && moveRecordOf({ name: "", move });
 }
 
 describe("all-or-nothing workload past its deadline", () => {

@@ -3,7 +3,6 @@
  * of decisions, tracks workloads that wait for capacity, and requeues the workloads that a change
  * concerns.
  */
-import { formatGroupResource } from "@kcp-ts/machinery/status";
 import {
   formatKey,
   type KubernetesObject,
@@ -11,62 +10,46 @@ import {
   type ObjectSource,
   type ObjectStore,
 } from "@kcp-ts/sdk";
+import { assignedTargets } from "../api/index.ts";
 import {
   inFlightReplicas,
   type ResourceAmounts,
-  readInFlight,
   reservationOf,
   type Scheduler,
   type SchedulingNotification,
   type SchedulingSnapshot,
   type SchedulingSubject,
+  workloadKindKey,
 } from "../scheduling/index.ts";
-import { isUnassigned, ownerLabelValue } from "./cluster-copy.ts";
-import { type Decision, schedulableOf } from "./decide.ts";
+import { type Decision, schedulableOf, writtenClusters } from "./decide.ts";
+import { observePinned } from "./pinned-workload.ts";
+import { recordedInFlight } from "./placement-record.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
+
+interface WaitingWorkload {
+  readonly key: ObjectKey;
+  readonly places: ReadonlySet<string>;
+}
 
 export class Reservations {
   readonly #scheduler: Scheduler;
   readonly #strategy: Strategy;
   readonly #resource: string;
-  /** Workloads with unscheduled replicas. */
-  readonly #waiting = new Map<string, ObjectKey>();
+  /** Workloads with unscheduled replicas, and the physical clusters that could have them. */
+  readonly #waiting = new Map<string, WaitingWorkload>();
 
   constructor(scheduler: Scheduler, strategy: Strategy) {
     this.#scheduler = scheduler;
     this.#strategy = strategy;
-    this.#resource = formatGroupResource(strategy.copies);
+    this.#resource = workloadKindKey(strategy.workloads);
   }
 
-  /**
-   * Subscribes to the reservations on per-cluster objects and to the in-flight replicas on
-   * workloads; a change requeues the workloads that it concerns.
-   */
-  follow(
-    copies: ObjectSource<KubernetesObject>,
-    workloads: ObjectSource<KubernetesObject>,
-    enqueue: (key: ObjectKey) => void,
-  ): void {
-    this.#scheduler.follow(copies, this.#resource);
-    const see = (workload: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
-      if (isUnassigned(workload)) this.observe(key, workload);
-    };
-    workloads.addHandler({
-      added: see,
-      updated: see,
-      deleted: (_, { key }) =>
-        this.#scheduler.observeInFlight(this.#subjectOf(key, undefined), new Map()),
-    });
+  /** A change of policies or reservations requeues the workloads that it concerns. */
+  follow(workloads: ObjectStore<KubernetesObject>, enqueue: (key: ObjectKey) => void): void {
     this.#scheduler.subscribe((news) => {
-      for (const key of this.#keysOf(news, workloads.store)) enqueue(key);
+      for (const key of this.#keysOf(news, workloads)) enqueue(key);
     });
-  }
-
-  /** Records the in-flight replicas that a workload's annotation lists. */
-  observe(key: ObjectKey, workload: KubernetesObject): void {
-    const { annotations } = workload.metadata;
-    this.#scheduler.observeInFlight(this.#subjectOf(key, workload), readInFlight(annotations));
   }
 
   /** Resolves when the policies of the logical cluster are known. */
@@ -85,8 +68,8 @@ export class Reservations {
    * may not have delivered them yet.
    */
   reserve(key: ObjectKey, workload: Workload, decision: Decision): void {
-    const { creations, updates, scaleDowns, removals, plan, clusters } = decision;
-    const isWriting = creations.length + updates.length + scaleDowns.length + removals.length > 0;
+    const { plan, clusters, record } = decision;
+    const isWriting = writtenClusters(decision).size > 0;
     const there = clusters.map(({ name, share }) => [name, share.copy?.replicas ?? 0] as const);
     const { requests } = schedulableOf(this.#strategy, workload);
     const held = new Map<string, ResourceAmounts>();
@@ -96,31 +79,67 @@ export class Reservations {
     const [[somewhere] = []] = shares;
     if (somewhere !== undefined)
       shares.set(somewhere, (shares.get(somewhere) ?? 0) + this.#underWay(workload, decision));
+    const refused = new Set(record.clusters?.flatMap((one) => (one.refusal ? [one.name] : [])));
     for (const [target, share] of shares)
-      if (share > 0) held.set(target, reservationOf(requests, share));
+      if (share > 0 && !refused.has(target)) held.set(target, reservationOf(requests, share));
     this.#scheduler.reserve(this.#subjectOf(key, workload), held);
-    if (plan.unscheduled > 0) this.#waiting.set(formatKey(key), key);
-    else this.#waiting.delete(formatKey(key));
+    this.#await(
+      key,
+      plan.unscheduled > 0,
+      clusters.map(({ name }) => name),
+    );
+  }
+
+  /** Observes what workloads reserve that their authors assign to clusters. */
+  followPinned(workloads: ObjectSource<KubernetesObject>): void {
+    observePinned(this.#scheduler.reservations, workloads, (key, workload) =>
+      this.#subjectOf(key, workload),
+    );
+  }
+
+  /** Reserves what such a workload has in its clusters; a workload that does not fit waits. */
+  reservePinned(
+    key: ObjectKey,
+    workload: Workload,
+    held: ReadonlyMap<string, ResourceAmounts>,
+    isWaiting: boolean,
+  ): void {
+    this.#scheduler.reserve(this.#subjectOf(key, workload), held);
+    this.#await(key, isWaiting, assignedTargets(workload.metadata.labels));
+  }
+
+  #await(key: ObjectKey, isWaiting: boolean, targets: Iterable<string>): void {
+    const id = formatKey(key);
+    if (!isWaiting) {
+      this.#waiting.delete(id);
+      return;
+    }
+    const { clusterKeyOf } = this.#scheduler.reservations;
+    const places = new Set([...targets].map((target) => clusterKeyOf(key.cluster, target)));
+    this.#waiting.set(id, { key, places });
+  }
+
+  #waitingFor(freed: string): readonly ObjectKey[] {
+    return [...this.#waiting.values()].flatMap(({ key, places }) =>
+      places.has(freed) ? [key] : [],
+    );
   }
 
   /**
    * Ordinals that have left one cluster and have not started in the next one: other workloads must
    * not take their capacity meanwhile.
    */
-  #underWay(workload: Workload, { plan, totalLimit }: Decision): number {
+  #underWay(workload: Workload, { plan, totalLimit, record }: Decision): number {
     if (this.#strategy.replicaScheduling !== "Ordinal") return 0;
     let given = plan.unscheduled;
     for (const share of plan.goal.values()) given += share;
-    // The in-flight replicas of the annotation are visible to every coordinator.
-    given += inFlightReplicas(readInFlight(workload.metadata.annotations));
+    // The in-flight replicas of the record are visible to every coordinator.
+    given += inFlightReplicas(recordedInFlight(record));
     const requested = this.#strategy.desiredReplicas(workload);
     return Math.max(0, Math.min(requested, totalLimit?.replicas ?? requested) - given);
   }
 
-  /**
-   * After a workload is deleted, only its per-cluster objects hold reservations, until they are
-   * deleted, too.
-   */
+  /** After a workload is deleted, its WorkloadPlacement holds reservations until it is deleted. */
   release(key: ObjectKey): void {
     this.#scheduler.reserve(this.#subjectOf(key, undefined), new Map());
     this.#waiting.delete(formatKey(key));
@@ -131,14 +150,19 @@ export class Reservations {
     workload: KubernetesObject | undefined,
   ): SchedulingSubject {
     const { labels = {} } = workload?.metadata ?? {};
-    return { cluster, namespace, resource: this.#resource, name: ownerLabelValue(name), labels };
+    return { cluster, namespace, resource: this.#resource, name, labels };
   }
 
   #keysOf(
     schedulingNotification: SchedulingNotification,
     workloads: ObjectStore<KubernetesObject>,
   ): Iterable<ObjectKey> {
-    if (schedulingNotification.kind === "room") return this.#waiting.values();
+    if (schedulingNotification.kind === "room")
+      return this.#waitingFor(schedulingNotification.place);
+    if (schedulingNotification.kind === "record") {
+      const { cluster, namespace, name, resource } = schedulingNotification;
+      return resource === this.#resource ? [{ cluster, namespace, name }] : [];
+    }
     if (schedulingNotification.cluster === "all")
       return workloads.keysByIndex("all-wholes", { value: "" });
     const keys = workloads.keysByIndex("wholes", {

@@ -4,7 +4,7 @@
  */
 import { isUnreachable } from "./cluster-share.ts";
 import type { EvaluatedCluster } from "./decide.ts";
-import { shareIn } from "./placement-history.ts";
+import type { Shares } from "./placement-record.ts";
 import type { Plan } from "./plan-moves.ts";
 
 /**
@@ -32,12 +32,10 @@ export function retainedReplicas(
   const there = clusters
     .filter(({ share }) => share.state !== "Unregistered" && share.copy?.isDeleting !== true)
     .sort((a, b) => rank(a) - rank(b));
-  for (const evaluated of there) keep(evaluated, shareIn(before, evaluated.name));
+  for (const evaluated of there) keep(evaluated, before?.[evaluated.name] ?? 0);
   for (const evaluated of there) keep(evaluated, missing);
   return kept;
 }
-
-type Shares = Readonly<Record<string, number>>;
 
 /**
  * An Unreachable cluster ranks last: its replicas cannot be observed, and other clusters may have

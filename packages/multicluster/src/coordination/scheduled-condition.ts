@@ -6,7 +6,7 @@ import { softFinalizersAnnotation } from "../api/index.ts";
 import type { ClusterSchedulingResult, ReplicaLimit } from "../scheduling/index.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { MoveState } from "./move-machine.ts";
-import { migrationAnnotation } from "./move-record.ts";
+import type { ClusterPlacement } from "./placement-record.ts";
 import type { ClusterShare, Plan } from "./plan-moves.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
 import { rolloutMessage } from "./rollout/rollout-message.ts";
@@ -22,6 +22,8 @@ export interface ScheduledInput {
   readonly takenNames: ReadonlySet<string>;
   /** The reason why the annotations cannot be parsed. */
   readonly problem: string | undefined;
+  /** The record, with refusals of the writes that this decision repeats. */
+  readonly refused?: readonly ClusterPlacement[];
   readonly rollout?: RolloutPlan | undefined;
 }
 
@@ -32,7 +34,7 @@ interface ScheduledCluster {
 }
 
 export function scheduledResultOf(input: ScheduledInput): ScheduledResult {
-  const { clusters, plan, takenNames, problem, rollout } = input;
+  const { clusters, plan, takenNames, problem, refused = [], rollout } = input;
   const blocked = (reason: string, message: string): ScheduledResult => ({
     isScheduled: false,
     isBlocked: true,
@@ -44,6 +46,11 @@ export function scheduledResultOf(input: ScheduledInput): ScheduledResult {
       ...blocked("InvalidPlacement", `${problem}; the placement stays as it is`),
       isBlocked: false,
     };
+  }
+  const [first] = refused;
+  if (first?.refusal !== undefined) {
+    const texts = refused.map(({ name, refusal }) => `${name}: ${refusal?.message}`);
+    return blocked(first.refusal.reason, texts.join("; "));
   }
   if (takenNames.size > 0 && plan.unscheduled > 0) {
     const names = [...takenNames].sort().join(", ");
@@ -192,7 +199,7 @@ function awaitingFencing(clusters: readonly ScheduledCluster[]): ScheduledResult
 function rolledBack(plan: Plan): ScheduledResult | undefined {
   const names = inState(plan, "rolledBack");
   if (names === "") return undefined;
-  const message = `replicas in ${names} did not become available within the progress deadline and were rolled back: edit the object to try again, or remove the annotation ${migrationAnnotation} from its copies`;
+  const message = `replicas in ${names} did not become available within the progress deadline and were rolled back: edit the object to try again`;
   return pending("RolledBack", message);
 }
 

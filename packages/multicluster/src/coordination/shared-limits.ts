@@ -11,24 +11,23 @@
  * because they move were not assigned twice: the last decision records the assigned number.
  * Replicas without a feasible cluster stay, and reserve no capacity in other clusters.
  */
-import {
-  type CurrentReplicas,
-  type InFlightByCluster,
-  type ReplicaLimit,
-  readInFlight,
-  type SchedulingResult,
-  type SharedReplicaLimit,
+import type {
+  CurrentReplicas,
+  InFlightByCluster,
+  ReplicaLimit,
+  SchedulingResult,
+  SharedReplicaLimit,
 } from "../scheduling/index.ts";
 import { isToBeDrained, isUnreachable } from "./cluster-share.ts";
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { copiesWithin, replicasWithin, retainsCopy, withState } from "./limit-shares.ts";
 import type { Placement } from "./placement.ts";
 import {
-  desiredReplicasIn,
-  type PlacementRecord,
-  readPlacementHistory,
-  shareIn,
-} from "./placement-history.ts";
+  type Assignment,
+  assignedReplicasIn,
+  lastAssignment,
+  recordedInFlight,
+} from "./placement-record.ts";
 
 export interface LimitedClusters {
   readonly clusters: readonly EvaluatedCluster[];
@@ -36,7 +35,7 @@ export interface LimitedClusters {
   readonly totalLimit: ReplicaLimit | undefined;
 }
 
-type Subject = Pick<DecideInput, "strategy" | "parent">;
+type Subject = Pick<DecideInput, "strategy" | "parent" | "record">;
 
 export function withinSharedLimits(
   clusters: readonly EvaluatedCluster[],
@@ -65,9 +64,8 @@ function limitedBy(
   placement: Placement | undefined,
 ): LimitedClusters {
   const { strategy, parent } = subject;
-  const { annotations } = parent.metadata;
-  const [last] = readPlacementHistory(annotations);
-  const inFlight = readInFlight(annotations);
+  const last = lastAssignment(subject.record);
+  const inFlight = recordedInFlight(subject.record);
   const isCopied = strategy.replicaScheduling === "Duplicated";
   const isOrdinal = strategy.replicaScheduling === "Ordinal";
   const { failover, rollout } = placement ?? {};
@@ -96,7 +94,7 @@ function desiredIn(
   { inFlight, last }: Omit<PreviousPlacement, "isCopied">,
 ): number {
   const there = thereIn(clusters, inFlight);
-  return last === undefined ? there : Math.min(there, desiredReplicasIn(last));
+  return last === undefined ? there : Math.min(there, assignedReplicasIn(last));
 }
 
 function atLeast({ replicas, reason, detail }: ReplicaLimit, least: number): ReplicaLimit {
@@ -135,7 +133,7 @@ function thereIn(
 interface PreviousPlacement {
   readonly isCopied: boolean;
   readonly inFlight: InFlightByCluster;
-  readonly last: PlacementRecord | undefined;
+  readonly last: Assignment | undefined;
 }
 
 function presentIn(
@@ -147,12 +145,12 @@ function presentIn(
   // Before the first record, every existing replica counts as assigned.
   if (last === undefined) return { replicas, available: replicas };
   const { retained = {}, ...goal } = last;
-  let decided = desiredReplicasIn(goal, (name) => clusters.has(name));
+  let decided = assignedReplicasIn(goal, (name) => clusters.has(name));
   // Retained replicas of a cluster that may have them again count as assigned; and a duplicated
   // workload keeps its copy in an Unreachable cluster.
   const stays = ({ name, share }: EvaluatedCluster) =>
     clusters.has(name) && retainsCopy(share) && (isCopied || !isUnreachable(share));
   for (const { name, share } of places.filter(stays))
-    decided += Math.min(shareIn(retained, name), share.copy?.replicas ?? 0);
+    decided += Math.min(retained[name] ?? 0, share.copy?.replicas ?? 0);
   return { replicas, available: Math.min(replicas, decided) };
 }

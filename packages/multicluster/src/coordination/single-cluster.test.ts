@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClusterState } from "./cluster-state.ts";
 import type { EvaluatedCluster } from "./decide.ts";
+import type { PlacementRecord } from "./placement-record.ts";
 import { placeInSingleCluster } from "./single-cluster.ts";
+import type { Workload } from "./workload.ts";
 
 const tied = { "workload.kcp.io/volume-cluster": "a" };
 
 function evaluated(
   name: string,
   state: ClusterState,
-  more: { weight?: number; from?: string } = {},
+  more: { weight?: number } = {},
 ): EvaluatedCluster {
-  const annotations =
-    more.from === undefined ? {} : { "workload.kcp.io/migration-source": more.from };
-  const object = { metadata: { name: `web--${name}`, annotations }, spec: {} };
+  const object = { metadata: { name: `web--${name}` }, spec: {} };
   const evaluation = { state, untilMs: undefined };
   const share = { name, state, weight: more.weight };
   return {
@@ -28,8 +28,11 @@ function evaluated(
 function decided(
   clusters: readonly EvaluatedCluster[],
   annotations: Record<string, string> = tied,
+  record: PlacementRecord = {},
 ) {
-  const { clusters: kept, migration } = placeInSingleCluster(clusters, annotations, (one) => ({
+  const parent = { metadata: { name: "web", annotations }, spec: {} } as unknown as Workload;
+  const input = { parent, record };
+  const { clusters: kept, migration } = placeInSingleCluster(clusters, input, (one) => ({
     ...one,
     name: `not ${one.name}`,
   }));
@@ -47,8 +50,8 @@ describe("workload whose volumes are in one cluster", () => {
     const others = [evaluated("b", "Ready"), evaluated("c", "Ready", { weight: 3 })];
     const leaving = evaluated("a", "Draining");
     assert.deepEqual(decided([leaving, ...others]), [["a", "not b", "c"], "c"]);
-    const begun = [evaluated("b", "Ready", { from: "a" }), evaluated("c", "Ready", { weight: 3 })];
-    assert.deepEqual(decided([leaving, ...begun]), [["a", "b", "not c"], "b"]);
+    const begun = { clusters: [{ name: "b", migrationSource: "a" }] };
+    assert.deepEqual(decided([leaving, ...others], tied, begun), [["a", "b", "not c"], "b"]);
     assert.deepEqual(decided([evaluated("b", "Ready")]), [["b"], "b"]);
   });
 

@@ -1,12 +1,13 @@
 /**
  * A workload whose volumes can be in only one cluster runs in that cluster. When it has to leave,
- * one destination cluster gets a copy, which names the migration source, so that the volumes
- * follow. While the cluster with the data is Unreachable, no migration starts.
+ * one destination cluster gets a copy, and the record names the migration source, so that the
+ * volumes follow. While the cluster with the data is Unreachable, no migration starts.
  */
-import { type StringMap, stringMember } from "@kcp-ts/sdk";
-import { migrationSourceAnnotation, volumeClusterAnnotation } from "../api/index.ts";
+import { stringMember } from "@kcp-ts/sdk";
+import { volumeClusterAnnotation } from "../api/index.ts";
 import type { VolumeMigration } from "./cluster-share.ts";
-import type { EvaluatedCluster } from "./decide.ts";
+import type { DecideInput, EvaluatedCluster } from "./decide.ts";
+import { clusterRecordsOf } from "./placement-record.ts";
 
 export interface SingleClusterPlacement {
   readonly clusters: readonly EvaluatedCluster[];
@@ -15,14 +16,14 @@ export interface SingleClusterPlacement {
 
 export function placeInSingleCluster(
   clusters: readonly EvaluatedCluster[],
-  annotations: StringMap | undefined,
+  { parent, record }: Pick<DecideInput, "parent" | "record">,
   excluded: (evaluatedCluster: EvaluatedCluster) => EvaluatedCluster,
 ): SingleClusterPlacement {
-  const tie = stringMember(annotations, volumeClusterAnnotation);
+  const tie = stringMember(parent.metadata.annotations, volumeClusterAnnotation);
   if (tie === undefined || tie === "") return { clusters, migration: undefined };
   const home = clusters.find(({ name }) => name === tie);
   const hasToLeave = home === undefined || leaves.has(home.evaluation.state);
-  const to = hasToLeave ? successor(clusters, tie) : undefined;
+  const to = hasToLeave ? successor(clusters, record, tie) : undefined;
   return {
     clusters: clusters.map((evaluated) =>
       evaluated.name === (to ?? tie) || evaluated.name === tie ? evaluated : excluded(evaluated),
@@ -37,7 +38,12 @@ const leaves: ReadonlySet<string> = new Set(["Draining", "Unregistered"]);
  * The migration destination: a cluster that a migration has begun with, otherwise the eligible
  * cluster with the largest weight.
  */
-function successor(clusters: readonly EvaluatedCluster[], tie: string): string | undefined {
+function successor(
+  clusters: readonly EvaluatedCluster[],
+  record: DecideInput["record"],
+  tie: string,
+): string | undefined {
+  const records = clusterRecordsOf(record);
   const open = clusters.filter(
     ({ name, evaluation, share }) =>
       name !== tie &&
@@ -45,9 +51,7 @@ function successor(clusters: readonly EvaluatedCluster[], tie: string): string |
       share.capacity !== 0 &&
       share.maxReplicas !== 0,
   );
-  const begun = open.find(
-    ({ object }) => stringMember(object?.metadata.annotations, migrationSourceAnnotation) === tie,
-  );
+  const begun = open.find(({ name }) => records.get(name)?.migrationSource === tie);
   const weight = ({ share }: EvaluatedCluster) => share.weight ?? 1;
   const heaviest = [...open].sort((a, b) => weight(b) - weight(a) || (a.name < b.name ? -1 : 1))[0];
   return (begun ?? heaviest)?.name;

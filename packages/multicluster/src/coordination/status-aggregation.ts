@@ -7,6 +7,7 @@
 import { isJsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type ConditionInput, timestamp } from "@kcp-ts/sdk";
 import { hasSpecOf } from "./cluster-copy.ts";
+import type { PlacementRecord } from "./placement-record.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
 import type { Strategy } from "./strategy.ts";
 import {
@@ -39,6 +40,8 @@ export interface AggregationInput {
   /** The condition Scheduled; it replaces Progressing when nothing can progress. */
   readonly scheduled: ScheduledResult;
   readonly rollout?: RolloutPlan | undefined;
+  /** The recorded completions of a Job's copies, by name. */
+  readonly completions?: PlacementRecord["completions"];
   /** Whether per-cluster objects are still to be written. */
   readonly isWriting: boolean;
   readonly nowMs: number;

@@ -13,6 +13,7 @@
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Client, KubernetesObject, Resource } from "@kcp-ts/sdk";
 import type { DecideInput, Decision } from "./decide.ts";
+import type { OrdinalRange } from "./ordinal-ranges.ts";
 import type { Plan, PlanInput } from "./plan-moves.ts";
 import type { RevisionKind } from "./revisions.ts";
 import type { KindRollout } from "./rollout/kind-rollout.ts";
@@ -44,6 +45,8 @@ export interface Strategy {
   plan(input: PlanInput, workload: Workload): Plan;
   /** The aggregated status; the workload's identical status object when nothing changes. */
   aggregateStatus(input: AggregationInput): object;
+  /** The ordinals whose volumes the clusters are to have, after `plan`. */
+  ordinals?(): ReadonlyMap<string, OrdinalRange>;
   /** Replaces the common decision of all kinds. */
   readonly decide?: (input: DecideInput) => Decision;
   readonly relatedObjects?: RelatedObjects;

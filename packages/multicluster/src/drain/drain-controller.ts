@@ -27,10 +27,10 @@ import {
   drainedCondition,
   drainFieldManager,
   evictAnnotation,
-  isOnlyHeartbeat,
   type SeverityCondition,
   type SyncTarget,
   syncTargets,
+  writeSyncTargetStatus,
 } from "../api/index.ts";
 import { type DrainStep, drainStep } from "./drain-step.ts";
 import { drainedObjectsOf, type FoundDrainedObject } from "./drained-objects.ts";
@@ -54,6 +54,11 @@ export interface DrainControllerOptions {
 }
 
 export const drainPollMsDefault = 1000;
+/** The slowest polls: of a drain that waits, and of a drained cluster. */
+const waitingFactorMax = 20;
+const drainedFactor = 60;
+/** The polls of an unchanged drain before they become rarer. */
+const promptPolls = 4;
 const concurrency = 4;
 
 export class DrainController {
@@ -61,6 +66,8 @@ export class DrainController {
   readonly #options: DrainControllerOptions;
   readonly #clock: Clock;
   readonly #events: EventRecorder;
+  /** By SyncTarget: how many reconciles in a row found the drain unchanged. */
+  readonly #unchanged = new Map<string, number>();
 
   constructor(options: DrainControllerOptions) {
     const { clusters, onError, clock = systemClock } = options;
@@ -80,8 +87,6 @@ export class DrainController {
       onError,
       reconcile: (key, context) => this.#reconcile(key, context),
     }).watch(syncTargets, {
-      predicate: (change) =>
-        change.type !== "updated" || !isOnlyHeartbeat(change.object, change.previous),
       map: ({ spec, status }, key) =>
         spec?.drain === undefined && status?.drain === undefined ? [] : [key],
     });
@@ -93,15 +98,19 @@ export class DrainController {
 
   async #reconcile(key: ObjectKey, { client, signal }: ReconcileContext): Promise<ReconcileResult> {
     const { name, cluster } = key;
+    const id = `${cluster}/${name}`;
     const target = await client.resource(syncTargets).find({ name }, { signal });
-    if (target === undefined || isBeingDeleted(target)) return;
+    if (target === undefined || isBeingDeleted(target)) {
+      this.#unchanged.delete(id);
+      return;
+    }
     const { spec = {}, status = {} } = target;
     if (spec.drain === undefined) {
+      this.#unchanged.delete(id);
       if (status.drain !== undefined) await this.#takeBack(key, target, client, signal);
       return;
     }
-    const { uid = "" } = target.metadata;
-    const objects = await drainedObjectsOf(client, { cluster, name, uid }, signal);
+    const objects = await drainedObjectsOf(client, target, cluster, signal);
     const heldObject =
       objects.length > 0
         ? undefined
@@ -116,24 +125,29 @@ export class DrainController {
       nowMs: this.#clock.now(),
     });
     for (const one of step.toEvict as readonly FoundDrainedObject[]) await mark(one, true, signal);
-    await this.#say(target, step, client, signal);
+    const isSaid = await this.#say(target, step, client, signal);
     for (const event of step.events) this.#events.record(cluster, target, event);
     if (step.isDrained && spec.drain.deleteAfterDrain === true) {
       await deleteSyncTarget(target, client, signal);
+      this.#unchanged.delete(id);
       return;
     }
-    // A drained cluster stays empty unless a user assigns an object to it.
-    return {
-      requeueAfterMs: (this.#options.pollMs ?? drainPollMsDefault) * (step.isDrained ? 10 : 1),
-    };
+    const unchanged = isSaid ? (this.#unchanged.get(id) ?? 0) + 1 : 0;
+    this.#unchanged.set(id, unchanged);
+    // A drain that waits is observed less and less often, after a few seconds. A drained cluster
+    // stays empty unless a user assigns an object to it.
+    const waited = Math.max(0, unchanged - promptPolls);
+    const factor = step.isDrained ? drainedFactor : Math.min(2 ** waited, waitingFactorMax);
+    return { requeueAfterMs: (this.#options.pollMs ?? drainPollMsDefault) * factor };
   }
 
+  /** Returns whether the status said so before. */
   async #say(
     target: SyncTarget,
     { status: drain, condition }: DrainStep,
     client: Client,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { status = {} } = target;
     const before = findCondition(status.conditions, drainedCondition);
     const [shown] = setCondition(
@@ -146,9 +160,10 @@ export class DrainController {
       before?.status === condition.status &&
       before.reason === condition.reason &&
       before.message === condition.message;
-    if (isSaid || shown === undefined) return;
+    if (isSaid || shown === undefined) return true;
     const severity = condition.status === "True" ? {} : { severity: "Info" as const };
     await applyOwn(client, target, { drain, conditions: [{ ...shown, ...severity }] }, signal);
+    return false;
   }
 
   /** Cancels a drain: removes the selection for eviction and the drain status. */
@@ -158,8 +173,7 @@ export class DrainController {
     client: Client,
     signal: AbortSignal,
   ): Promise<void> {
-    const { uid = "" } = target.metadata;
-    for (const one of await drainedObjectsOf(client, { cluster, name, uid }, signal))
+    for (const one of await drainedObjectsOf(client, target, cluster, signal))
       if (one.isEvicting) await mark(one, false, signal);
     await applyOwn(client, target, {}, signal);
     const message = `${name} is no longer drained: what is in the cluster stays`;
@@ -168,7 +182,7 @@ export class DrainController {
 }
 
 async function mark(
-  { client, resource, namespace, name, uid }: FoundDrainedObject,
+  { client, resource, object }: FoundDrainedObject,
   isMarked: boolean,
   signal: AbortSignal,
 ): Promise<void> {
@@ -176,7 +190,7 @@ async function mark(
   try {
     await client
       .resource(resource)
-      .sameObject({ metadata: { name, namespace, uid } })
+      .sameObject(object)
       .mergePatch({ metadata: { annotations } }, { signal });
   } catch (error) {
     // The object has left, or another object has its name, since it was listed.
@@ -191,8 +205,7 @@ async function applyOwn(
   status: { readonly drain?: DrainStatus; readonly conditions?: readonly SeverityCondition[] },
   signal: AbortSignal,
 ): Promise<void> {
-  const options = { fieldManager: drainFieldManager, force: true, signal };
-  await client.resource(syncTargets).sameObject(target).applyStatusFields(status, options);
+  await writeSyncTargetStatus({ client, target, signal }, "drain", status);
 }
 
 async function deleteSyncTarget(

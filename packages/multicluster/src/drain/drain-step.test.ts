@@ -10,7 +10,8 @@ const web = (name: string, replicas = 2, more: Partial<DrainedObject> = {}): Dra
   name,
   replicas,
   isEvicting: false,
-  block: undefined,
+  isDependency: false,
+  pending: undefined,
   ...more,
 });
 const step = (more: Partial<DrainInput>) =>
@@ -40,11 +41,19 @@ describe("drain", () => {
 
   it("a blocked object does not keep other objects from leaving", () => {
     const block = { reason: "Paused", message: "moves are paused" };
-    const objects = [web("a", 2, { isEvicting: true, block }), web("b")];
+    const pending = { ...block, isBlocked: true };
+    const objects = [web("a", 2, { isEvicting: true, pending }), web("b")];
     const { toEvict, status, condition } = step({ spec: { budget: { workloads: 1 } }, objects });
     assert.deepEqual(names(toEvict), ["b"]);
     assert.deepEqual(status.blocked, [
-      { kind: "Deployment", namespace: "demo", name: "a", ...block },
+      {
+        kind: "Deployment",
+        namespace: "demo",
+        name: "a",
+        reason: "Paused",
+        message:
+          "moves are paused; next: kubectl annotate deployment/a -n demo workload.kcp.io/paused-",
+      },
     ]);
     assert.equal(condition.reason, "Draining");
     assert.equal(step({ objects: objects.slice(0, 1) }).condition.reason, "Blocked");
@@ -72,10 +81,58 @@ describe("drain", () => {
     assert.deepEqual(waiting.events, []);
   });
 
+  it("an estimate that has passed is replaced, and none is given for what cannot leave or has just begun", () => {
+    const began = step({ objects: [web("a"), web("b")] }).status;
+    const at = (seconds: number, objects: readonly DrainedObject[], previousStatus = began) =>
+      step({ objects, previousStatus, nowMs: startMs + seconds * 1000 }).status;
+    assert.equal(at(0.2, [web("b")]).estimatedEnd, undefined);
+    const estimated = at(10, [web("b")]);
+    assert.equal(estimated.estimatedEnd, "2026-01-01T00:00:20Z");
+    assert.equal(at(15, [web("b")], estimated).estimatedEnd, "2026-01-01T00:00:20Z");
+    assert.equal(at(20, [web("b")], estimated).estimatedEnd, "2026-01-01T00:00:40Z");
+    const pending = { reason: "Paused", message: "", isBlocked: true };
+    assert.equal(at(20, [web("b", 2, { pending })], estimated).estimatedEnd, undefined);
+  });
+
+  it("dependencies count neither as workloads nor as blockers, and the drain waits for them", () => {
+    const slice = web("web-east-1", 1, { kind: "EndpointSlice", isDependency: true });
+    const { status, condition } = step({ objects: [web("a"), slice, slice] });
+    assert.deepEqual([status.total, status.remaining, status.blocked], [1, 1, undefined]);
+    assert.equal(condition.message, "0 of 1 workloads have left, 1 remains");
+    const last = step({ objects: [slice], previousStatus: status });
+    assert.equal(last.isDrained, false);
+    assert.equal(
+      last.condition.message,
+      "1 of 1 workloads have left; 1 dependency is being removed: 1 EndpointSlice",
+    );
+  });
+
+  it("workloads that remain are counted by reason, with an example of what is waited for", () => {
+    const pending = (reason: string, isBlocked: boolean) => ({
+      reason,
+      message: "0/2 available in west",
+      isBlocked,
+    });
+    const objects = [
+      web("a", 2, { pending: pending("Migrating", false) }),
+      web("b", 2, { pending: pending("Migrating", false) }),
+      web("c", 2, { pending: pending("RolledBack", true) }),
+      web("d"),
+    ];
+    const { condition } = step({ objects });
+    assert.equal(
+      condition.message,
+      "0 of 4 workloads have left, 4 remain: 2 Migrating, 1 RolledBack; Deployment demo/a: 0/2 available in west; 1 cannot leave by itself, see status.drain.blocked",
+    );
+  });
+
   it("a drain is complete when nothing is assigned and nothing is left in the cluster, and reports so once", () => {
     const leftover = step({ heldObject: "Deployment demo/a" });
     assert.equal(leftover.isDrained, false);
-    assert.match(leftover.condition.message ?? "", /^Deployment demo\/a is still/);
+    assert.match(
+      leftover.condition.message ?? "",
+      /; waiting until Deployment demo\/a is removed from the cluster$/,
+    );
     const { isDrained, condition, events } = step({ previousStatus: leftover.status });
     assert.ok(isDrained);
     assert.equal(condition.status, "True");

@@ -7,17 +7,30 @@
  */
 import { type ConditionInput, type EventInput, timestamp } from "@kcp-ts/sdk";
 import type { DrainBlocker, DrainSpec, DrainStatus } from "../api/index.ts";
+import { nextStepFor } from "./next-step.ts";
 
 /** An object that is assigned to the drained cluster. */
 export interface DrainedObject {
   readonly kind: string;
   readonly namespace: string | undefined;
+  /** For a per-cluster object the name of its workload. */
   readonly name: string;
   readonly replicas: number;
   /** Whether the drain has selected the object for eviction. */
   readonly isEvicting: boolean;
-  /** The reason why the object cannot leave by itself. */
-  readonly block: { readonly reason: string; readonly message: string } | undefined;
+  /** Whether the object leaves with others, such as a ConfigMap with the Pods that use it. */
+  readonly isDependency: boolean;
+  /** What the object waits for; undefined if nothing is known. */
+  readonly pending: PendingReason | undefined;
+}
+
+export interface PendingReason {
+  readonly reason: string;
+  readonly message: string;
+  /** Whether the object does not leave without an action of a user. */
+  readonly isBlocked: boolean;
+  /** The command of that action, where the reason alone does not imply it. */
+  readonly next?: string | undefined;
 }
 
 export interface DrainInput {
@@ -43,29 +56,31 @@ export interface DrainStep {
 
 /** The most blocked objects that the status names; the others are counted. */
 const blockedShownMax = 20;
-const messageCharactersMax = 512;
+const messageCharactersMax = 1024;
 
 export function drainStep(input: DrainInput): DrainStep {
   const { previousStatus, objects, nowMs, heldObject } = input;
-  const remaining = objects.length;
+  const workloads = objects.filter(({ isDependency }) => !isDependency);
+  const remaining = workloads.length;
   const total = Math.max(previousStatus?.total ?? 0, remaining);
   const moved = total - remaining;
   const startedAt = previousStatus?.startedAt ?? timestamp(nowMs);
-  const blocked = blocksOf(objects);
-  const isDrained = remaining === 0 && heldObject === undefined;
-  const estimatedEnd = estimateOf({ previousStatus, moved, remaining, startedAt, nowMs });
+  const blocked = workloads.filter(isBlocked);
+  const isDrained = objects.length === 0 && heldObject === undefined;
+  const leaving = remaining - blocked.length;
+  const estimatedEnd = estimateOf({ previousStatus, moved, leaving, remaining, startedAt, nowMs });
   const status: DrainStatus = {
     startedAt,
     total,
     moved,
     remaining,
-    remainingReplicas: objects.reduce((sum, { replicas }) => sum + replicas, 0),
-    ...(blocked.length === 0 ? {} : { blocked: blocked.slice(0, blockedShownMax) }),
+    remainingReplicas: workloads.reduce((sum, { replicas }) => sum + replicas, 0),
+    ...(blocked.length === 0 ? {} : { blocked: blocked.slice(0, blockedShownMax).map(blockerOf) }),
     ...(estimatedEnd === undefined ? {} : { estimatedEnd }),
   };
-  const condition = conditionOf(input, status, blocked.length, isDrained);
+  const condition = conditionOf(input, status, workloads, isDrained);
   return {
-    toEvict: selectForEviction(input),
+    toEvict: selectForEviction(input, workloads),
     status,
     condition,
     events: drainEvents(input, status, condition, isDrained),
@@ -73,30 +88,35 @@ export function drainStep(input: DrainInput): DrainStep {
   };
 }
 
-function blocksOf(occupants: readonly DrainedObject[]): readonly DrainBlocker[] {
-  return occupants.flatMap(({ kind, namespace, name, block }) => {
-    if (block === undefined) return [];
-    const message = block.message.slice(0, messageCharactersMax);
-    return [
-      {
-        kind,
-        ...(namespace === undefined ? {} : { namespace }),
-        name,
-        reason: block.reason,
-        message,
-      },
-    ];
-  });
+function isBlocked({ pending }: DrainedObject): boolean {
+  return pending?.isBlocked === true;
+}
+
+function blockerOf(object: DrainedObject): DrainBlocker {
+  const { kind, namespace, name, pending } = object;
+  const { reason = "", message = "" } = pending ?? {};
+  const next = pending?.next ?? nextStepFor(reason, object);
+  const text = next === undefined ? message : `${message}; next: ${next}`;
+  return {
+    kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    name,
+    reason,
+    message: text.slice(0, messageCharactersMax),
+  };
 }
 
 /**
  * Selects in the order of names, within the budget; one object may always be in flight, however
  * large.
  */
-function selectForEviction({ spec: { budget }, objects }: DrainInput): readonly DrainedObject[] {
+function selectForEviction(
+  { spec: { budget } }: DrainInput,
+  objects: readonly DrainedObject[],
+): readonly DrainedObject[] {
   if (budget === undefined) return [];
   const { workloads = Number.POSITIVE_INFINITY, replicas = Number.POSITIVE_INFINITY } = budget;
-  const inFlight = objects.filter(({ isEvicting, block }) => isEvicting && block === undefined);
+  const inFlight = objects.filter((one) => one.isEvicting && !isBlocked(one));
   let [count, weight] = [inFlight.length, inFlight.reduce((sum, one) => sum + one.replicas, 0)];
   const chosen: DrainedObject[] = [];
   const order = (one: DrainedObject) => `${one.namespace ?? ""}/${one.kind}/${one.name}`;
@@ -114,30 +134,32 @@ function selectForEviction({ spec: { budget }, objects }: DrainInput): readonly 
 interface DrainProgress {
   readonly previousStatus: DrainStatus | undefined;
   readonly moved: number;
+  /** The remaining workloads that are not blocked. */
+  readonly leaving: number;
   readonly remaining: number;
   readonly startedAt: string;
   readonly nowMs: number;
 }
 
-/** The estimated end, from the rate so far; unchanged until another object has left. */
-function estimateOf({
-  previousStatus,
-  moved,
-  remaining,
-  startedAt,
-  nowMs,
-}: DrainProgress): string | undefined {
-  if (moved === 0 || remaining === 0) return undefined;
-  if (previousStatus?.moved === moved && previousStatus.remaining === remaining)
-    return previousStatus.estimatedEnd;
+/**
+ * The estimated end, from the rate so far; unchanged until another object has left, or the estimate
+ * has passed. Undefined if it is not in the future by at least the second that timestamps have.
+ */
+function estimateOf(progress: DrainProgress): string | undefined {
+  const { previousStatus, moved, leaving, remaining, startedAt, nowMs } = progress;
+  if (moved === 0 || leaving === 0) return undefined;
+  const { estimatedEnd = "" } = previousStatus ?? {};
+  const isSame = previousStatus?.moved === moved && previousStatus.remaining === remaining;
+  if (isSame && Date.parse(estimatedEnd) > nowMs) return estimatedEnd;
   const elapsedMs = Math.max(0, nowMs - Date.parse(startedAt));
-  return timestamp(nowMs + (elapsedMs * remaining) / moved);
+  const leftMs = (elapsedMs * leaving) / moved;
+  return leftMs < 1000 ? undefined : timestamp(nowMs + leftMs);
 }
 
 function conditionOf(
-  { spec, heldObject, nowMs, target }: DrainInput,
+  { spec, heldObject, nowMs, target, objects }: DrainInput,
   { startedAt, total, moved, remaining }: DrainStatus,
-  blocked: number,
+  workloads: readonly DrainedObject[],
   isDrained: boolean,
 ): ConditionInput {
   const type = "Drained";
@@ -145,32 +167,57 @@ function conditionOf(
     const next =
       spec.deleteAfterDrain === true
         ? "its SyncTarget is deleted"
-        : `kubectl delete synctarget ${target} takes it out, kubectl kcp uncordon ${target} uses it again`;
+        : `kubectl delete synctarget ${target} removes it, kubectl kcp uncordon ${target} uses it again`;
     return { type, status: "True", reason: "Drained", message: `the cluster is empty: ${next}` };
   }
-  const progress =
-    remaining === 0
-      ? `${heldObject} is still in the cluster`
-      : `${moved} of ${total} workloads have left, ${remaining} remain`;
+  const blocked = workloads.filter(isBlocked).length;
+  const left = `${moved} of ${total} workloads have left`;
+  const message = [
+    remaining > 0 ? `${left}, ${remaining} ${remaining === 1 ? "remains" : "remain"}` : left,
+    remaining > 0 ? countedReasons(workloads) : `; ${leftovers(objects, heldObject)}`,
+    blocked === 0
+      ? ""
+      : `; ${blocked} cannot leave by ${blocked === 1 ? "itself" : "themselves"}, see status.drain.blocked`,
+  ].join("");
   const { deadlineSeconds } = spec;
   const isLate =
     deadlineSeconds !== undefined && nowMs >= Date.parse(startedAt) + deadlineSeconds * 1000;
-  const held =
-    blocked === 0 ? "" : `; ${blocked} cannot leave by themselves, see status.drain.blocked`;
   if (isLate)
     return {
       type,
       status: "False",
       reason: "DeadlineExceeded",
-      message: `${progress} after ${deadlineSeconds} s${held}`,
+      message: `late after ${deadlineSeconds} s: ${message}`,
     };
   const isStuck = blocked > 0 && blocked === remaining;
-  return {
-    type,
-    status: "False",
-    reason: isStuck ? "Blocked" : "Draining",
-    message: progress + held,
-  };
+  return { type, status: "False", reason: isStuck ? "Blocked" : "Draining", message };
+}
+
+/** The remaining workloads by reason, the most frequent first, and one that still may leave. */
+function countedReasons(workloads: readonly DrainedObject[]): string {
+  const groups = groupCounts(workloads.flatMap(({ pending }) => pending?.reason ?? []));
+  if (groups === "") return "";
+  const waiting = workloads.find(({ pending }) => pending?.isBlocked === false);
+  const message = waiting?.pending?.message ?? "";
+  return waiting === undefined || message === ""
+    ? `: ${groups}`
+    : `: ${groups}; ${titleOf(waiting)}: ${message}`;
+}
+
+/** What is in the cluster after the last workload has left; dependencies are counted by kind. */
+function leftovers(objects: readonly DrainedObject[], heldObject: string | undefined): string {
+  if (objects.length === 0) return `waiting until ${heldObject} is removed from the cluster`;
+  const kinds = groupCounts(objects.map(({ kind }) => kind));
+  const count = objects.length === 1 ? "1 dependency is" : `${objects.length} dependencies are`;
+  return `${count} being removed: ${kinds}`;
+}
+
+/** `2 Migrating, 1 Paused`: the most frequent first. */
+function groupCounts(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const sorted = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return sorted.map(([name, count]) => `${count} ${name}`).join(", ");
 }
 
 function drainEvents(
@@ -186,6 +233,7 @@ function drainEvents(
       reason: "DrainStarted",
       message: `${total} workloads leave ${target}`,
     });
+  const nameOf = (one: DrainBlocker) => `${titleOf(one)} (${one.reason})`;
   const before = new Set((previousStatus?.blocked ?? []).map(nameOf));
   for (const one of blocked) {
     if (before.has(nameOf(one))) continue;
@@ -199,6 +247,10 @@ function drainEvents(
   return events;
 }
 
-function nameOf({ kind, namespace, name, reason }: DrainBlocker): string {
-  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name} (${reason})`;
+function titleOf({
+  kind,
+  namespace,
+  name,
+}: Pick<DrainedObject, "kind" | "name"> & { readonly namespace?: string | undefined }): string {
+  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }

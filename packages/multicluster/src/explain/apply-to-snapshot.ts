@@ -67,7 +67,10 @@ function applyWorkload(
   const others = workspaceSnapshot.workloads.filter((one) => !isIt(one));
   return {
     ...workspaceSnapshot,
-    workloads: [...others, { strategy, workload, copies: known?.copies ?? [] }],
+    workloads: [
+      ...others,
+      { strategy, workload, copies: known?.copies ?? [], placement: known?.placement },
+    ],
   };
 }
 

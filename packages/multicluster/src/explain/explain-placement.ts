@@ -1,14 +1,18 @@
 /**
  * Explains why a workload is in its clusters, and not in others, with the functions that decide it.
  */
+import { stringMember } from "@kcp-ts/sdk";
+import type { PlacementDecisionRecord } from "../api/index.ts";
 import {
   type CopyRollout,
+  capacityAnnotation,
   type EvaluatedCluster,
-  type PlacementRecord,
-  readPlacementHistory,
-  unschedulableReason,
+  selectorAnnotation,
+  type Workload,
+  weightsAnnotation,
 } from "../coordination/index.ts";
 import { type PlannedUser, predictVolumeRefusals, type RefusedClaim } from "../volumes/index.ts";
+import { type RuleRecord, ruleRecordsOf, shortageOf } from "./rule-records.ts";
 import {
   decideOne,
   type EvaluationTime,
@@ -21,17 +25,22 @@ export interface Explanation {
   readonly namespace: string;
   readonly name: string;
   readonly replicas: number;
-  /** The applicable Placements, the most specific first; empty for all clusters, evenly. */
+  /**
+   * The annotations of the workload and the Placements that apply, the most specific first; empty
+   * for all clusters, evenly.
+   */
   readonly policy: readonly string[];
   readonly clusters: readonly ClusterExplanation[];
+  /** The rules that decided against clusters. */
+  readonly rules: readonly RuleRecord[];
   /** The unscheduled replicas. */
   readonly unscheduled: number;
-  /** The limit over all clusters. */
-  readonly limitReason?: string;
+  /** Why replicas are unscheduled, counted by reason. */
+  readonly shortage?: string;
   /** PersistentVolumeClaims that cannot move, so that the workload stays. */
   readonly disruptionBlockedBy: readonly RefusedClaim[];
   /** The placement history, the newest record first. */
-  readonly history: readonly PlacementRecord[];
+  readonly history: readonly PlacementDecisionRecord[];
 }
 
 export interface ClusterExplanation {
@@ -52,70 +61,84 @@ export function explainPlacement(
   evaluationTime: EvaluationTime,
 ): Explanation {
   const { workload: whole, strategy } = workload;
-  const {
-    plan,
-    clusters: places,
-    schedulingResult,
-    totalLimit,
-    rollout,
-  } = decideOne(workspaceSnapshot, workload, evaluationTime);
-  const { policy } = schedulingResult;
-  const replicas = strategy.desiredReplicas(whole);
-  const { namespace = "", name, annotations } = whole.metadata;
+  const decision = decideOne(workspaceSnapshot, workload, evaluationTime);
+  const { plan, clusters: places, schedulingResult, rollout } = decision;
+  const { namespace = "", name } = whole.metadata;
+  const kept = disruptionBlockersOf(workspaceSnapshot, workload);
+  const records = new Map(
+    places.map((one) => [one.name, ruleRecordsOf(one, plan.goal.get(one.name) ?? 0)]),
+  );
+  // A claim keeps what has to leave; what may stay needs no such rule.
+  const blocked = kept
+    .filter(({ cluster }) => records.get(cluster)?.some(({ verdict }) => verdict === "Evict"))
+    .map(({ cluster, reason, message }): RuleRecord => {
+      return { rule: "Volume", cluster, verdict: "Keep", message: `${reason}: ${message}` };
+    });
   const clusters = places.map((evaluated) =>
     explainCluster(
       evaluated,
       plan.goal.get(evaluated.name) ?? 0,
-      places,
-      rollout?.copies.get(evaluated.name),
+      [
+        ...(records.get(evaluated.name) ?? []),
+        ...blocked.filter(({ cluster }) => cluster === evaluated.name),
+      ],
+      { all: places, roll: rollout?.copies.get(evaluated.name) },
     ),
   );
   return {
     kind: strategy.workloads.kind,
     namespace,
     name,
-    replicas,
-    policy: policy.sources,
+    replicas: strategy.desiredReplicas(whole),
+    policy: [...placementAnnotationsOf(whole), ...schedulingResult.policy.sources],
     clusters,
+    rules: [...[...records.values()].flat(), ...blocked],
     unscheduled: plan.unscheduled,
-    ...(totalLimit !== undefined && totalLimit.replicas < replicas
-      ? { limitReason: totalLimit.reason }
-      : {}),
-    disruptionBlockedBy: disruptionBlockersOf(workspaceSnapshot, workload, plan.goal),
-    history: readPlacementHistory(annotations),
+    ...(plan.unscheduled === 0 ? {} : { shortage: shortageOf(decision) }),
+    disruptionBlockedBy: kept,
+    history: workload.placement?.status?.history ?? [],
   };
 }
 
-/** The claims that would reject a move of the workload to another cluster. */
+/** The workload's own annotations that select or weigh clusters. */
+function placementAnnotationsOf({ metadata }: Workload): readonly string[] {
+  return [selectorAnnotation, weightsAnnotation, capacityAnnotation].flatMap((annotation) => {
+    const value = stringMember(metadata.annotations, annotation)?.trim() ?? "";
+    return value === "" ? [] : [`annotation ${annotation}`];
+  });
+}
+
+/** For each cluster with replicas: the claims that would reject a move of them elsewhere. */
 function disruptionBlockersOf(
   { cluster, targets, storage }: WorkspaceSnapshot,
   { strategy, workload, copies }: SnapshotWorkload,
-  goal: ReadonlyMap<string, number>,
 ): readonly RefusedClaim[] {
   if (storage === undefined) return [];
-  const from = Object.fromEntries([...goal].filter(([, share]) => share > 0));
-  const other = targets.map(({ metadata }) => metadata.name).find((name) => !(name in from));
-  if (other === undefined) return [];
   const { kind } = strategy.workloads;
-  const user = { kind, workload, copies, from, to: { [other]: 1 } } as PlannedUser;
-  return predictVolumeRefusals({ cluster, targets, storage }, user);
+  return targets.flatMap(({ metadata: { name: home } }) => {
+    const other = targets.map(({ metadata }) => metadata.name).find((name) => name !== home);
+    if (other === undefined) return [];
+    const moved = { kind, workload, copies, from: { [home]: 1 }, to: { [other]: 1 } };
+    return predictVolumeRefusals({ cluster, targets, storage }, moved as PlannedUser);
+  });
 }
 
 function explainCluster(
-  evaluatedCluster: EvaluatedCluster,
+  { name, share: member, schedulingResult }: EvaluatedCluster,
   share: number,
-  all: readonly EvaluatedCluster[],
-  roll: CopyRollout | undefined,
+  records: readonly RuleRecord[],
+  {
+    all,
+    roll,
+  }: { readonly all: readonly EvaluatedCluster[]; readonly roll: CopyRollout | undefined },
 ): ClusterExplanation {
-  const { name, share: member, schedulingResult } = evaluatedCluster;
   const { copy, maxReplicas, weight = 1 } = member;
-  const isFull = maxReplicas !== undefined && share >= maxReplicas;
-  const hindered = member.state !== "Ready" || isFull ? hindranceOf(evaluatedCluster) : undefined;
+  const isFull = records.some(({ verdict }) => verdict === "Limit");
   const weights = all.filter((one) => one.share.state === "Ready");
   const isOrdinary = weights.every((one) => (one.share.weight ?? 1) === weight);
   const reasons = [
-    ...(hindered === undefined ? [] : [hindered]),
-    ...(hindered !== undefined && share > 0 && !isFull ? ["keeps its current replicas"] : []),
+    ...records.map(({ message }) => message),
+    ...(records.length > 0 && share > 0 && !isFull ? ["keeps its current replicas"] : []),
     ...(isFull && share > 0 ? [`full with ${share} replicas`] : []),
     ...(isOrdinary ? [] : (schedulingResult?.scores ?? []).map(({ reason }) => reason)),
     ...(schedulingResult?.domains ?? [])
@@ -139,11 +162,4 @@ function rollReasons(roll: CopyRollout | undefined): readonly string[] {
   if (roll?.isRolling === true)
     return [`rolling out: ${Math.min(roll.updated, roll.pods)}/${roll.pods} Pods updated`];
   return roll?.isOutdated === true ? ["waiting for its turn in the rollout"] : [];
-}
-
-/** A cluster that the workload has to leave is draining, or the workload is excluded from it. */
-function hindranceOf(cluster: EvaluatedCluster): string | undefined {
-  const reason = unschedulableReason(cluster);
-  const isExcluded = (cluster.schedulingResult?.evictionReasons.length ?? 0) > 0;
-  return reason !== undefined && isExcluded ? `excluded: ${reason}` : reason;
 }

@@ -102,6 +102,24 @@ const clusterSets: fc.Arbitrary<WorkspaceSnapshot> = fc
 
 const runs = { numRuns: 200 };
 
+/**
+ * Several workloads that compete for capacity, or lead or keep each other by regions, come to rest
+ * in one way or in another, whichever moves first: there is no one state that a plan could name.
+ */
+function hasOneRest({
+  targets: all,
+  placements,
+  workloads: requested,
+}: WorkspaceSnapshot): boolean {
+  if (requested.length === 1) return true;
+  const isLimited = all.some(({ spec }) => Object.keys(spec?.resourceLimits ?? {}).length > 0);
+  const terms = placements.flatMap(({ spec }) => [
+    ...(spec.affinity ?? []),
+    ...(spec.antiAffinity ?? []),
+  ]);
+  return !isLimited && terms.length === 0;
+}
+
 describe("decisions about random workspaces", () => {
   it("decisions are the same for any order of clusters and workloads", () => {
     fc.assert(
@@ -214,21 +232,22 @@ describe("decisions about random workspaces", () => {
     );
   });
 
-  it("a plan predicts the decisions, and changes nothing", () => {
+  it("a plan is the state at rest after the change, and changes nothing", () => {
     fc.assert(
       fc.property(clusterSets, (one) => {
+        fc.pre(hasOneRest(one));
         const rest = reconciledUntilStable(one);
         const text = JSON.stringify(rest);
         const name = rest.targets[0]?.metadata.name ?? "";
         const plan = planChange(rest, withDrainedTarget(name), evaluationTime);
         assert.equal(JSON.stringify(rest), text);
-        const first = decideEach(withDrainedTarget(name)(rest), evaluationTime);
-        for (const [{ workload }, { plan: done }] of first) {
-          const move = plan.moves.find((move) => move.name === workload.metadata.name);
-          if (move === undefined) continue;
-          const goal = [...done.goal].filter(([, share]) => share > 0).sort();
-          assert.deepEqual(move.to, Object.fromEntries(goal));
-          assert.equal(move.to[name], undefined);
+        const [before, after] = [
+          assignmentOf(rest),
+          assignmentOf(reconciledUntilStable(withDrainedTarget(name)(rest))),
+        ];
+        for (const [workload, shares] of after) {
+          const move = plan.moves.find((move) => move.name === workload);
+          assert.deepEqual(move?.to ?? before.get(workload), shares);
         }
       }),
       runs,

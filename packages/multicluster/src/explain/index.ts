@@ -13,6 +13,7 @@ export {
   withCordonedTarget,
   withDrainedTarget,
   withJoinedTarget,
+  withLostTarget,
 } from "./plan-change.ts";
 export { readSnapshot } from "./read-snapshot.ts";
 export {
@@ -23,4 +24,5 @@ export {
   placementReviews,
   type ReviewedPlan,
 } from "./review-spec.ts";
+export type { RuleRecord } from "./rule-records.ts";
 export { decideEach, type SnapshotWorkload, type WorkspaceSnapshot } from "./workspace-snapshot.ts";

@@ -24,6 +24,7 @@ import {
   withCordonedTarget,
   withDrainedTarget,
   withJoinedTarget,
+  withLostTarget,
 } from "./plan-change.ts";
 import { planTenants } from "./plan-tenants.ts";
 import { readSnapshot, readStrategies } from "./read-snapshot.ts";
@@ -255,8 +256,9 @@ function changeOf(
   nowMs: number,
   strategies: readonly Strategy[],
 ): SnapshotChange {
-  const { drain, cordon, uncordon, join, objects } = planned;
+  const { drain, loss, cordon, uncordon, join, objects } = planned;
   if (drain !== undefined) return withDrainedTarget(drain);
+  if (loss !== undefined) return withLostTarget(loss);
   if (cordon !== undefined) return withCordonedTarget(cordon, true);
   if (uncordon !== undefined) return withCordonedTarget(uncordon, false);
   if (join !== undefined) return withJoinedTarget(join, nowMs);

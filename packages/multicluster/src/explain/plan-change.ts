@@ -1,13 +1,13 @@
 /**
- * The effect of a hypothetical change: the decisions about the current and about the changed
+ * The effect of a hypothetical change: the states at rest of the current and of the changed
  * workspace snapshot, compared.
  */
 import { type Resumable, runSync } from "@kcp-ts/machinery/base";
 import type { SyncTarget } from "../api/index.ts";
-import { type Decision, finalAssignment, unschedulableReason } from "../coordination/index.ts";
-import { type PlannedUser, predictVolumeRefusals, type RefusedClaim } from "../volumes/index.ts";
+import type { RefusedClaim } from "../volumes/index.ts";
+import { shortageOf } from "./rule-records.ts";
+import { type SettledWorkload, settle } from "./settle.ts";
 import {
-  decideEach,
   type EvaluationTime,
   type SnapshotWorkload,
   type WorkspaceSnapshot,
@@ -15,6 +15,7 @@ import {
 } from "./workspace-snapshot.ts";
 
 export interface PlacementPlan {
+  /** Workloads that would move, or would have to and cannot. */
   readonly moves: readonly PlannedMove[];
   /** Replicas that would start in another cluster. */
   readonly replicas: number;
@@ -27,15 +28,13 @@ export interface PlannedMove {
   readonly namespace: string;
   readonly name: string;
   readonly from: Readonly<Record<string, number>>;
+  /** The replicas at rest after the change; those of an unreachable cluster are omitted. */
   readonly to: Readonly<Record<string, number>>;
   /** Replicas that would become unscheduled. */
   readonly unscheduled: number;
-  /** The reasons, if replicas would be unscheduled. */
+  /** The reasons, if replicas would be unscheduled, as the condition Scheduled reports them. */
   readonly reasons: readonly string[];
-  /**
-   * Claims that would reject the move: the workload would stay with them, and nothing of it would
-   * stop.
-   */
+  /** Claims that would reject the move: what uses them would stay with them. */
   readonly rejectedBy: readonly RefusedClaim[];
   /** The workload belongs to a tenant of these clusters: only its name is reported. */
   readonly ofOtherTenant?: true;
@@ -58,35 +57,18 @@ export function* planChangeInSteps(
   change: SnapshotChange,
   evaluationTime: EvaluationTime,
 ): Resumable<PlacementPlan> {
-  const before = new Map<string, Outcome>();
-  for (const [workload, { plan }] of decideEach(workspaceSnapshot, evaluationTime)) {
-    before.set(idOf(workload), { shares: sharesOf(plan.goal), unscheduled: plan.unscheduled });
-    yield;
-  }
-  const moves: PlannedMove[] = [];
-  let staying = 0;
+  const before = new Map<string, SettledWorkload>();
+  for (const settled of yield* settle(workspaceSnapshot, evaluationTime))
+    before.set(idOf(settled.workload), settled);
   const changed = withPlacementStatus(change(workspaceSnapshot), evaluationTime.nowMs);
-  for (const [workload, decision] of decideEach(changed, evaluationTime)) {
-    const move = moveOf(changed, workload, before.get(idOf(workload)) ?? noChange, decision);
-    if (move === undefined) staying++;
-    else moves.push(move);
-    yield;
-  }
-  const going = moves.filter(({ rejectedBy: refused }) => refused.length === 0);
+  const after = yield* settle(changed, evaluationTime);
+  const moves = after.flatMap((settled) => moveOf(before.get(idOf(settled.workload)), settled));
   return {
     moves,
-    replicas: going.reduce((sum, move) => sum + started(move), 0),
-    unchanged: staying,
+    replicas: moves.reduce((sum, move) => sum + started(move), 0),
+    unchanged: after.length - moves.length,
   };
 }
-
-interface Outcome {
-  readonly shares: Readonly<Record<string, number>>;
-  readonly unscheduled: number;
-}
-
-/** The outcome before the creation of a new workload. */
-const noChange: Outcome = { shares: {}, unscheduled: 0 };
 
 export function withTarget(name: string, edit: (target: SyncTarget) => SyncTarget): SnapshotChange {
   return (snapshot) => {
@@ -104,6 +86,21 @@ export function withDrainedTarget(name: string): SnapshotChange {
   return withTarget(name, (target) => ({
     ...target,
     spec: { ...target.spec, unschedulable: true, drain: {} },
+  }));
+}
+
+/** The cluster has been unreachable for longer than every toleration. */
+export function withLostTarget(name: string): SnapshotChange {
+  const lost = {
+    type: "Ready",
+    status: "False",
+    reason: "ClusterUnreachable",
+    message: "",
+    lastTransitionTime: new Date(0).toISOString(),
+  } as const;
+  return withTarget(name, (target) => ({
+    ...target,
+    status: { ...target.status, conditions: [lost, { ...lost, type: "HeartbeatHealthy" }] },
   }));
 }
 
@@ -140,29 +137,25 @@ export function withJoinedTarget(target: SyncTarget, nowMs: number): SnapshotCha
 }
 
 function moveOf(
-  { cluster, targets, storage }: WorkspaceSnapshot,
-  { strategy, workload, copies }: SnapshotWorkload,
-  before: Outcome,
-  after: Decision,
-): PlannedMove | undefined {
-  const [from, to] = [before.shares, sharesOf(finalAssignment(strategy, workload, after))];
-  const unscheduled = Math.max(0, after.plan.unscheduled - before.unscheduled);
+  before: SettledWorkload | undefined,
+  { workload: { strategy, workload }, decision, ...after }: SettledWorkload,
+): readonly PlannedMove[] {
+  const from = sharesOf(before?.shares ?? new Map());
+  const to = sharesOf(after.shares);
+  const unscheduled = Math.max(
+    0,
+    decision.plan.unscheduled - (before?.decision.plan.unscheduled ?? 0),
+  );
+  const known = new Set(before?.rejectedBy.map(({ claim }) => claim));
+  const rejectedBy = after.rejectedBy.filter(({ claim }) => !known.has(claim));
   const names = new Set([...Object.keys(from), ...Object.keys(to)]);
   const isSame = [...names].every((name) => from[name] === to[name]);
-  if (isSame && unscheduled === 0) return undefined;
+  const isStuck = after.leftBehind.some((cluster) => before?.leftBehind.includes(cluster) !== true);
+  if (isSame && unscheduled === 0 && rejectedBy.length === 0 && !isStuck) return [];
   const { namespace = "", name } = workload.metadata;
-  const reasons =
-    unscheduled === 0
-      ? []
-      : after.clusters.flatMap((cluster) => {
-          const reason = unschedulableReason(cluster);
-          return reason === undefined ? [] : [`${cluster.name}: ${reason}`];
-        });
+  const reasons = unscheduled === 0 ? [] : [shortageOf(decision)];
   const { kind } = strategy.workloads;
-  const user = { kind, workload, copies, from, to } as PlannedUser;
-  const options = storage && { cluster, targets, storage };
-  const refused = options === undefined ? [] : predictVolumeRefusals(options, user);
-  return { kind, namespace, name, from, to, unscheduled, reasons, rejectedBy: refused };
+  return [{ kind, namespace, name, from, to, unscheduled, reasons, rejectedBy }];
 }
 
 function sharesOf(goal: ReadonlyMap<string, number>): Readonly<Record<string, number>> {

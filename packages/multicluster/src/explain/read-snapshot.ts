@@ -17,6 +17,9 @@ import {
   type Placement,
   placements,
   syncTargets,
+  type WorkloadPlacement,
+  workloadPlacementName,
+  workloadPlacements,
   workloadStrategies,
 } from "../api/index.ts";
 import {
@@ -79,7 +82,9 @@ export async function readSnapshot(options: ReadSnapshotOptions): Promise<Worksp
     ofStorage === undefined || ofSnapshots === undefined
       ? {}
       : { storageClasses: ofStorage, snapshotClasses: ofSnapshots };
-  const known = await Promise.all(strategies.map((strategy) => workloadsOf(strategy, all)));
+  const records = (await unlessForbidden(all(workloadPlacements))) ?? [];
+  const placed = new Map(records.map((one) => [keyOf(one.metadata), one]));
+  const known = await Promise.all(strategies.map((strategy) => workloadsOf(strategy, all, placed)));
   const cluster = [...targets, ...namespaceList].map(clusterOf).find((one) => one !== undefined);
   return {
     cluster: options.cluster ?? cluster ?? parseClusterName("unknown") ?? rootCluster,
@@ -130,6 +135,7 @@ async function unlessForbidden<Value>(reading: Promise<Value>): Promise<Value | 
 async function workloadsOf(
   strategy: Strategy,
   all: (resource: Resource<KubernetesObject>) => Promise<readonly KubernetesObject[]>,
+  placed: ReadonlyMap<string, WorkloadPlacement>,
 ): Promise<readonly SnapshotWorkload[]> {
   const { workloads, copies } = strategy;
   const objects = await all(workloads);
@@ -147,8 +153,16 @@ async function workloadsOf(
     const { namespace = "", name } = workload.metadata;
     const near = byOwner.get(`${namespace}/${ownerLabelValue(name)}`) ?? [];
     const own = near.filter((one) => isCopyOf(one, workload));
-    return { strategy, workload, copies: own.flatMap((one) => strategy.acceptCopy(one) ?? []) };
+    const copies = own.flatMap((one) => strategy.acceptCopy(one) ?? []);
+    const placement = placed.get(
+      keyOf({ namespace, name: workloadPlacementName(workloads, name) }),
+    );
+    return { strategy, workload, copies, placement };
   });
+}
+
+function keyOf({ namespace = "", name }: KubernetesObject["metadata"]): string {
+  return `${namespace}/${name}`;
 }
 
 async function readGlobal(

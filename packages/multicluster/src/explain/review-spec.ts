@@ -23,6 +23,7 @@ const exactlyOne = { minProperties: 1, maxProperties: 1 };
 const plan = object(
   {
     drain: name,
+    loss: name,
     cordon: name,
     uncordon: name,
     join: anyObject<SyncTarget>(),

@@ -5,31 +5,38 @@
  * Reservations of other tenants are known from the status of the SyncTargets.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { formatGroupResource } from "@kcp-ts/machinery/status";
-import { keyInCluster, type StringMap } from "@kcp-ts/sdk";
-import type { Location, Placement, SyncTarget } from "../api/index.ts";
+import { apiVersionOf, keyInCluster, type StringMap } from "@kcp-ts/sdk";
+import {
+  type Location,
+  type Placement,
+  type SyncTarget,
+  type WorkloadPlacement,
+  workloadPlacementName,
+  workloadPlacements,
+} from "../api/index.ts";
 import {
   type ClusterInfo,
   clusterInfoOf,
   type Decision,
   decide,
   type GracePeriods,
-  ownerLabelValue,
+  type PlacementRecord,
   type Strategy,
   schedulableOf,
   type Workload,
 } from "../coordination/index.ts";
 import {
-  observedCopyOf,
+  observePlacement,
   Policies,
   parseResourceAmounts,
+  placedWorkloadOf,
   planWorkspace,
   ReservationCache,
   type ResourceAmounts,
-  readInFlight,
   reservationOf,
   type SchedulingSubject,
   snapshotFrom,
+  workloadKindKey,
 } from "../scheduling/index.ts";
 import type { Storage } from "../volumes/index.ts";
 import { type ComputeWorkspace, computeWorkspaceNames } from "./compute-workspaces.ts";
@@ -55,6 +62,8 @@ export interface SnapshotWorkload {
   readonly strategy: Strategy;
   readonly workload: Workload;
   readonly copies: readonly Workload[];
+  /** Undefined before the first decision, and where it is not readable. */
+  readonly placement?: WorkloadPlacement | undefined;
 }
 
 export interface EvaluationTime {
@@ -63,28 +72,93 @@ export interface EvaluationTime {
 }
 
 /**
- * Decides about each workload, one after the other, in the order of their names: the reservations
- * of one limit the next. Yields each decision instead of collecting them: all decisions of a large
- * workspace need much memory.
+ * The decisions about the workloads of one workspace, with the functions and the state with which
+ * the coordinators decide: the reservations of one workload limit the next.
+ */
+export class WorkspaceDecisions {
+  readonly #snapshot: WorkspaceSnapshot;
+  readonly #evaluationTime: EvaluationTime;
+  readonly #state: SchedulingState;
+
+  constructor(workspaceSnapshot: WorkspaceSnapshot, evaluationTime: EvaluationTime) {
+    this.#snapshot = workspaceSnapshot;
+    this.#evaluationTime = evaluationTime;
+    this.#state = stateOf(workspaceSnapshot);
+  }
+
+  /** The workloads in the order of their names. */
+  inOrder(): readonly SnapshotWorkload[] {
+    return [...this.#snapshot.workloads].sort(byName);
+  }
+
+  /** Decides and reserves; `claims` are the PersistentVolumeClaims of the workload's namespace. */
+  decide(
+    workload: SnapshotWorkload,
+    claims = claimsBeside(this.#snapshot, workload.workload),
+  ): Decision {
+    const { strategy, workload: parent, copies, placement } = workload;
+    const { policies, reservations, targets } = this.#state;
+    const subject = subjectOf(this.#snapshot, workload);
+    const decision = (strategy.decide ?? decide)({
+      strategy,
+      parent,
+      copies,
+      record: placement?.status,
+      ...(strategy.replicaScheduling === "Ordinal" ? { related: claims } : {}),
+      takenNames: new Set(),
+      targets,
+      ...this.#evaluationTime,
+      scheduling: snapshotFrom(policies, reservations, subject),
+    });
+    const { requests } = schedulableOf(strategy, parent);
+    const held = new Map<string, ResourceAmounts>();
+    for (const [target, share] of decision.plan.goal)
+      if (share > 0) held.set(target, reservationOf(requests, share));
+    reservations.reserve(subject, held, parent.metadata.labels);
+    return decision;
+  }
+
+  /** Counts the new record of a workload instead of its former one. */
+  observe({ placement: former }: SnapshotWorkload, { placement }: SnapshotWorkload): void {
+    if (placement === undefined) return;
+    const key = keyInCluster(this.#snapshot.cluster, placement);
+    const before = former && placedWorkloadOf(former);
+    observePlacement(this.#state.reservations, key, placedWorkloadOf(placement), before);
+  }
+}
+
+/** The workload with the record that a decision writes. */
+export function withRecord(workload: SnapshotWorkload, status: PlacementRecord): SnapshotWorkload {
+  const { workloads } = workload.strategy;
+  const { name, namespace = "", labels = {} } = workload.workload.metadata;
+  const workloadRef = { apiVersion: apiVersionOf(workloads), kind: workloads.kind, name };
+  const created: WorkloadPlacement = {
+    apiVersion: apiVersionOf(workloadPlacements),
+    kind: workloadPlacements.kind,
+    metadata: { name: workloadPlacementName(workloads, name), namespace, labels },
+    spec: { workloadRef },
+  };
+  return { ...workload, placement: { ...(workload.placement ?? created), status } };
+}
+
+function claimsBeside(
+  { storage }: WorkspaceSnapshot,
+  { metadata: { namespace } }: Workload,
+): readonly Workload[] {
+  const claims = storage?.claims.filter(({ metadata }) => metadata.namespace === namespace);
+  return (claims ?? []) as unknown as readonly Workload[];
+}
+
+/**
+ * Decides about each workload, one after the other. Yields each decision instead of collecting
+ * them: all decisions of a large workspace need much memory.
  */
 export function* decideEach(
   workspaceSnapshot: WorkspaceSnapshot,
   evaluationTime: EvaluationTime,
 ): Generator<readonly [SnapshotWorkload, Decision]> {
-  const state = stateOf(workspaceSnapshot);
-  for (const workload of [...workspaceSnapshot.workloads].sort(byName)) {
-    const decision = decideIn(workspaceSnapshot, state, workload, evaluationTime);
-    const { requests } = schedulableOf(workload.strategy, workload.workload);
-    const held = new Map<string, ResourceAmounts>();
-    for (const [target, share] of decision.plan.goal)
-      if (share > 0) held.set(target, reservationOf(requests, share));
-    state.reservations.reserve(
-      subjectOf(workspaceSnapshot, workload),
-      held,
-      workload.workload.metadata.labels,
-    );
-    yield [workload, decision];
-  }
+  const decisions = new WorkspaceDecisions(workspaceSnapshot, evaluationTime);
+  for (const workload of decisions.inOrder()) yield [workload, decisions.decide(workload)];
 }
 
 export function decideOne(
@@ -92,7 +166,7 @@ export function decideOne(
   workload: SnapshotWorkload,
   evaluationTime: EvaluationTime,
 ): Decision {
-  return decideIn(workspaceSnapshot, stateOf(workspaceSnapshot), workload, evaluationTime);
+  return new WorkspaceDecisions(workspaceSnapshot, evaluationTime).decide(workload);
 }
 
 interface SchedulingState {
@@ -136,20 +210,9 @@ function stateOf(workspaceSnapshot: WorkspaceSnapshot): SchedulingState {
 function reservationsOf(workspaceSnapshot: WorkspaceSnapshot): ReservationCache {
   const { cluster, workloads, targets } = workspaceSnapshot;
   const reservations = new ReservationCache({ clusterKeyOf: (_, target) => target });
-  for (const workload of workloads) {
-    const { strategy, copies, workload: whole } = workload;
-    const { annotations, labels } = whole.metadata;
-    reservations.observeInFlight(
-      subjectOf(workspaceSnapshot, workload),
-      readInFlight(annotations),
-      labels,
-    );
-    const resource = formatGroupResource(strategy.copies);
-    for (const copy of copies) {
-      const observed = observedCopyOf(copy, keyInCluster(cluster, copy), resource);
-      if (observed !== undefined) reservations.observe(observed);
-    }
-  }
+  for (const { placement } of workloads)
+    if (placement !== undefined)
+      observePlacement(reservations, keyInCluster(cluster, placement), placedWorkloadOf(placement));
   for (const { metadata, status } of targets) {
     const own = reservations.reserved(cluster, metadata.name);
     const amounts = new Map(
@@ -167,31 +230,13 @@ function otherTenants(target: string, amounts: ResourceAmounts) {
   return { ...nobody, key: `elsewhere ${target}`, cluster: "elsewhere", target, amounts };
 }
 
-function decideIn(
-  workspaceSnapshot: WorkspaceSnapshot,
-  { policies, reservations, targets }: SchedulingState,
-  workload: SnapshotWorkload,
-  evaluationTime: EvaluationTime,
-): Decision {
-  const { strategy, workload: parent, copies } = workload;
-  return (strategy.decide ?? decide)({
-    strategy,
-    parent,
-    copies,
-    takenNames: new Set(),
-    targets,
-    ...evaluationTime,
-    scheduling: snapshotFrom(policies, reservations, subjectOf(workspaceSnapshot, workload)),
-  });
-}
-
 function subjectOf(
   { cluster }: WorkspaceSnapshot,
   { strategy, workload }: SnapshotWorkload,
 ): SchedulingSubject {
   const { namespace = "", name, labels = {} } = workload.metadata;
-  const resource = formatGroupResource(strategy.copies);
-  return { cluster, namespace, resource, name: ownerLabelValue(name), labels };
+  const resource = workloadKindKey(strategy.workloads);
+  return { cluster, namespace, resource, name, labels };
 }
 
 /** The snapshot with the status that Placements would get: it contains the selected Location. */

@@ -2,6 +2,7 @@
  * Compares two descriptions of one API: whether objects of one are valid in the other, and the API
  * that both accept. The comparison covers schemas, and properties outside of them.
  */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { type Comparison, compareSchemas, type Finding } from "@kcp-ts/machinery/compat";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { readSchema, type SchemaProps, schemaToJson } from "@kcp-ts/machinery/schema";
@@ -14,11 +15,14 @@ export interface ApiComparison {
   readonly findings: readonly Finding[];
 }
 
-export function compareApis(existing: ApiResourceSpec, next: ApiResourceSpec): ApiComparison {
+export function* compareApis(
+  existing: ApiResourceSpec,
+  next: ApiResourceSpec,
+): Resumable<ApiComparison> {
   const facets = facetFindings(existing, next);
   if (facets.length > 0)
     return { compatibility: "incompatible", common: undefined, findings: facets };
-  const { compatibility, common, findings } = compared(
+  const { compatibility, common, findings } = yield* compared(
     existing.openAPIV3Schema,
     next.openAPIV3Schema,
   );
@@ -67,36 +71,49 @@ interface ComparedSchemas {
 }
 
 /**
- * The number of cached comparisons: many tenants have the same clusters, and a comparison for one
- * tenant serves the next.
+ * Cached comparisons: many tenants have the same clusters, and a comparison for one tenant serves
+ * the next. A common schema is as large as the hostile one of a cluster may be, so their characters
+ * are bounded, too.
  */
-const rememberedMax = 256;
-const remembered = new Map<string, ComparedSchemas>();
+const cachedMax = 256;
+const cachedCharactersMax = 8 << 20;
+const cached = new Map<string, { readonly result: ComparedSchemas; readonly characters: number }>();
+let cachedCharacters = 0;
 
-function compared(existing: JsonObject, next: JsonObject): ComparedSchemas {
+function* compared(existing: JsonObject, next: JsonObject): Resumable<ComparedSchemas> {
+  yield;
   const key = `${schemaDigest(existing)} ${schemaDigest(next)}`;
-  const known = remembered.get(key);
+  const known = cached.get(key);
   if (known !== undefined) {
-    remembered.delete(key);
-    remembered.set(key, known);
-    return known;
+    cached.delete(key);
+    cached.set(key, known);
+    return known.result;
   }
-  const result = compare(existing, next);
-  remembered.set(key, result);
-  for (const oldest of remembered.keys()) {
-    if (remembered.size <= rememberedMax) break;
-    remembered.delete(oldest);
+  const result = yield* compare(existing, next);
+  yield;
+  const isNew = result.common !== undefined && result.common !== existing;
+  const characters = isNew ? JSON.stringify(result.common).length : 0;
+  cached.set(key, { result, characters });
+  cachedCharacters += characters;
+  for (const [oldest, entry] of cached) {
+    if (cached.size <= cachedMax && cachedCharacters <= cachedCharactersMax) break;
+    cached.delete(oldest);
+    cachedCharacters -= entry.characters;
   }
   return result;
 }
 
-function compare(existing: JsonObject, next: JsonObject): ComparedSchemas {
+function* compare(existing: JsonObject, next: JsonObject): Resumable<ComparedSchemas> {
   if (schemaDigest(existing) === schemaDigest(next))
     return { compatibility: "compatible", common: existing, findings: [] };
-  const [one, other] = [parsed(existing), parsed(next)];
+  yield;
+  const one = parsed(existing);
   if (typeof one === "string") return unreadable(one);
+  yield;
+  const other = parsed(next);
   if (typeof other === "string") return unreadable(other);
-  const { verdict: result, common, findings } = compareSchemas(one, other);
+  const { verdict: result, common, findings } = yield* compareSchemas(one, other);
+  yield;
   // An unchanged API is returned as the identical object: no difference in notation causes a write.
   if (result === "compatible") return { compatibility: result, common: existing, findings: [] };
   return {

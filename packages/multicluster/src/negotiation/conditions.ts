@@ -8,8 +8,9 @@ import {
   importConditions,
   type NegotiatedAPIResource,
   negotiatedConditions,
+  publishingReason,
 } from "../api/index.ts";
-import { type Definition, isServed, whyNotServed } from "./definitions.ts";
+import { type Definition, isBeingEstablished, isServed, whyNotServed } from "./definitions.ts";
 import type { ImportCompatibility, ImportMember } from "./negotiate-imports.ts";
 import type { NegotiationPlan, PlannedVersion } from "./plan-negotiation.ts";
 
@@ -75,7 +76,10 @@ export function publishedCondition(version: string, publication: PublicationStat
   const served =
     definition?.spec.versions.filter((one) => one.served).map(({ name }) => name) ?? [];
   if (definition !== undefined && served.includes(version)) {
-    if (!isServed(definition)) return no("DefinitionNotServed", whyNotServed(definition));
+    if (!isServed(definition)) {
+      const reason = isBeingEstablished(definition) ? publishingReason : "DefinitionNotServed";
+      return no(reason, whyNotServed(definition));
+    }
     return { type, status: "True", reason: "Published", message: kept ?? "" };
   }
   const planned = plan.versions.find((one) => one.version === version);
@@ -84,7 +88,7 @@ export function publishedCondition(version: string, publication: PublicationStat
       "OtherVersionPublished",
       `${served.join(", ")} is published: one version at a time is, which most clusters can take part in`,
     );
-  if (planned?.publish === true) return no("Publishing", "");
+  if (planned?.publish === true) return no(publishingReason, "");
   return no("NotPublished", "spec.publish is false: set it to true to serve the API here");
 }
 

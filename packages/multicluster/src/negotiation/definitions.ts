@@ -72,6 +72,17 @@ export function isServed({ status, metadata }: Definition): boolean {
 }
 
 /** Why a definition is not served, from its own conditions. */
+/** Whether the definition will be served without further action. */
+export function isBeingEstablished({ status, metadata }: Definition): boolean {
+  const has = (type: string, is: string) =>
+    status?.conditions?.some((one) => one.type === type && one.status === is) === true;
+  return (
+    metadata.deletionTimestamp === undefined &&
+    !has("NonStructuralSchema", "True") &&
+    !has("NamesAccepted", "False")
+  );
+}
+
 export function whyNotServed({ status, metadata }: Definition): string {
   if (metadata.deletionTimestamp !== undefined)
     return "the CustomResourceDefinition is being deleted";

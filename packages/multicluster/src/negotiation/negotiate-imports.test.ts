@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runSync } from "@kcp-ts/machinery/base";
 import type { JsonObject, JsonValue } from "@kcp-ts/machinery/json";
 import { compileSchemaProps, readSchema } from "@kcp-ts/machinery/schema";
 import fc from "fast-check";
@@ -89,7 +90,10 @@ describe("negotiation of imports", () => {
           .map((one) => ({ one, at: dice.next().value as number }))
           .toSorted((a, b) => a.at - b.at)
           .map(({ one }) => one);
-        const [straight, mixed] = [negotiateImports(all), negotiateImports(shuffled)];
+        const [straight, mixed] = [
+          runSync(negotiateImports(all)),
+          runSync(negotiateImports(shuffled)),
+        ];
         assert.deepEqual(mixed?.api, straight?.api);
         for (const { name } of all)
           assert.equal(
@@ -107,7 +111,7 @@ describe("negotiation of imports", () => {
         fc.option(schema, { nil: undefined }),
         value,
         (all, published, document) => {
-          const folded = negotiateImports(all, published && api(published));
+          const folded = runSync(negotiateImports(all, published && api(published)));
           assert.ok(folded !== undefined);
           const { openAPIV3Schema: common } = folded.api;
           if (!accepts(common, document) || !isKnown(common, document)) return;
@@ -133,9 +137,9 @@ describe("negotiation of imports", () => {
             ? { ...one, strategy: "UpdateUnpublished" as const }
             : one,
         );
-        const folded = negotiateImports(patient, api(published));
+        const folded = runSync(negotiateImports(patient, api(published)));
         assert.ok(folded !== undefined);
-        assert.equal(compareApis(api(published), folded.api).compatibility, "compatible");
+        assert.equal(runSync(compareApis(api(published), folded.api)).compatibility, "compatible");
       }),
       { numRuns: 500 },
     );
@@ -144,9 +148,9 @@ describe("negotiation of imports", () => {
   it("the negotiation is idempotent: negotiating a published result changes nothing", () => {
     fc.assert(
       fc.property(members, schema, (all, published) => {
-        const first = negotiateImports(all, api(published));
-        const second = negotiateImports(all, first?.api);
-        const third = negotiateImports(all, second?.api);
+        const first = runSync(negotiateImports(all, api(published)));
+        const second = runSync(negotiateImports(all, first?.api));
+        const third = runSync(negotiateImports(all, second?.api));
         assert.deepEqual(third?.api, second?.api);
       }),
     );
@@ -155,7 +159,9 @@ describe("negotiation of imports", () => {
   it("an incompatible import names the incompatible field", () => {
     const wide = object({ spec: object({ old: { type: "string" }, new: { type: "string" } }) });
     const narrow = object({ spec: object({ old: { type: "string" } }) });
-    const folded = negotiateImports([member("west", narrow, "UpdateUnpublished")], api(wide));
+    const folded = runSync(
+      negotiateImports([member("west", narrow, "UpdateUnpublished")], api(wide)),
+    );
     const result = folded?.compatibility.get("things.west");
     assert.ok(result?.isCompatible === false && result.isNarrowable);
     assert.match(JSON.stringify(result.findings), /\.spec.*new/);
@@ -168,9 +174,9 @@ describe("negotiation of imports", () => {
       api(plain, { scope: "Cluster" }),
       api(plain, { subResources: [] }),
     ])
-      assert.equal(compareApis(api(plain), other).compatibility, "incompatible");
+      assert.equal(runSync(compareApis(api(plain), other)).compatibility, "incompatible");
     const scaled = api(plain, { subResources: [{ name: "status" }, { name: "scale" }] });
-    const { compatibility, common } = compareApis(scaled, api(plain));
+    const { compatibility, common } = runSync(compareApis(scaled, api(plain)));
     assert.equal(compatibility, "narrowable");
     assert.deepEqual(common?.subResources, [{ name: "status" }]);
   });

@@ -6,6 +6,7 @@
  * become narrower only for an import whose strategy permits it (UpdatePublished). A cluster that
  * would require a narrower API is incompatible, and its import names the missing fields.
  */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import type { Finding } from "@kcp-ts/machinery/compat";
 import type { ApiResourceSpec, SchemaUpdateStrategy } from "../api/index.ts";
 import { compareApis } from "./compare-apis.ts";
@@ -43,24 +44,25 @@ export type ImportCompatibility =
  * Negotiates an unpublished API if `published` is omitted. Undefined without imports and without a
  * published API.
  */
-export function negotiateImports(
+export function* negotiateImports(
   members: readonly ImportMember[],
   published?: ApiResourceSpec,
-): NegotiationResult | undefined {
+): Resumable<NegotiationResult | undefined> {
   const sorted = members.toSorted(byLocation);
-  if (published === undefined) return foldAll(sorted);
+  if (published === undefined) return yield* foldAll(sorted);
   const results = new Map<string, ImportCompatibility>();
   const taking: ImportMember[] = [];
   for (const member of sorted) {
-    const { compatibility, findings } = compareApis(published, member.api);
+    const { compatibility, findings } = yield* compareApis(published, member.api);
     if (compatibility === "compatible" || member.strategy === "UpdatePublished")
       taking.push(member);
     else results.set(member.name, refused(compatibility, findings));
   }
-  const folded = foldAll(taking);
+  const folded = yield* foldAll(taking);
   if (folded === undefined) return { api: published, compatibility: results };
   const mayNarrow = taking.some(({ strategy }) => strategy === "UpdatePublished");
-  const isKept = mayNarrow || compareApis(published, folded.api).compatibility === "compatible";
+  const isKept =
+    mayNarrow || (yield* compareApis(published, folded.api)).compatibility === "compatible";
   if (isKept) return { ...folded, compatibility: new Map([...folded.compatibility, ...results]) };
   // All imports accept the published API, but their common API could not be expressed without loss.
   for (const { name } of taking) results.set(name, { isCompatible: true, narrowed: [] });
@@ -70,13 +72,13 @@ export function negotiateImports(
 /**
  * Compares all imports with one API: imports that are only compared come last, and change nothing.
  */
-export function compareImports(
+export function* compareImports(
   members: readonly ImportMember[],
   fixed: ApiResourceSpec,
-): NegotiationResult {
+): Resumable<NegotiationResult> {
   const results = new Map<string, ImportCompatibility>();
   for (const { name, api } of members) {
-    const { compatibility, findings } = compareApis(fixed, api);
+    const { compatibility, findings } = yield* compareApis(fixed, api);
     const isCompatible = compatibility === "compatible";
     results.set(
       name,
@@ -88,7 +90,7 @@ export function compareImports(
   return { api: fixed, compatibility: results };
 }
 
-function foldAll(sorted: readonly ImportMember[]): NegotiationResult | undefined {
+function* foldAll(sorted: readonly ImportMember[]): Resumable<NegotiationResult | undefined> {
   const isPassive = ({ strategy }: ImportMember) => strategy === "UpdateNever";
   const order = [...sorted.filter((one) => !isPassive(one)), ...sorted.filter(isPassive)];
   let api: ApiResourceSpec | undefined;
@@ -99,7 +101,7 @@ function foldAll(sorted: readonly ImportMember[]): NegotiationResult | undefined
       results.set(member.name, { isCompatible: true, narrowed: [] });
       continue;
     }
-    const { compatibility, common, findings } = compareApis(api, member.api);
+    const { compatibility, common, findings } = yield* compareApis(api, member.api);
     if (compatibility === "incompatible" || (compatibility === "narrowable" && isPassive(member))) {
       results.set(member.name, refused(compatibility, findings));
       continue;

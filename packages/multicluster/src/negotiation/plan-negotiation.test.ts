@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { runSync } from "@kcp-ts/machinery/base";
 import type { APIResourceImport, SchemaUpdateStrategy } from "../api/index.ts";
 import { describeFindings, findingsShownMax } from "./conditions.ts";
 import type { Definition } from "./definitions.ts";
@@ -64,30 +65,26 @@ describe("negotiation plan", () => {
   const newer = [imported("east", "v2"), imported("east", "v1")];
 
   it("publishes the best version of a cluster", () => {
-    const plan = planNegotiation({
-      imports: newer,
-      negotiated: [],
-      definition: undefined,
-      autoPublish: true,
-    });
+    const plan = runSync(
+      planNegotiation({ imports: newer, negotiated: [], definition: undefined, autoPublish: true }),
+    );
     assert.equal(plan.chosen?.version, "v2");
   });
 
   it("publishes the version that both clusters serve", () => {
     const imports = [...newer, imported("west", "v1")];
-    const plan = planNegotiation({
-      imports,
-      negotiated: [],
-      definition: undefined,
-      autoPublish: true,
-    });
+    const plan = runSync(
+      planNegotiation({ imports, negotiated: [], definition: undefined, autoPublish: true }),
+    );
     assert.equal(plan.chosen?.version, "v1");
   });
 
   it("keeps the published version, and reports a better one", () => {
     const imports = [...newer, imported("west", "v1")];
     const definition = published("v2");
-    const plan = planNegotiation({ imports, negotiated: [], definition, autoPublish: true });
+    const plan = runSync(
+      planNegotiation({ imports, negotiated: [], definition, autoPublish: true }),
+    );
     assert.equal(plan.chosen?.version, "v2");
     assert.match(plan.betterIf ?? "", /v1 suits 2 clusters, v2 only 1/);
   });
@@ -95,17 +92,21 @@ describe("negotiation plan", () => {
   it("reports that no remaining cluster accepts the published API", () => {
     const imports = [imported("west", "v1", ["old"])];
     const definition = published("v1", ["old", "new"]);
-    const plan = planNegotiation({ imports, negotiated: [], definition, autoPublish: true });
+    const plan = runSync(
+      planNegotiation({ imports, negotiated: [], definition, autoPublish: true }),
+    );
     assert.match(plan.betterIf ?? "", /no cluster accepts v1/);
   });
 
   it("publishes no API automatically when automatic publishing is disabled", () => {
-    const plan = planNegotiation({
-      imports: newer,
-      negotiated: [],
-      definition: undefined,
-      autoPublish: false,
-    });
+    const plan = runSync(
+      planNegotiation({
+        imports: newer,
+        negotiated: [],
+        definition: undefined,
+        autoPublish: false,
+      }),
+    );
     assert.equal(plan.chosen, undefined);
     assert.equal(plan.versions.length, 2);
   });

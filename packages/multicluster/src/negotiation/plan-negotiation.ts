@@ -6,6 +6,7 @@
  * version that most clusters are compatible with; among equals, the best by Kubernetes' version
  * priority. A published version stays as long as objects may be stored in it.
  */
+import type { Resumable } from "@kcp-ts/machinery/base";
 import { compareVersionPriority } from "@kcp-ts/machinery/schema";
 import type { APIResourceImport, ApiResourceSpec, NegotiatedAPIResource } from "../api/index.ts";
 import { apiOf, type Definition, isNegotiated, versionOf } from "./definitions.ts";
@@ -46,23 +47,25 @@ export interface PlannedVersion {
   readonly compatibility: ReadonlyMap<string, ImportCompatibility>;
 }
 
-export function planNegotiation(situation: NegotiationInput): NegotiationPlan {
+/** Yields to the event loop: physical clusters decide how large schemas are. */
+export function* planNegotiation(situation: NegotiationInput): Resumable<NegotiationPlan> {
   const { negotiated, definition } = situation;
   const byVersion = membersByVersion(situation.imports);
   const abandoned = negotiated.filter(({ spec }) => !byVersion.has(spec.groupVersion.version));
   const isEnforced = definition !== undefined && !isNegotiated(definition);
   if (isEnforced) {
-    const versions = [...byVersion].map(([version, members]) =>
-      enforcedVersion(version, members, definition),
-    );
+    const versions: PlannedVersion[] = [];
+    for (const [version, members] of byVersion)
+      versions.push(yield* enforcedVersion(version, members, definition));
     return { versions, abandoned, isEnforced, chosen: undefined, betterIf: undefined };
   }
   const published = definition?.spec.versions.find(({ storage }) => storage);
-  const versions = [...byVersion].map(([version, members]) => {
+  const versions: PlannedVersion[] = [];
+  for (const [version, members] of byVersion) {
     const isPublished = published?.name === version && definition !== undefined;
     const base = isPublished ? apiOf(definition, published) : undefined;
-    return negotiatedVersion(version, members, base, situation);
-  });
+    versions.push(yield* negotiatedVersion(version, members, base, situation));
+  }
   return { versions, abandoned, isEnforced, ...choose(versions, published?.name) };
 }
 
@@ -78,15 +81,15 @@ function membersByVersion(imports: readonly APIResourceImport[]): Map<string, Im
   return byVersion;
 }
 
-function negotiatedVersion(
+function* negotiatedVersion(
   version: string,
   members: readonly ImportMember[],
   published: ApiResourceSpec | undefined,
   { negotiated, autoPublish }: NegotiationInput,
-): PlannedVersion {
+): Resumable<PlannedVersion> {
   const known = negotiated.find(({ spec }) => spec.groupVersion.version === version);
   const publish = known === undefined ? autoPublish : known.spec.publish === true;
-  const folded = negotiateImports(members, published);
+  const folded = yield* negotiateImports(members, published);
   return {
     version,
     members,
@@ -96,14 +99,14 @@ function negotiatedVersion(
   };
 }
 
-function enforcedVersion(
+function* enforcedVersion(
   version: string,
   members: readonly ImportMember[],
   definition: Definition,
-): PlannedVersion {
+): Resumable<PlannedVersion> {
   const served = versionOf(definition, version);
   if (served !== undefined) {
-    const { api, compatibility } = compareImports(members, apiOf(definition, served));
+    const { api, compatibility } = yield* compareImports(members, apiOf(definition, served));
     return { version, members, publish: true, api, compatibility };
   }
   const names = definition.spec.versions.map(({ name }) => name).join(", ");

@@ -6,6 +6,7 @@
  * A definition is deleted only when no object is stored in it. An object that is written between
  * the check and the deletion is deleted with it.
  */
+import { runSyncFirst } from "@kcp-ts/machinery/base";
 import { type JsonObject, type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
@@ -76,7 +77,9 @@ class NegotiationReconciler {
     // A definition that is being deleted is neither kept nor replaced: its deletion triggers
     // another reconcile.
     if (definition?.metadata.deletionTimestamp !== undefined) return { isWaiting: true };
-    const plan = planNegotiation({ imports, negotiated, definition, autoPublish });
+    const plan = await runSyncFirst(
+      planNegotiation({ imports, negotiated, definition, autoPublish }),
+    );
     const written = new Map<string, NegotiatedAPIResource>();
     for (const planned of plan.versions) {
       const object = await this.#writeNegotiated(planned);

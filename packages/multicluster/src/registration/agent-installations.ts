@@ -4,14 +4,14 @@
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { type Client, formatKey, startDeadline } from "@kcp-ts/sdk";
+import { type Client, formatKey, isConditionTrue, startDeadline } from "@kcp-ts/sdk";
 import {
   type AgentInstaller,
   ensureAccount,
   type Installation,
   removeAccount,
 } from "../agent/index.ts";
-import type { SyncTarget } from "../api/index.ts";
+import { type SyncTarget, targetConditions } from "../api/index.ts";
 import { diagnose } from "./diagnose.ts";
 import { boundedMessage } from "./problem.ts";
 import { keyOf, type TargetConnection } from "./targets.ts";
@@ -30,6 +30,8 @@ const installTimeoutMs = 30_000;
 export class AgentInstallations {
   readonly #options: AgentInstallationsOptions;
   readonly #states = new Map<string, AgentState>();
+  /** The uids of SyncTargets whose accounts exist. */
+  readonly #accounts = new Map<string, string>();
 
   constructor(options: AgentInstallationsOptions) {
     this.#options = options;
@@ -42,10 +44,22 @@ export class AgentInstallations {
 
   forget(id: string): void {
     this.#states.delete(id);
+    this.#accounts.delete(id);
   }
 
-  async ensureAccount(client: Client, target: SyncTarget, signal: AbortSignal): Promise<void> {
+  /** The account is looked for again while the agent is not heard of. */
+  async ensureAccount(
+    client: Client,
+    target: SyncTarget,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { uid = "" } = target.metadata;
+    const { heartbeatHealthy } = targetConditions;
+    const isWell = isConditionTrue(target.status?.conditions, heartbeatHealthy);
+    if (isWell && this.#accounts.get(id) === uid) return;
     await ensureAccount(client, target, signal);
+    this.#accounts.set(id, uid);
   }
 
   /** Installs or upgrades the agent, and records the result as the state. */

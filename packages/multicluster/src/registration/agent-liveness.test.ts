@@ -5,18 +5,19 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import { formatKey, timestamp } from "@kcp-ts/sdk";
 import { FakeClock } from "@kcp-ts/testkit";
 import {
-  heartbeatIntervalMsOf,
+  renewalOf,
+  renewIntervalAnnotation,
   type SyncTarget,
   type SyncTargetStatus,
-  tunnellessHeartbeatMs,
+  tunnellessRenewMs,
 } from "../api/index.ts";
-import { AgentLivenessMonitor, heartbeatToleranceMs } from "./agent-liveness.ts";
+import { AgentLivenessMonitor, renewalToleranceMs } from "./agent-liveness.ts";
 import { targetStatus } from "./target-status.ts";
 
 const key = { cluster: "root" as ClusterName, namespace: "", name: "east" };
 const longMs = 20_000;
-/** The longest time between two heartbeats of an agent that keeps its promises. */
-const silentMs = tunnellessHeartbeatMs + heartbeatToleranceMs + awakeGraceMs;
+/** The longest time between two renewals of an agent that keeps its promises. */
+const silentMs = tunnellessRenewMs + renewalToleranceMs + awakeGraceMs;
 
 /** One server process that observes an agent. */
 class Watching {
@@ -27,17 +28,19 @@ class Watching {
     onExpired: ({ name }) => void this.looksAsked.push(name),
   });
   status: SyncTargetStatus = {};
+  #renewal: ReturnType<typeof renewalOf>;
 
-  /** A heartbeat of an agent whose clock is off by `aheadMs`. */
-  beat(periodMs: number | undefined, aheadMs = 0): void {
-    const nowMs = this.clock.now() + aheadMs;
-    const { nextHeartbeatTime: _next, ...rest } = this.status;
-    const next = periodMs && { nextHeartbeatTime: timestamp(nowMs + periodMs) };
-    this.status = { ...rest, lastHeartbeatTime: timestamp(nowMs), ...(next || {}) };
+  /** A renewal by an agent whose clock is off by `aheadMs`. */
+  renew(periodMs: number | undefined, aheadMs = 0): void {
+    const annotations =
+      periodMs === undefined ? {} : { [renewIntervalAnnotation]: String(periodMs / 1000) };
+    const spec = { renewTime: timestamp(this.clock.now() + aheadMs) };
+    this.#renewal = renewalOf({ metadata: { name: "kcp-syncer-east", annotations }, spec });
   }
 
   look(isServerThere = true) {
-    return this.silence.observe(key, this.target, isServerThere);
+    const renewal = this.#renewal;
+    return this.silence.observe(key, this.target, { renewal, isServerThere });
   }
 
   get target(): SyncTarget {
@@ -48,7 +51,9 @@ class Watching {
 
   /** The condition as `kubectl describe` shows it. */
   said(isServerThere = true): string {
-    const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
+    const renewal = this.#renewal;
+    assert.ok(renewal !== undefined);
+    const heartbeat = { renewal, silentMs: 0, skewMs: 0 };
     const observation = { kind: "agent" as const, heartbeat, liveness: this.look(isServerThere) };
     const { conditions = [] } = targetStatus(this.target, observation, this.clock.now());
     const ready = conditions.find(({ type }) => type === "Ready");
@@ -59,10 +64,10 @@ class Watching {
   }
 }
 
-describe("an agent that promises its next heartbeat within seconds", () => {
-  it("the agent is silent when the promised heartbeat is missing, not earlier, and until the next heartbeat", () => {
+describe("an agent that promises its next renewal within seconds", () => {
+  it("the agent is silent when the promised renewal is missing, not earlier, and until the next renewal", () => {
     const watching = new Watching();
-    watching.beat(tunnellessHeartbeatMs);
+    watching.renew(tunnellessRenewMs);
     assert.equal(watching.look(), undefined);
     watching.clock.advance(silentMs - 1);
     assert.equal(watching.look(), undefined);
@@ -71,20 +76,20 @@ describe("an agent that promises its next heartbeat within seconds", () => {
     assert.deepEqual(watching.looksAsked, ["east"]);
     assert.equal(
       watching.said(),
-      "Unknown AgentHeartbeatMissed no heartbeat has come since 2026-01-01T00:00:00Z, and the agent promised one every 2 s: look at the agent's log, and at its way to the control plane",
+      "Unknown AgentHeartbeatMissed the agent has not renewed its Lease since 2026-01-01T00:00:00Z, and promised to do so every 2 s: look at the agent's log, and at its way to the control plane",
     );
-    watching.beat(tunnellessHeartbeatMs);
+    watching.renew(tunnellessRenewMs);
     assert.equal(watching.said(), "True ClusterReady");
   });
 
   it("the promised time counts from the observation of the promise, independent of the agent's clock", () => {
     for (const aheadMs of [-86_400_000, 86_400_000]) {
       const watching = new Watching();
-      watching.beat(tunnellessHeartbeatMs, aheadMs);
+      watching.renew(tunnellessRenewMs, aheadMs);
       watching.look();
-      for (let beats = 0; beats < 5; beats++) {
+      for (let renewals = 0; renewals < 5; renewals++) {
         watching.clock.advance(silentMs - 1);
-        watching.beat(tunnellessHeartbeatMs, aheadMs);
+        watching.renew(tunnellessRenewMs, aheadMs);
         assert.equal(watching.look(), undefined);
       }
       watching.clock.advance(silentMs);
@@ -92,9 +97,9 @@ describe("an agent that promises its next heartbeat within seconds", () => {
     }
   });
 
-  it("an agent that another process reported as silent stays silent until its next heartbeat", () => {
+  it("an agent that another process reported as silent stays silent until its next renewal", () => {
     const watching = new Watching();
-    watching.beat(tunnellessHeartbeatMs);
+    watching.renew(tunnellessRenewMs);
     const since = { lastTransitionTime: timestamp(0), message: "" };
     const ready = {
       type: "Ready",
@@ -105,14 +110,14 @@ describe("an agent that promises its next heartbeat within seconds", () => {
     watching.status = { ...watching.status, conditions: [ready] };
     assert.equal(watching.look(), "late");
     watching.clock.advance(1000);
-    watching.beat(tunnellessHeartbeatMs);
+    watching.renew(tunnellessRenewMs);
     assert.equal(watching.look(), undefined);
   });
 
   it("no timer remains after the agent is deleted or its observation ends", () => {
     for (const leave of ["forget", "close"] as const) {
       const watching = new Watching();
-      watching.beat(tunnellessHeartbeatMs);
+      watching.renew(tunnellessRenewMs);
       watching.look();
       assert.equal(watching.clock.pendingTimers, 1);
       watching.silence[leave](formatKey(key));
@@ -121,18 +126,18 @@ describe("an agent that promises its next heartbeat within seconds", () => {
   });
 });
 
-describe("an agent that promises the heartbeats of an agent with a tunnel", () => {
+describe("an agent that promises the renewals of an agent with a tunnel", () => {
   it("the agent is live while a server holds its tunnel", () => {
     const watching = new Watching();
     watching.status = { tunnel: { id: "a", server: "one" } };
-    watching.beat(longMs);
+    watching.renew(longMs);
     watching.look();
     watching.clock.advance(3_600_000);
     assert.equal(watching.look(), undefined);
     assert.equal(watching.clock.pendingTimers, 0);
   });
 
-  it("the agent is silent when no server holds its tunnel and no heartbeat arrives in the time of an agent without a tunnel", () => {
+  it("the agent is silent when no server holds its tunnel and no renewal arrives in the time of an agent without a tunnel", () => {
     for (const tunnel of [
       { id: "a", server: "one" },
       { id: "a", server: "one", disconnectedAt: "before" },
@@ -140,7 +145,7 @@ describe("an agent that promises the heartbeats of an agent with a tunnel", () =
     ]) {
       const watching = new Watching();
       watching.status = tunnel === undefined ? {} : { tunnel };
-      watching.beat(longMs);
+      watching.renew(longMs);
       assert.equal(watching.look(false), undefined);
       watching.clock.advance(silentMs - 1);
       assert.equal(watching.look(false), undefined);
@@ -154,10 +159,10 @@ describe("an agent that promises the heartbeats of an agent with a tunnel", () =
     }
   });
 
-  it("the time to the next heartbeat starts when the tunnel's server is found to be missing", () => {
+  it("the time to the next renewal starts when the tunnel's server is found to be missing", () => {
     const watching = new Watching();
     watching.status = { tunnel: { id: "a", server: "one" } };
-    watching.beat(longMs);
+    watching.renew(longMs);
     watching.look();
     watching.clock.advance(60_000);
     assert.equal(watching.look(false), undefined);
@@ -167,15 +172,15 @@ describe("an agent that promises the heartbeats of an agent with a tunnel", () =
     assert.equal(watching.look(false), "orphaned");
   });
 
-  it("further heartbeats with the same tunnel show that its server exists and only was not found", () => {
+  it("further renewals with the same tunnel show that its server exists and only was not found", () => {
     const watching = new Watching();
     watching.status = { tunnel: { id: "a", server: "one" } };
-    watching.beat(longMs);
+    watching.renew(longMs);
     watching.look(false);
     watching.clock.advance(longMs);
     assert.equal(watching.look(false), "orphaned");
-    for (let beats = 0; beats < 3; beats++) {
-      watching.beat(longMs);
+    for (let renewals = 0; renewals < 3; renewals++) {
+      watching.renew(longMs);
       assert.equal(watching.look(false), undefined);
       watching.clock.advance(longMs);
       assert.equal(watching.look(false), undefined);
@@ -188,23 +193,23 @@ describe("an agent that promises the heartbeats of an agent with a tunnel", () =
   });
 });
 
-describe("an agent that promises no heartbeat interval", () => {
+describe("an agent that promises no interval", () => {
   it("the agent is evaluated by its lease alone, even after a promise of another agent", () => {
     const watching = new Watching();
-    watching.beat(tunnellessHeartbeatMs);
-    const { nextHeartbeatTime = "" } = watching.status;
+    watching.renew(tunnellessRenewMs);
     watching.clock.advance(longMs);
-    watching.beat(undefined);
-    watching.status = { ...watching.status, nextHeartbeatTime };
+    watching.renew(undefined);
     watching.look(false);
     watching.clock.advance(3_600_000);
     assert.equal(watching.look(false), undefined);
   });
 
   it("invalid intervals are no promise", () => {
-    const lastHeartbeatTime = "2026-01-01T00:00:00Z";
-    for (const nextHeartbeatTime of ["", "soon", lastHeartbeatTime])
-      assert.equal(heartbeatIntervalMsOf({ lastHeartbeatTime, nextHeartbeatTime }), undefined);
-    assert.equal(heartbeatIntervalMsOf({ nextHeartbeatTime: lastHeartbeatTime }), undefined);
+    for (const value of ["", "soon", "0", "-2"]) {
+      const annotations = { [renewIntervalAnnotation]: value };
+      const spec = { renewTime: "2026-01-01T00:00:00Z" };
+      const renewal = renewalOf({ metadata: { name: "kcp-syncer-east", annotations }, spec });
+      assert.equal(renewal?.intervalMs, undefined);
+    }
   });
 });

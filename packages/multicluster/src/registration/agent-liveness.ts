@@ -1,24 +1,22 @@
 /**
- * Detects agents that have fallen silent by their own promise: each heartbeat contains the time of
- * the next one (docs/adr/0061).
+ * Detects agents that have fallen silent by their own promise: each renewal of a Lease contains the
+ * interval to the next one (docs/adr/0061, 0076).
  *
  *     promised within seconds:        not received in time ──────────────────────▶ "late"
  *     promised later, with a tunnel:  no server holds the tunnel,
- *                                     and no heartbeat follows ──────────────────▶ "orphaned"
+ *                                     and no renewal follows ────────────────────▶ "orphaned"
  *
- * The agent's clock is used only for the length of the promised interval. The interval counts from
- * the time at which this process has observed the promise, and only while this process runs: a
- * process that was suspended or starved does not report an agent as silent before the agent had its
- * full time.
+ * The interval counts from the time at which this process has observed the promise, and only while
+ * this process runs: a process that was suspended or starved does not report an agent as silent
+ * before the agent had its full time.
  */
 import { awakeDeadline, type Clock, type Timer } from "@kcp-ts/machinery/base";
 import { findCondition, formatKey, type ObjectKey } from "@kcp-ts/sdk";
 import {
-  heartbeatIntervalMsOf,
+  type LeaseRenewal,
   type SyncTarget,
-  type SyncTargetStatus,
   targetConditions,
-  tunnellessHeartbeatMs,
+  tunnellessRenewMs,
 } from "../api/index.ts";
 
 export type AgentLiveness = "late" | "orphaned";
@@ -29,28 +27,36 @@ export interface AgentLivenessOptions {
   readonly onExpired: (key: ObjectKey) => void;
 }
 
+/** What is known of an agent besides its SyncTarget. */
+export interface AgentSigns {
+  /** Undefined before the first renewal of its Lease. */
+  readonly renewal: LeaseRenewal | undefined;
+  /** Whether the server that holds the agent's tunnel, by its status, is alive. */
+  readonly isServerThere: boolean;
+}
+
 /** The reason of the condition `Ready`. */
 export const agentHeartbeatMissedReason = "AgentHeartbeatMissed";
 /**
- * How much later than promised a heartbeat may arrive: two requests over a slow connection, or one
+ * How much later than promised a renewal may arrive: a request over a slow connection, or one
  * failed attempt.
  */
-export const heartbeatToleranceMs = 2000;
+export const renewalToleranceMs = 2000;
 
-/** The heartbeat that is due. */
-interface ExpectedHeartbeat {
+/** The renewal that is due. */
+interface ExpectedRenewal {
   readonly liveness: AgentLiveness;
   readonly withinMs: number;
 }
 
 /** The last observed state of an agent. */
-interface ObservedHeartbeat {
-  /** Changes with every heartbeat. */
-  readonly heartbeat: string;
+interface ObservedAgent {
+  /** Changes with every renewal. */
+  readonly renewal: string;
   readonly tunnel: string | undefined;
   readonly liveness: AgentLiveness | undefined;
   /**
-   * The server of the tunnel is unknown to this process, but the agent's later heartbeats confirm
+   * The server of the tunnel is unknown to this process, but the agent's later renewals confirm
    * the tunnel: the agent is not reported as silent for it.
    */
   readonly isExcused: boolean;
@@ -60,30 +66,32 @@ interface ObservedHeartbeat {
 
 export class AgentLivenessMonitor {
   readonly #options: AgentLivenessOptions;
-  readonly #seen = new Map<string, ObservedHeartbeat>();
+  readonly #seen = new Map<string, ObservedAgent>();
 
   constructor(options: AgentLivenessOptions) {
     this.#options = options;
   }
 
-  /** `isServerThere`: whether the server that holds the agent's tunnel, by its status, is alive. */
-  observe(key: ObjectKey, target: SyncTarget, isServerThere: boolean): AgentLiveness | undefined {
+  observe(
+    key: ObjectKey,
+    target: SyncTarget,
+    { renewal, isServerThere }: AgentSigns,
+  ): AgentLiveness | undefined {
     const id = formatKey(key);
-    const { lastHeartbeatTime, nextHeartbeatTime, tunnel } = target.status ?? {};
-    const heartbeat = JSON.stringify([lastHeartbeatTime, nextHeartbeatTime, tunnel?.id]);
+    const { tunnel } = target.status ?? {};
+    const sign = JSON.stringify([renewal?.renewTime, renewal?.intervalMs, tunnel?.id]);
     const known = this.#seen.get(id);
-    const wanted = expectedOf(target.status ?? {}, isServerThere);
-    const isExcused =
-      wanted?.liveness === "orphaned" && reportsLiveness(known, heartbeat, tunnel?.id);
+    const wanted = renewal && expectedOf(renewal, target, isServerThere);
+    const isExcused = wanted?.liveness === "orphaned" && reportsLiveness(known, sign, tunnel?.id);
     const expected = isExcused ? undefined : wanted;
-    if (known?.heartbeat === heartbeat && known.liveness === expected?.liveness)
+    if (known?.renewal === sign && known.liveness === expected?.liveness)
       return known.isOver ? known.liveness : undefined;
     known?.timer?.cancel();
     // An agent that was reported as silent before this process observed it stays silent until its
-    // next heartbeat.
+    // next renewal.
     const isOver = known === undefined && expected !== undefined && isReportedMissed(target);
     const liveness = expected?.liveness;
-    const seen: ObservedHeartbeat = { heartbeat, tunnel: tunnel?.id, liveness, isExcused, isOver };
+    const seen: ObservedAgent = { renewal: sign, tunnel: tunnel?.id, liveness, isExcused, isOver };
     this.#seen.set(id, seen);
     if (isOver) return liveness;
     if (expected !== undefined) this.#await(key, seen, expected.withinMs);
@@ -99,7 +107,7 @@ export class AgentLivenessMonitor {
     for (const id of [...this.#seen.keys()]) this.forget(id);
   }
 
-  #await(key: ObjectKey, seen: ObservedHeartbeat, withinMs: number): void {
+  #await(key: ObjectKey, seen: ObservedAgent, withinMs: number): void {
     const { clock, onExpired } = this.#options;
     seen.timer = awakeDeadline(clock, withinMs, () => {
       seen.isOver = true;
@@ -108,29 +116,29 @@ export class AgentLivenessMonitor {
   }
 }
 
-/** Undefined when the agent promises no heartbeat, or its tunnel shows that it is alive. */
+/** Undefined when the agent promises no interval, or its tunnel shows that it is alive. */
 function expectedOf(
-  status: SyncTargetStatus,
+  { intervalMs }: LeaseRenewal,
+  { status }: SyncTarget,
   isServerThere: boolean,
-): ExpectedHeartbeat | undefined {
-  const promisedMs = heartbeatIntervalMsOf(status);
-  if (promisedMs === undefined) return undefined;
-  if (promisedMs <= tunnellessHeartbeatMs)
-    return { liveness: "late", withinMs: promisedMs + heartbeatToleranceMs };
-  const { tunnel } = status;
+): ExpectedRenewal | undefined {
+  if (intervalMs === undefined) return undefined;
+  if (intervalMs <= tunnellessRenewMs)
+    return { liveness: "late", withinMs: intervalMs + renewalToleranceMs };
+  const { tunnel } = status ?? {};
   const hasTunnel = tunnel !== undefined && tunnel.disconnectedAt === undefined && isServerThere;
   if (hasTunnel) return undefined;
-  return { liveness: "orphaned", withinMs: tunnellessHeartbeatMs + heartbeatToleranceMs };
+  return { liveness: "orphaned", withinMs: tunnellessRenewMs + renewalToleranceMs };
 }
 
-/** Whether a heartbeat came since that promises the interval of an agent with a tunnel. */
+/** Whether a renewal came since that promises the interval of an agent with a tunnel. */
 function reportsLiveness(
-  known: ObservedHeartbeat | undefined,
+  known: ObservedAgent | undefined,
   sign: string,
   tunnel: string | undefined,
 ): boolean {
   if (known === undefined || known.tunnel !== tunnel) return false;
-  return known.isExcused || (known.liveness === "orphaned" && known.heartbeat !== sign);
+  return known.isExcused || (known.liveness === "orphaned" && known.renewal !== sign);
 }
 
 function isReportedMissed({ status }: SyncTarget): boolean {

@@ -3,15 +3,16 @@
  * it refers to nothing on the machine that reads it, neither files nor commands. No error message
  * contains content of the kubeconfig.
  */
+import { bounds } from "@kcp-ts/machinery/bounds";
 import { type Kubeconfig, KubeconfigError, parseKubeconfig } from "@kcp-ts/sdk";
 import { type Problem, problem } from "./problem.ts";
 
-/** The limit in the schema of SyncTargets. */
-export const kubeconfigTextMax = 262_144;
-
 export function checkKubeconfig(text: string): Kubeconfig | Problem {
-  if (text.length > kubeconfigTextMax)
-    return invalid(`it is longer than ${kubeconfigTextMax} characters`);
+  const { bytesMax, valuesMax } = bounds.kubeconfig;
+  if (text.length > bytesMax) return invalid(`it is longer than ${bytesMax} characters`);
+  // Nothing before YAML is parsed tells its values exactly; each follows one of these characters.
+  if ((text.match(/[\n\r,[{]/g)?.length ?? 0) > valuesMax)
+    return invalid(`it has more than ${valuesMax} lines and list items`);
   let kubeconfig: Kubeconfig;
   try {
     kubeconfig = parseKubeconfig(text, { trust: "inline" });

@@ -5,6 +5,7 @@ import type { ClusterName } from "@kcp-ts/machinery/names";
 import {
   Client,
   type Connection,
+  type ConnectOptions,
   connect,
   type Kubeconfig,
   KubeconfigError,
@@ -23,7 +24,11 @@ export interface ClusterConnectionOptions {
   readonly shares: TenantShares;
   /** Whether the address in the kubeconfig may be connected to; all addresses if omitted. */
   readonly isAddressAllowed?: PermitsAddress | undefined;
+  readonly connect?: ConnectFunction | undefined;
 }
+
+/** Opens the connection to the cluster of a kubeconfig: over sockets if it is omitted. */
+export type ConnectFunction = (kubeconfig: Kubeconfig, options: ConnectOptions) => Connection;
 
 /**
  * An unresponsive cluster must be detected within seconds, because requests that others send there
@@ -33,7 +38,13 @@ export const clusterPings = { intervalMs: 2000, timeoutMs: 2500 } as const;
 
 export function connectCluster(
   text: string,
-  { clock, cluster, shares, isAddressAllowed: permits }: ClusterConnectionOptions,
+  {
+    clock,
+    cluster,
+    shares,
+    isAddressAllowed: permits,
+    connect: open = connect,
+  }: ClusterConnectionOptions,
 ): Connection | Problem {
   const kubeconfig = checkKubeconfig(text);
   if (isProblem(kubeconfig)) return kubeconfig;
@@ -50,7 +61,7 @@ export function connectCluster(
       "the physical clusters of this workspace, and their objects, take all of the memory or of the connections that they may: delete SyncTargets, or register them in another workspace",
     );
   try {
-    const connection = connect(kubeconfig, { clock, permits, pings: clusterPings });
+    const connection = open(kubeconfig, { clock, permits, pings: clusterPings });
     const ofCluster = new ResponseRateLimiter(clock, responseBytes.ofCluster);
     const transport = pacedTransport(connection.transport, [ofCluster, share.rateLimiter]);
     const { basePath } = connection.client;

@@ -2,15 +2,27 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "@kcp-ts/testkit";
 import {
+  type LeaseRenewal,
+  leaseMsDefault,
   leaseMsMax,
   leaseMsMin,
+  renewalOf,
   type SeverityCondition,
   type SyncTargetStatus,
 } from "../api/index.ts";
-import { clockSkewMaxMs, Heartbeats, heartbeatTimeoutMs, timeoutsUntilLost } from "./heartbeats.ts";
+import { clockSkewMaxMs, Heartbeats, leasesUntilLost } from "./heartbeats.ts";
 import { targetStatus } from "./target-status.ts";
 
-const heartbeatLostMs = heartbeatTimeoutMs * timeoutsUntilLost;
+const lostMs = leaseMsDefault * leasesUntilLost;
+
+function renewal(renewTime: string, leaseDurationSeconds?: number): LeaseRenewal {
+  const spec = { renewTime, ...(leaseDurationSeconds && { leaseDurationSeconds }) };
+  const found = renewalOf({ metadata: { name: "kcp-syncer-east" }, spec });
+  assert.ok(found !== undefined);
+  return found;
+}
+
+const healthy = { renewal: renewal("2026-01-01T12:00:20Z"), silentMs: 0, skewMs: 0 };
 
 const target = {
   apiVersion: "workload.kcp.io/v1alpha1",
@@ -28,8 +40,7 @@ function listening(agentAheadMs = 0, leaseDurationSeconds?: number) {
   const writtenAt = () => new Date(clock.now() + agentAheadMs).toISOString();
   let last = writtenAt();
   const look = () => {
-    const promise = leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds };
-    const heartbeat = heartbeats.observe("east", { lastHeartbeatTime: last, ...promise });
+    const heartbeat = heartbeats.observe("east", renewal(last, leaseDurationSeconds));
     const observation = { kind: "agent", heartbeat } as const;
     const { conditions = [] } = targetStatus(target, observation, clock.now());
     const said = conditions.find(({ type }) => type === "HeartbeatHealthy");
@@ -49,11 +60,11 @@ describe("heartbeat of an agent", () => {
     look();
     await clock.advance(20_000);
     assert.equal(beat().status, "True");
-    await clock.advance(heartbeatTimeoutMs);
+    await clock.advance(leaseMsDefault);
     assert.equal(look().status, "True");
     await clock.advance(1);
     assert.deepEqual([look().status, look().reason], ["Unknown", "HeartbeatLate"]);
-    await clock.advance(heartbeatLostMs - heartbeatTimeoutMs - 1);
+    await clock.advance(lostMs - leaseMsDefault - 1);
     assert.equal(look().status, "Unknown");
     await clock.advance(1);
     assert.deepEqual([look().status, look().reason], ["False", "AgentHeartbeatMissed"]);
@@ -83,12 +94,12 @@ describe("heartbeat of an agent", () => {
   it("lastTransitionTime is the time at which the heartbeat became unhealthy, also when it becomes worse", async () => {
     const clock = new FakeClock();
     const heartbeats = new Heartbeats(clock);
-    const lastHeartbeatTime = new Date(clock.now()).toISOString();
+    const renewed = renewal(new Date(clock.now()).toISOString());
     let conditions: readonly SeverityCondition[] = [];
     const sinceOf = (type: string) => {
       const observation = {
         kind: "agent",
-        heartbeat: heartbeats.observe("east", { lastHeartbeatTime }),
+        heartbeat: heartbeats.observe("east", renewed),
       } as const;
       const known = { ...target, status: { conditions } };
       ({ conditions = [] } = targetStatus(known, observation, clock.now()));
@@ -96,10 +107,10 @@ describe("heartbeat of an agent", () => {
       return `${found?.status} ${found?.lastTransitionTime}`;
     };
     sinceOf("Ready");
-    await clock.advance(heartbeatTimeoutMs + 1);
+    await clock.advance(leaseMsDefault + 1);
     const late = sinceOf("Ready");
     assert.match(late, /^Unknown/);
-    await clock.advance(heartbeatLostMs - heartbeatTimeoutMs);
+    await clock.advance(lostMs - leaseMsDefault);
     for (const type of ["Ready", "HeartbeatHealthy"])
       assert.equal(sinceOf(type), late.replace("Unknown", "False"));
   });
@@ -114,10 +125,10 @@ describe("heartbeat of an agent", () => {
         assert.equal(said.status, "True");
         assert.match(
           said.message,
-          /clock is about 7200 s (ahead of|behind) the control plane's: set both/,
+          /clock is about 2 hours (ahead of|behind) the control plane's: set both/,
         );
       }
-      await clock.advance(heartbeatLostMs + 1);
+      await clock.advance(lostMs + 1);
       assert.equal(look().status, "False");
     }
   });
@@ -143,27 +154,19 @@ describe("heartbeat of an agent", () => {
     assert.match(never?.message ?? "", /kubectl kcp workload sync east/);
   });
 
-  it("a heartbeat after the end of a tunnel counts", () => {
-    const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
-    const readyOf = (status: SyncTargetStatus) => {
+  it("a renewal after the end of a tunnel counts", () => {
+    const readyOf = (status: SyncTargetStatus, heartbeat: typeof healthy | undefined = healthy) => {
       const found = { ...target, status };
       const { conditions = [] } = targetStatus(found, { kind: "agent", heartbeat }, 0);
       const ready = conditions.find(({ type }) => type === "Ready");
-      const healthy = conditions.find(({ type }) => type === "HeartbeatHealthy");
-      // The lease has its own evaluation: heartbeats renew it.
-      assert.equal(healthy?.status, "True");
       return `${ready?.status} ${ready?.reason}`;
     };
-    const lastHeartbeatTime = "2026-01-01T12:00:20Z";
-    assert.equal(readyOf({ lastHeartbeatTime, tunnel: { id: "a" } }), "True ClusterReady");
-    const broken = { id: "a", disconnectedAt: lastHeartbeatTime };
-    assert.equal(readyOf({ lastHeartbeatTime, tunnel: broken }), "Unknown AgentHeartbeatMissed");
-    assert.equal(
-      readyOf({ tunnel: { id: "a", disconnectedAt: "" } }),
-      "Unknown AgentHeartbeatMissed",
-    );
-    const since = { lastHeartbeatTime: "2026-01-01T12:00:40Z", tunnel: broken };
-    assert.equal(readyOf(since), "True ClusterReady");
+    const { renewTime } = healthy.renewal;
+    assert.equal(readyOf({ tunnel: { id: "a" } }), "True ClusterReady");
+    const broken = { tunnel: { id: "a", disconnectedAt: renewTime } };
+    assert.equal(readyOf(broken), "Unknown AgentHeartbeatMissed");
+    const since = { ...healthy, renewal: renewal("2026-01-01T12:00:40Z") };
+    assert.equal(readyOf(broken, since), "True ClusterReady");
   });
 
   it("a missing heartbeat and a failed agent installation have different reasons", () => {
@@ -175,8 +178,7 @@ describe("heartbeat of an agent", () => {
     const { conditions = [] } = targetStatus(target, observation, 0);
     const ready = conditions.find(({ type }) => type === "Ready");
     assert.deepEqual([ready?.reason, ready?.message], ["ErrorInstallingSyncer", agent.message]);
-    const heartbeat = { last: "", silentMs: 0, lateMs: 1, skewMs: 0 };
-    const healthy = targetStatus(target, { ...observation, heartbeat }, 0).conditions ?? [];
-    assert.equal(healthy.find(({ type }) => type === "Ready")?.status, "True");
+    const well = targetStatus(target, { ...observation, heartbeat: healthy }, 0).conditions ?? [];
+    assert.equal(well.find(({ type }) => type === "Ready")?.status, "True");
   });
 });

@@ -6,17 +6,15 @@ import { isStatusError, type StatusReason } from "@kcp-ts/machinery/status";
 import {
   type Client,
   clusterAnnotation,
-  defineResource,
   type KubernetesObject,
   type Resource,
   stringMember,
 } from "@kcp-ts/sdk";
 import { agentViewPath } from "../agent/index.ts";
 import {
-  apiResourceImports,
   registrationFieldManager,
+  resourcesOfTarget,
   type SyncTarget,
-  syncedNativeResources,
   syncerFinalizer,
   targetNameIn,
 } from "../api/index.ts";
@@ -31,37 +29,23 @@ export interface HeldObject {
 export interface HeldObjectsOptions {
   /** A client of the SyncTarget's logical cluster that may do everything. */
   readonly client: Client;
-  readonly target: TargetIdentity;
-  /** The synced native resources of the control plane. */
-  readonly natives: readonly Resource[];
+  readonly target: SyncTarget;
+  readonly cluster: string;
   readonly signal: AbortSignal;
 }
 
-/** The objects of all APIs that the cluster exports, one at a time, because there may be many. */
+/** The objects of all resources that were synced, one at a time, because there may be many. */
 export async function* heldObjects(options: HeldObjectsOptions): AsyncGenerator<HeldObject> {
-  const { client, target, natives, signal } = options;
-  for (const native of natives) yield* heldOf(native, options);
-  for await (const page of client.resource(apiResourceImports).pages({ signal })) {
-    for (const { spec } of page.items) {
-      if (spec.location !== target.name) continue;
-      const { groupVersion, plural, kind, scope } = spec;
-      const { group = "", version } = groupVersion;
-      const resource = defineResource<KubernetesObject>({
-        group: group === "core" ? "" : group,
-        version,
-        resource: plural,
-        kind,
-        namespaced: scope === "Namespaced",
-      });
-      yield* heldOf(resource, options);
-    }
-  }
+  const { client, target, signal } = options;
+  for (const resource of await resourcesOfTarget(client, target, signal))
+    yield* heldOf(resource, options);
 }
 
 async function* heldOf(
   resource: Resource,
-  { client, target, signal }: HeldObjectsOptions,
+  { client, target: { metadata }, cluster: home, signal }: HeldObjectsOptions,
 ): AsyncGenerator<HeldObject> {
+  const target = { cluster: home, name: metadata.name, uid: metadata.uid ?? "" };
   const own: HeldObjectLookup = { listed: client, inCluster: () => client, absences: ["NotFound"] };
   yield* heldIn(own, resource, target, signal);
   const view = client.withBasePath(agentViewPath(target));
@@ -116,23 +100,13 @@ async function* heldIn(
   }
 }
 
-/** The resources whose upstream objects a SyncTarget may hold. */
-export function heldObjectResources(
-  client: Client,
-  { metadata: { name, uid = "" }, spec }: SyncTarget,
-  cluster: string,
-  { resources, signal }: { readonly resources: readonly string[]; readonly signal: AbortSignal },
-): HeldObjectsOptions {
-  const synced = spec?.resources ?? resources;
-  const natives = [...syncedNativeResources].flatMap(([name, one]) =>
-    synced.includes(name) ? [one] : [],
-  );
-  return { client, target: { cluster, name, uid }, natives, signal };
-}
-
 /** A description of one held object, for a message. */
-export async function describeHeldObject(options: HeldObjectsOptions): Promise<string | undefined> {
+export async function describeHeldObject(
+  options: HeldObjectsOptions,
+  isMeant: (object: KubernetesObject) => boolean = () => true,
+): Promise<string | undefined> {
   for await (const { object } of heldObjects(options)) {
+    if (!isMeant(object)) continue;
     const { namespace = "", name } = object.metadata;
     return `${object.kind ?? "the object"} ${namespace}/${name}`;
   }

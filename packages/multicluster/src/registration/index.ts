@@ -2,8 +2,9 @@
  * SyncTargets: from a kubeconfig to a connected cluster, and the conditions that report its health.
  */
 export { checkKubeconfig, isProblem } from "./check-kubeconfig.ts";
+export type { ConnectFunction } from "./connect-cluster.ts";
 export { diagnose } from "./diagnose.ts";
-export { describeHeldObject, heldObjectResources } from "./held-objects.ts";
+export { describeHeldObject } from "./held-objects.ts";
 export { kubeconfigInSecret, type Unseal } from "./kubeconfig-source.ts";
 export { registeredServerAnnotation, serverIn } from "./registered-server.ts";
 export { isSealed, type SealContext, seal, sealingKeyBytes, unseal } from "./seal.ts";

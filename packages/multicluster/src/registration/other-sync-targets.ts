@@ -38,3 +38,20 @@ export async function otherSyncTargets(
     throw error;
   }
 }
+
+/**
+ * The uid of the namespace kube-system, which identifies a cluster; undefined when it may not be
+ * read, or does not exist.
+ */
+export async function readClusterID(
+  client: Client,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return (await client.resource(namespaces).find({ name: "kube-system" }, { signal }))?.metadata
+      .uid;
+  } catch (error) {
+    if (isStatusError(error, "Forbidden")) return undefined;
+    throw error;
+  }
+}

@@ -2,8 +2,12 @@
  * Events for changed conditions of a SyncTarget, with the conditions' reasons and messages. Pure.
  */
 import { type EventInput, findCondition } from "@kcp-ts/sdk";
-import { type SeverityCondition, targetConditions } from "../api/index.ts";
-import { installedCondition, sharedOwnershipCondition } from "./target-status.ts";
+import {
+  installedCondition,
+  type SeverityCondition,
+  sharedOwnershipCondition,
+  targetConditions,
+} from "../api/index.ts";
 
 /** Ready summarizes most conditions; these add information to it. */
 const reportedConditions: ReadonlySet<string> = new Set([
@@ -23,6 +27,8 @@ export function statusEvents(
     const known = findCondition(before, type);
     const isNew = known?.status !== status || known.reason !== reason;
     const isWell = (status === "True") !== (type === sharedOwnershipCondition);
+    // A cluster that starts is Unknown for several reasons in turn, none of which is a failure.
+    if (status === "Unknown" && known?.status !== "True") continue;
     if (
       reportedConditions.has(type) &&
       isNew &&

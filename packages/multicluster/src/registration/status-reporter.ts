@@ -6,18 +6,25 @@ import type { Clock, Random } from "@kcp-ts/machinery/base";
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterName } from "@kcp-ts/machinery/names";
 import { type Client, EventRecorder, findCondition, pause, startDeadline } from "@kcp-ts/sdk";
-import { agentFieldManager, syncerFieldManager, syncTargets } from "../api/index.ts";
+import {
+  type SyncTarget,
+  syncerFieldManager,
+  syncTargets,
+  writeSyncTargetStatus,
+} from "../api/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
 import { missingAccess } from "./access.ts";
 import { type Capacity, readCapacity } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
-import { otherSyncTargets } from "./other-sync-targets.ts";
+import { otherSyncTargets, readClusterID } from "./other-sync-targets.ts";
 import { probe } from "./probe.ts";
 import { statusEvents } from "./status-events.ts";
-import { clusterConditions, withTransitionTime } from "./target-status.ts";
+import { accessOf, withTransitionTime } from "./target-status.ts";
 
 export interface StatusReporterOptions {
   readonly target: TargetIdentity & { readonly cluster: ClusterName };
+  /** The SyncTarget as the agent's informer has it; undefined until it is observed. */
+  readonly syncTarget: () => SyncTarget | undefined;
   /** The logical cluster of the SyncTarget. */
   readonly upstream: Client;
   readonly downstream: Client;
@@ -69,20 +76,25 @@ async function report(
   const { target, upstream, downstream, clock } = options;
   const { name } = target;
   const resource = upstream.resource(syncTargets);
-  const found = await resource.get({ name }, { signal });
+  const found = options.syncTarget() ?? (await resource.get({ name }, { signal }));
   const { spec, status: known = {} } = found;
   const answer = await probe(downstream, { timeoutMs, clock, signal });
   if ("reason" in answer) throw new Error(answer.message);
   const resources = spec?.resources ?? options.resources;
-  const drafts = clusterConditions({
-    missingAccess: await missingAccess(downstream, resources, signal),
-    otherSyncTargets: await otherSyncTargets(downstream, target, signal),
-  });
+  const access = accessOf({ missingAccess: await missingAccess(downstream, resources, signal) });
+  const drafts = access === undefined ? [] : [access];
+  const others = await otherSyncTargets(downstream, target, signal);
+  const clusterID = await readClusterID(downstream, signal);
   const nowMs = clock.now();
   const conditions = drafts.map((draft) =>
     withTransitionTime(known.conditions ?? [], draft, nowMs),
   );
-  const facts = { version: answer.version, ...(await capacityOf(downstream, signal)) };
+  const facts = {
+    version: answer.version,
+    ...(clusterID === undefined ? {} : { clusterID }),
+    ...(others === undefined || others.length === 0 ? {} : { alsoRegisteredAs: [...others] }),
+    ...(await capacityOf(downstream, signal)),
+  };
   const isSaid =
     conditions.every((one) => {
       const before = findCondition(known.conditions, one.type);
@@ -95,8 +107,8 @@ async function report(
       ),
     );
   if (isSaid) return;
-  const apply = { fieldManager: agentFieldManager, force: true, signal };
-  await resource.sameObject(found).applyStatusFields({ ...facts, conditions }, apply);
+  const write = { client: upstream, target: found, signal };
+  await writeSyncTargetStatus(write, "agent", { ...facts, conditions });
   for (const event of statusEvents(name, known.conditions, conditions))
     events.record(target.cluster, found, event);
 }

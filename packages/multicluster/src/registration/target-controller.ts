@@ -14,9 +14,12 @@ import {
   type Clusters,
   Controller,
   EventRecorder,
+  findCondition,
   formatKey,
   hasFinalizer,
   isBeingDeleted,
+  isConditionTrue,
+  type KubernetesObject,
   type ObjectKey,
   type ObjectSource,
   type PermitsAddress,
@@ -27,25 +30,38 @@ import {
 } from "@kcp-ts/sdk";
 import type { AgentInstaller } from "../agent/index.ts";
 import {
+  acceptedLeaseSeconds,
   apiResourceImports,
   orphanAnnotation,
   registrationFieldManager,
+  renewalOf,
   type SyncMode,
   type SyncTarget,
+  type SyncTargetStatus,
+  stopBeforeStartLabel,
   syncTargetFinalizer,
   syncTargets,
+  targetConditions,
+  writeSyncTargetStatus,
 } from "../api/index.ts";
 import { AgentInstallations } from "./agent-installations.ts";
 import { AgentLivenessMonitor } from "./agent-liveness.ts";
-import { connectCluster } from "./connect-cluster.ts";
+import { type ConnectFunction, connectCluster } from "./connect-cluster.ts";
 import { diagnose } from "./diagnose.ts";
-import { Heartbeats, heartbeatTimeoutMsOf } from "./heartbeats.ts";
-import { describeHeldObject, heldObjectResources, heldObjects } from "./held-objects.ts";
+import { Heartbeats } from "./heartbeats.ts";
+import { describeHeldObject, heldObjects } from "./held-objects.ts";
 import { readKubeconfig, type Unseal } from "./kubeconfig-source.ts";
 import { type Problem, problem } from "./problem.ts";
 import { statusEvents } from "./status-events.ts";
+import { SyncerLeases } from "./syncer-leases.ts";
 import { type LinkReport, type LinkSettings, linkDefaults, TargetLink } from "./target-link.ts";
-import { isStatusCurrent, type Observation, targetStatus } from "./target-status.ts";
+import {
+  type AgentObservation,
+  isStatusCurrent,
+  type Observation,
+  type StatusOptions,
+  targetStatus,
+} from "./target-status.ts";
 import type { TargetConnection, Targets } from "./targets.ts";
 import { TenantShares } from "./tenant-share.ts";
 
@@ -55,13 +71,14 @@ export interface TargetControllerOptions {
   /** The resources to sync when a SyncTarget does not list any. */
   readonly resources: readonly string[];
   readonly unseal?: Unseal | undefined;
-  /** How long a drain may take before the SyncTarget is deleted regardless. */
+  /** How long a SyncTarget that is being deleted waits for a lost cluster. */
   readonly drainTimeoutMs?: number | undefined;
   readonly settings?: Partial<LinkSettings> | undefined;
   /** Whether the address in a kubeconfig may be connected to; all addresses if omitted. */
   readonly isAddressAllowed?: PermitsAddress | undefined;
   /** The connections to physical clusters, of all logical clusters together. */
   readonly connectionsMax?: number | undefined;
+  readonly connect?: ConnectFunction | undefined;
   /** Installs agents; without it, users apply the output of `kubectl kcp workload sync`. */
   readonly installer?: AgentInstaller | undefined;
   /**
@@ -69,8 +86,11 @@ export interface TargetControllerOptions {
    * omitted.
    */
   readonly isServerAlive?: IsServerAlive | undefined;
-  /** Whether this process imports APIs: a cluster is not Ready before its first import. */
-  readonly awaitsImport?: boolean | undefined;
+  /**
+   * The conditions that this process writes for clusters without an agent: the importer's, the
+   * syncer's. A cluster is not Ready before they are known.
+   */
+  readonly awaitedConditions?: readonly string[] | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly onError?: ((error: unknown, key?: ObjectKey) => void) | undefined;
@@ -81,6 +101,7 @@ export type IsServerAlive = (server: string, signal: AbortSignal) => Promise<boo
 
 export const drainTimeoutMsDefault = 300_000;
 const drainPollMs = 2000;
+const drainPollMsMax = 30_000;
 /** A reconcile writes a status or reads a Secret; slow operations run in the background. */
 const concurrency = 8;
 
@@ -89,6 +110,8 @@ interface OpenLink {
   readonly digest: string;
   /** The generation of the SyncTarget that the cluster was last probed for. */
   generation: number | undefined;
+  /** When the kubeconfig was last read. */
+  readAtMs: number;
 }
 
 /** An agent to observe, with the connection to its cluster if there is one. */
@@ -107,10 +130,13 @@ export class TargetController {
   readonly #links = new Map<string, OpenLink>();
   readonly #shares: TenantShares;
   readonly #agents: AgentInstallations;
+  readonly #leases: SyncerLeases;
   readonly #heartbeats: Heartbeats;
   readonly #silence: AgentLivenessMonitor;
-  /** The time since which each SyncTarget is being deleted, as observed by this process. */
-  readonly #leavingSinceMs = new Map<string, number>();
+  /** The names of SyncTargets, by workspace and identity of their cluster. */
+  readonly #byClusterID = new Map<string, Set<string>>();
+  /** Whether the server of an agent's tunnel was alive when last checked. */
+  readonly #isServerThere = new Map<string, boolean>();
 
   constructor(options: TargetControllerOptions) {
     const { clusters, onError } = options;
@@ -118,6 +144,7 @@ export class TargetController {
     this.#clock = options.clock ?? systemClock;
     this.#source = clusters.source(syncTargets);
     this.#shares = new TenantShares(this.#clock, options.connectionsMax);
+    this.#leases = new SyncerLeases({ clusters, onChange: (key) => this.#onLease(key) });
     this.#heartbeats = new Heartbeats(this.#clock);
     this.#silence = new AgentLivenessMonitor({
       clock: this.#clock,
@@ -138,6 +165,12 @@ export class TargetController {
       clock: this.#clock,
       ...(onError === undefined ? {} : { onError }),
     }).watch(syncTargets);
+    this.#source.addHandler({
+      added: ({ status }, { key }) => this.#indexClusterID(key, undefined, status?.clusterID),
+      updated: ({ status }, { key, previous }) =>
+        this.#indexClusterID(key, previous.status?.clusterID, status?.clusterID),
+      deleted: ({ status }, { key }) => this.#indexClusterID(key, status?.clusterID, undefined),
+    });
   }
 
   /** Called after the controller has ended. */
@@ -167,9 +200,28 @@ export class TargetController {
       });
       return undefined;
     }
+    await this.#leases.ensure(context.client, key, target, context.signal);
     const { observation, waitMs } = await this.#observe(key, target, context);
     await this.#report(key, target, observation, context);
     return { requeueAfterMs: waitMs };
+  }
+
+  /** A renewal that changes nothing about the status causes no reconcile. */
+  #onLease(key: ObjectKey): void {
+    const target = this.#source.store.get(key);
+    if (target === undefined) return;
+    const lease = this.#leases.of(key, target);
+    if (lease !== undefined && modeOf(target) === "Push") return;
+    if (lease !== undefined) {
+      const observation = this.#agentObservation(key, target);
+      const shown = findCondition(target.status?.conditions, targetConditions.ready)?.message;
+      const terminating = isBeingDeleted(target) ? shown : undefined;
+      const options = this.#statusOptions(key, target, terminating);
+      const status = targetStatus(target, observation, this.#clock.now(), options);
+      const isAccepted = acceptedLeaseSeconds(lease) === acceptableSeconds(status);
+      if (isAccepted && isStatusCurrent(target, status)) return;
+    }
+    this.controller.enqueue(key);
   }
 
   async #observe(
@@ -179,9 +231,15 @@ export class TargetController {
   ): Promise<{ readonly observation: Observation; readonly waitMs: number }> {
     const { unseal } = this.#options;
     const mode = modeOf(target);
-    if (mode === "Pull") await this.#agents.ensureAccount(client, target, signal);
-    const text = await readKubeconfig(target, { key, client, unseal, signal });
-    const { probeMs } = this.#settings;
+    const id = formatKey(key);
+    if (mode === "Pull") await this.#agents.ensureAccount(client, target, id, signal);
+    const { probeMs, inventoryMs } = this.#settings;
+    const known = this.#links.get(id);
+    const isFresh =
+      known?.generation === target.metadata.generation &&
+      known?.link.report.problem === undefined &&
+      this.#clock.monotonic() - (known?.readAtMs ?? Number.NEGATIVE_INFINITY) < inventoryMs;
+    const text = isFresh ? known : await readKubeconfig(target, { key, client, unseal, signal });
     if (text === undefined) {
       await this.#close(formatKey(key));
       if (mode !== "Push")
@@ -198,6 +256,7 @@ export class TargetController {
     const { generation } = target.metadata;
     if (open.generation !== generation) open.link.reviewAgain();
     open.generation = generation;
+    if (!isFresh) open.readAtMs = this.#clock.monotonic();
     const waitMs = open.link.tick();
     const { report } = open.link;
     if (mode !== "Push") return await this.#observeAgent(key, target, { waitMs, report, signal });
@@ -217,18 +276,31 @@ export class TargetController {
     const { server } = target.status?.tunnel ?? {};
     const isServerThere =
       server === undefined || ((await this.#options.isServerAlive?.(server, signal)) ?? true);
-    const heartbeat = this.#heartbeats.observe(id, target.status ?? {});
-    const { problem } = report ?? {};
-    const failed = problem && ({ state: "failed", message: problem.message } as const);
-    const agent = this.#agents.stateOf(id) ?? failed;
-    const liveness = this.#silence.observe(key, target, isServerThere);
-    const observation = { kind: "agent" as const, heartbeat, agent, liveness };
+    this.#isServerThere.set(id, isServerThere);
+    const observation = this.#agentObservation(key, target, report);
+    const { heartbeat } = observation;
     const { inventoryMs } = this.#settings;
-    const often = Math.min(waitMs, inventoryMs, heartbeatTimeoutMsOf(target.status) / 4);
+    const durationMs = heartbeat?.renewal.durationMs ?? inventoryMs;
+    const often = Math.min(waitMs, inventoryMs, durationMs / 4);
     // Requeued for exactly this time, not for the next probe: the withdrawal of endpoints depends
     // on it.
-    const lateInMs = heartbeat === undefined ? 0 : heartbeat.lateMs - heartbeat.silentMs + 1;
+    const lateInMs = heartbeat === undefined ? 0 : durationMs - heartbeat.silentMs + 1;
     return { observation, waitMs: lateInMs > 0 ? Math.min(often, lateInMs) : often };
+  }
+
+  #agentObservation(
+    key: ObjectKey,
+    target: SyncTarget,
+    report = this.#links.get(formatKey(key))?.link.report,
+  ): AgentObservation {
+    const id = formatKey(key);
+    const renewal = renewalOf(this.#leases.of(key, target));
+    const heartbeat = this.#heartbeats.observe(id, renewal);
+    const isServerThere = this.#isServerThere.get(id) ?? true;
+    const liveness = this.#silence.observe(key, target, { renewal, isServerThere });
+    const { problem: found } = report ?? {};
+    const failed = found && ({ state: "failed", message: found.message } as const);
+    return { kind: "agent", heartbeat, agent: this.#agents.stateOf(id) ?? failed, liveness };
   }
 
   /** The link for this kubeconfig: another kubeconfig or another mode gets another link. */
@@ -250,6 +322,7 @@ export class TargetController {
       cluster: key.cluster,
       shares: this.#shares,
       isAddressAllowed: this.#options.isAddressAllowed,
+      connect: this.#options.connect,
     });
     if ("reason" in connection) return connection;
     const { clock, targets, random = systemRandom } = { ...this.#options, clock: this.#clock };
@@ -265,7 +338,8 @@ export class TargetController {
       onConnected: (made) => targets.add(made),
       ...(mode === "Pull" ? { onInventory: (made) => this.#install(key, made, upstream) } : {}),
     });
-    const open = { link, digest, generation: target.metadata.generation };
+    const { generation } = target.metadata;
+    const open = { link, digest, generation, readAtMs: this.#clock.monotonic() };
     this.#links.set(id, open);
     return open;
   }
@@ -291,26 +365,24 @@ export class TargetController {
       await this.#forget(id);
       return undefined;
     }
-    const { drainTimeoutMs = drainTimeoutMsDefault } = this.#options;
     if (stringMember(target.metadata.annotations, orphanAnnotation) !== "true") {
-      const nowMs = this.#clock.monotonic();
-      const sinceMs = this.#leavingSinceMs.get(id) ?? nowMs;
-      this.#leavingSinceMs.set(id, sinceMs);
-      const isGivenUp = nowMs - sinceMs >= drainTimeoutMs;
-      const blocked = isGivenUp ? undefined : await this.#empty(key, target, context);
+      const { observation } = await this.#observe(key, target, context);
+      const blocked = await this.#empty(key, target, context);
       if (blocked !== undefined) {
-        const message = `${blocked}; to leave it there: kubectl annotate synctarget ${key.name} ${orphanAnnotation}=true`;
-        await this.#report(key, target, { kind: "draining", message }, context);
-        return { requeueAfterMs: Math.min(drainPollMs, drainTimeoutMs) };
+        const terminating = `${blocked}; to leave it there: kubectl annotate synctarget ${key.name} ${orphanAnnotation}=true`;
+        const status = await this.#report(key, target, observation, context, terminating);
+        if (!(await this.#isGivenUp(key, target, status, context)))
+          return { requeueAfterMs: this.#deletionPollMs(target) };
+        this.#tellOrphaned(key, target);
       }
-      if (isGivenUp) this.#tellOrphaned(key, target, drainTimeoutMs);
     }
     // The connection ends here: a released object is not synced again.
     await this.#close(id);
-    const held = heldObjects(this.#held(key, target, client, signal));
+    const held = heldObjects({ client, target, cluster: key.cluster, signal });
     for await (const original of held) await original.release();
     await this.#agents.revoke(client, target, signal);
     await this.#removeImports(key, target, client, signal);
+    await this.#leases.remove(client, key, target, signal);
     const resource = client.resource(syncTargets);
     await removeFinalizer({ resource, object: target, finalizer: syncTargetFinalizer, signal });
     return undefined;
@@ -320,16 +392,14 @@ export class TargetController {
   async #empty(
     key: ObjectKey,
     target: SyncTarget,
-    context: ReconcileContext,
+    { client, signal }: ReconcileContext,
   ): Promise<string | undefined> {
-    const { client, signal } = context;
     const { targets } = this.#options;
-    await this.#observe(key, target, context);
     const connection = targets.get(key);
     const { cluster } = key;
     const state = await targets.drain(target, { cluster, connection, signal });
     if (state === "pending") return "what was synced to the cluster is being removed from it";
-    const leftover = await describeHeldObject(this.#held(key, target, client, signal));
+    const leftover = await describeHeldObject({ client, target, cluster, signal });
     if (leftover !== undefined) return `${leftover} is still in the cluster`;
     try {
       await this.#agents.uninstall(target, connection, signal);
@@ -339,16 +409,40 @@ export class TargetController {
     }
   }
 
-  #held({ cluster }: ObjectKey, target: SyncTarget, client: Client, signal: AbortSignal) {
-    const { resources } = this.#options;
-    return heldObjectResources(client, target, cluster, { resources, signal });
+  /**
+   * A cluster that answers is waited for as long as it takes. A lost one is not, by the times on
+   * the SyncTarget, unless it may still run a workload of which no second one may start.
+   */
+  async #isGivenUp(
+    { cluster }: ObjectKey,
+    { metadata, ...rest }: SyncTarget,
+    { conditions }: SyncTargetStatus,
+    { client, signal }: ReconcileContext,
+  ): Promise<boolean> {
+    const { drainTimeoutMs = drainTimeoutMsDefault } = this.#options;
+    const healthy = findCondition(conditions, targetConditions.heartbeatHealthy);
+    if (healthy === undefined || healthy.status === "True") return false;
+    const times = [metadata.deletionTimestamp, healthy.lastTransitionTime];
+    const sinceMs = Math.max(...times.map((time) => Date.parse(time ?? "") || 0));
+    if (this.#clock.now() - sinceMs < drainTimeoutMs) return false;
+    const isRunningOnce = ({ metadata: { labels, deletionTimestamp } }: KubernetesObject) =>
+      deletionTimestamp === undefined && stringMember(labels, stopBeforeStartLabel) === "true";
+    const held = { client, target: { metadata, ...rest }, cluster, signal };
+    return (await describeHeldObject(held, isRunningOnce)) === undefined;
   }
 
-  #tellOrphaned({ cluster }: ObjectKey, target: SyncTarget, drainTimeoutMs: number): void {
+  /** A deletion that takes long is looked at less often. */
+  #deletionPollMs({ metadata }: SyncTarget): number {
+    const { drainTimeoutMs = drainTimeoutMsDefault } = this.#options;
+    const sinceMs = this.#clock.now() - Date.parse(metadata.deletionTimestamp ?? "");
+    return Math.min(Math.max(drainPollMs, sinceMs / 10), drainPollMsMax, drainTimeoutMs);
+  }
+
+  #tellOrphaned({ cluster }: ObjectKey, target: SyncTarget): void {
     this.#events.record(cluster, target, {
       type: "Warning",
       reason: "Orphaned",
-      message: `the cluster was not emptied within ${drainTimeoutMs / 1000} s: what was synced to it stays there`,
+      message: "the cluster is lost and was not emptied in time: what was synced to it stays there",
     });
   }
 
@@ -378,21 +472,69 @@ export class TargetController {
     target: SyncTarget,
     observation: Observation,
     { client, signal }: ReconcileContext,
-  ): Promise<void> {
-    const { awaitsImport } = this.#options;
-    const status = targetStatus(target, observation, this.#clock.now(), { awaitsImport });
-    if (isStatusCurrent(target, status)) return;
-    const options = { fieldManager: registrationFieldManager, force: true, signal };
-    await client.resource(syncTargets).sameObject(target).applyStatusFields(status, options);
-    for (const event of statusEvents(name, target.status?.conditions, status.conditions))
-      this.#events.record(cluster, target, event);
+    terminating?: string,
+  ): Promise<SyncTargetStatus> {
+    const key = { cluster, namespace: "", name };
+    const options = this.#statusOptions(key, target, terminating);
+    const status = targetStatus(target, observation, this.#clock.now(), options);
+    // A Lease is accepted after the status says that the agent is well, and no longer before the
+    // status says that it is not: an agent whose renewal is accepted is not replaced.
+    const lease = this.#leases.of(key, target);
+    const seconds = acceptableSeconds(status);
+    if (lease !== undefined && seconds === undefined)
+      await this.#leases.accept(client, lease, undefined, signal);
+    if (!isStatusCurrent(target, status)) {
+      const writer = modeOf(target) === "Push" ? "registrationInPushMode" : "registration";
+      await writeSyncTargetStatus({ client, target, signal }, writer, status);
+      for (const event of statusEvents(name, target.status?.conditions, status.conditions))
+        this.#events.record(cluster, target, event);
+    }
+    if (lease !== undefined && seconds !== undefined)
+      await this.#leases.accept(client, lease, seconds, signal);
+    return status;
+  }
+
+  #statusOptions(key: ObjectKey, target: SyncTarget, terminating?: string): StatusOptions {
+    const sameCluster = this.#sameCluster(key, target);
+    return { awaited: this.#awaitedOf(target), terminating, sameCluster };
+  }
+
+  /**
+   * Other SyncTargets of the same cluster in the same workspace. A cluster says itself who it is,
+   * so it says nothing about SyncTargets of other workspaces.
+   */
+  #sameCluster(key: ObjectKey, { status }: SyncTarget): readonly string[] {
+    const id = this.#links.get(formatKey(key))?.link.report.clusterID ?? status?.clusterID;
+    const names = this.#byClusterID.get(clusterKey(key, id)) ?? [];
+    return [...names].filter((name) => name !== key.name).map((name) => `SyncTarget ${name}`);
+  }
+
+  /** Keeps the index by clusterID, and reconciles the SyncTargets of a cluster that change. */
+  #indexClusterID(key: ObjectKey, before: string | undefined, now: string | undefined): void {
+    if (before === now) return;
+    const [old, current] = [clusterKey(key, before), clusterKey(key, now)];
+    const left = this.#byClusterID.get(old);
+    left?.delete(key.name);
+    if (left?.size === 0) this.#byClusterID.delete(old);
+    if (now !== undefined)
+      this.#byClusterID.set(current, (this.#byClusterID.get(current) ?? new Set()).add(key.name));
+    for (const one of [old, current])
+      for (const name of this.#byClusterID.get(one) ?? [])
+        this.controller.enqueue({ ...key, name });
+  }
+
+  /** An agent imports and syncs; a syncer that a user runs by hand may do neither. */
+  #awaitedOf(target: SyncTarget): readonly string[] {
+    const mode = modeOf(target);
+    if (mode === "Pull") return [targetConditions.apiImporterReady, targetConditions.syncerReady];
+    return mode === "Push" ? (this.#options.awaitedConditions ?? []) : [];
   }
 
   async #forget(id: string): Promise<void> {
     this.#heartbeats.forget(id);
     this.#silence.forget(id);
+    this.#isServerThere.delete(id);
     this.#agents.forget(id);
-    this.#leavingSinceMs.delete(id);
     await this.#close(id);
   }
 
@@ -409,8 +551,18 @@ export class TargetController {
   }
 }
 
+function clusterKey({ cluster }: ObjectKey, clusterID: string | undefined): string {
+  return `${cluster}|${clusterID ?? ""}`;
+}
+
 function modeOf({ spec }: SyncTarget): SyncMode {
   return spec?.mode ?? "Push";
+}
+
+/** The duration for which renewals of the agent's Lease count; undefined while they do not. */
+function acceptableSeconds({ conditions, leaseDurationSeconds }: SyncTargetStatus) {
+  const isWell = isConditionTrue(conditions, targetConditions.heartbeatHealthy);
+  return isWell ? leaseDurationSeconds : undefined;
 }
 
 function broken(found: Problem, waitMs: number) {

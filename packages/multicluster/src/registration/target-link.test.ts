@@ -136,6 +136,7 @@ describe("status of a SyncTarget", () => {
       capacity: undefined,
       allocatable: undefined,
       missingAccess: [],
+      clusterID: undefined,
       otherSyncTargets: [],
       skewMs: 0,
     } as const;
@@ -153,11 +154,31 @@ describe("status of a SyncTarget", () => {
     assert.deepEqual([ready?.status, ready?.reason], ["False", "Broken"]);
   });
 
+  it("the state is that of a node in a table, with the progress of a drain", () => {
+    const report = { health: "True", missingAccess: [], otherSyncTargets: [], skewMs: 0 } as never;
+    const stateOf = (target: SyncTarget) => targetStatus(target, { kind: "link", report }, 0).state;
+    assert.equal(stateOf(base), "Ready");
+    const cordoned = { ...base, spec: { unschedulable: true } };
+    assert.equal(stateOf(cordoned), "Ready,SchedulingDisabled");
+    const drain = { startedAt: "", total: 8, moved: 3, remaining: 5, remainingReplicas: 5 };
+    const draining = { ...base, spec: { unschedulable: true, drain: {} }, status: { drain } };
+    assert.equal(stateOf(draining), "Ready,SchedulingDisabled,Draining(3/8)");
+    const drained = { type: "Drained", status: "True", reason: "", message: "" } as const;
+    const conditions = [{ ...drained, lastTransitionTime: "" }];
+    assert.equal(
+      stateOf({ ...draining, status: { drain, conditions } }),
+      "Ready,SchedulingDisabled,Drained",
+    );
+    const problem = { reason: "ClusterUnreachable", message: "" } as const;
+    assert.equal(targetStatus(base, { kind: "problem", problem }, 0).state, "NotReady");
+  });
+
   it("a SyncTarget is not Ready before its APIs are discovered, where API import is enabled", () => {
     const report = { health: "True", missingAccess: [], otherSyncTargets: [], skewMs: 0 } as never;
     const link = { kind: "link", report } as const;
-    const readyOf = (target: SyncTarget, awaitsImport: boolean) => {
-      const [ready] = targetStatus(target, link, 0, { awaitsImport }).conditions ?? [];
+    const readyOf = (target: SyncTarget, isImported: boolean) => {
+      const awaited = isImported ? ["APIImporterReady"] : [];
+      const [ready] = targetStatus(target, link, 0, { awaited }).conditions ?? [];
       return [ready?.status, ready?.reason];
     };
     assert.deepEqual(readyOf(base, false), ["True", "ClusterReady"]);

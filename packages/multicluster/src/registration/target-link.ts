@@ -10,7 +10,7 @@ import { type Connection, type StringMap, startDeadline } from "@kcp-ts/sdk";
 import { missingAccess } from "./access.ts";
 import { readCapacity } from "./capacity.ts";
 import { diagnose } from "./diagnose.ts";
-import { otherSyncTargets } from "./other-sync-targets.ts";
+import { otherSyncTargets, readClusterID } from "./other-sync-targets.ts";
 import { probe } from "./probe.ts";
 import type { Problem } from "./problem.ts";
 import type { TargetConnection } from "./targets.ts";
@@ -48,6 +48,7 @@ export interface LinkReport {
   readonly allocatable: StringMap | undefined;
   /** Undefined while it is unknown. */
   readonly missingAccess: readonly string[] | undefined;
+  readonly clusterID: string | undefined;
   /** Other SyncTargets that use the cluster. */
   readonly otherSyncTargets: readonly string[] | undefined;
   /** How far the cluster's clock is ahead of the local clock. */
@@ -83,6 +84,7 @@ export class TargetLink {
     capacity: undefined,
     allocatable: undefined,
     missingAccess: undefined,
+    clusterID: undefined,
     otherSyncTargets: undefined,
     skewMs: undefined,
   };
@@ -182,7 +184,8 @@ export class TargetLink {
         this.#report = { ...this.#report, missingAccess: missing };
       }
       const claims = await otherSyncTargets(client, this.connection, deadline.signal);
-      this.#report = { ...this.#report, otherSyncTargets: claims };
+      const clusterID = await readClusterID(client, deadline.signal);
+      this.#report = { ...this.#report, clusterID, otherSyncTargets: claims };
       const found = await readCapacity(client, deadline.signal);
       this.#report = { ...this.#report, ...found };
     } catch (error) {

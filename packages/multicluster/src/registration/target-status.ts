@@ -1,17 +1,26 @@
 /** Computes the status of a SyncTarget from the observed state of the cluster. Pure. */
 import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
-import { findCondition, type StringMap, setCondition, timestamp } from "@kcp-ts/sdk";
 import {
-  heartbeatIntervalMsOf,
+  findCondition,
+  isConditionTrue,
+  type StringMap,
+  setCondition,
+  timestamp,
+} from "@kcp-ts/sdk";
+import {
+  accessCondition,
+  drainedCondition,
+  installedCondition,
   type Severity,
   type SeverityCondition,
   type SyncTarget,
   type SyncTargetStatus,
+  sharedOwnershipCondition,
   targetConditions,
 } from "../api/index.ts";
 import type { AgentState } from "./agent-installations.ts";
 import { type AgentLiveness, agentHeartbeatMissedReason } from "./agent-liveness.ts";
-import { clockSkewMaxMs, type Heartbeat, timeoutsUntilLost } from "./heartbeats.ts";
+import { clockSkewMaxMs, type Heartbeat, leasesUntilLost } from "./heartbeats.ts";
 import { boundedMessage, type Problem } from "./problem.ts";
 import type { LinkReport } from "./target-link.ts";
 
@@ -19,8 +28,7 @@ import type { LinkReport } from "./target-link.ts";
 export type Observation =
   | { readonly kind: "link"; readonly report: LinkReport }
   | { readonly kind: "problem"; readonly problem: Problem }
-  | AgentObservation
-  | { readonly kind: "draining"; readonly message: string };
+  | AgentObservation;
 
 /** An agent works in the cluster and reports its status itself. */
 export interface AgentObservation {
@@ -28,13 +36,18 @@ export interface AgentObservation {
   readonly heartbeat: Heartbeat | undefined;
   /** The state of the installation, where the control plane installs the agent. */
   readonly agent?: AgentState | undefined;
-  /** The agent missed a heartbeat that it had promised. */
+  /** The agent missed a renewal of its Lease that it had promised. */
   readonly liveness?: AgentLiveness | undefined;
 }
 
-export const accessCondition = "SyncerAuthorized";
-export const installedCondition = "SyncerInstalled";
-export const sharedOwnershipCondition = "SharedOwnership";
+export interface StatusOptions {
+  /** The conditions of others without which the SyncTarget is not Ready. */
+  readonly awaited?: readonly string[];
+  /** What is waited for before the SyncTarget is deleted. */
+  readonly terminating?: string | undefined;
+  /** Descriptions of other SyncTargets of the same cluster in the same workspace. */
+  readonly sameCluster?: readonly string[];
+}
 
 /**
  * The fields and conditions of the status that this controller owns. Other controllers write theirs
@@ -44,36 +57,60 @@ export function targetStatus(
   target: SyncTarget,
   observation: Observation,
   nowMs: number,
-  { awaitsImport = false }: { readonly awaitsImport?: boolean | undefined } = {},
+  { awaited = [], terminating, sameCluster = [] }: StatusOptions = {},
 ): SyncTargetStatus {
   const known = target.status?.conditions ?? [];
   const health = healthOf(target, observation);
   const drafts = [
     installedOf(observation, health),
     health,
-    ...(observation.kind === "link" ? clusterConditions(observation.report) : []),
+    observation.kind === "link" ? accessOf(observation.report) : undefined,
+    sharedOwnershipOf(target, observation, sameCluster),
   ];
   const own = drafts.filter((one) => one !== undefined);
   const isOther = ({ type }: ConditionDraft) =>
     others.has(type) || (observation.kind === "agent" && type === accessCondition);
-  const isNotImported =
-    awaitsImport &&
-    observation.kind === "link" &&
-    findCondition(known, targetConditions.apiImporterReady) === undefined;
+  const isHeardOf = observation.kind === "link" || observation.kind === "agent";
+  const missing = starting.filter(
+    ({ type }) => isHeardOf && awaited.includes(type) && findCondition(known, type) === undefined,
+  );
   const silent = observation.kind === "agent" ? heartbeatMissedOf(target, observation) : undefined;
   const ready = summary([
     ...own,
     ...known.filter(isOther),
     ...(silent === undefined ? [] : [silent]),
-    ...(isNotImported ? [notImported] : []),
+    ...missing,
   ]);
-  const shown = observation.kind === "draining" ? draining(observation.message) : ready;
+  const shown = terminating === undefined ? ready : terminatingCondition(terminating);
   const report = observation.kind === "link" ? observation.report : undefined;
+  const leaseDurationSeconds = leaseSecondsOf(observation);
   const isOurs = (target.spec?.mode ?? "Push") === "Push";
   return {
     conditions: [shown, ...own].map((one) => withTransitionTime(known, one, nowMs)),
+    state: stateOf(target, shown),
+    ...(sameCluster.length === 0 ? {} : { registrations: sameCluster.length + 1 }),
     ...(isOurs ? factsOf(target.status ?? {}, report) : {}),
+    ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }),
   };
+}
+
+/** The summary of a table, as kubectl shows nodes. */
+function stateOf({ metadata, spec, status }: SyncTarget, ready: ConditionDraft): string {
+  const health = { True: "Ready", False: "NotReady", Unknown: "Unknown" }[ready.status];
+  const parts = [metadata.deletionTimestamp === undefined ? health : "Terminating"];
+  if (spec?.unschedulable === true) parts.push("SchedulingDisabled");
+  if (spec?.drain !== undefined) {
+    const { total = 0, moved = 0 } = status?.drain ?? {};
+    const isDrained = isConditionTrue(status?.conditions, drainedCondition);
+    parts.push(isDrained ? "Drained" : `Draining(${moved}/${total})`);
+  }
+  return parts.join();
+}
+
+/** The duration of a Lease at whose end the agent stops workloads. */
+function leaseSecondsOf(observation: Observation): number | undefined {
+  const renewal = observation.kind === "agent" ? observation.heartbeat?.renewal : undefined;
+  return renewal?.stopsAtExpiry === true ? renewal.durationMs / 1000 : undefined;
 }
 
 /** A condition without lastTransitionTime. */
@@ -84,41 +121,41 @@ const others: ReadonlySet<string> = new Set([
   targetConditions.syncerReady,
 ]);
 
-/** Clients that wait for Ready use the cluster's exported APIs next. */
-const notImported = unknown(targetConditions.apiImporterReady, "ImportingAPIs", "Discovering APIs");
+/**
+ * Conditions of others before they are written. Clients that wait for Ready use the cluster's
+ * exported APIs next.
+ */
+const starting: readonly ConditionDraft[] = [
+  unknown(targetConditions.apiImporterReady, "ImportingAPIs", "Discovering APIs"),
+  unknown(targetConditions.syncerReady, "SyncerStarting", "Starting the syncer"),
+];
 
 function heartbeatMissedOf(
   target: SyncTarget,
-  { liveness }: AgentObservation,
+  { heartbeat, liveness }: AgentObservation,
 ): ConditionDraft | undefined {
-  const why = isTunnelBroken(target)
-    ? "the agent's tunnel broke off, and no heartbeat has come since"
-    : liveness && heartbeatMissedMessage(target.status ?? {}, liveness);
+  const why = isTunnelBroken(target, heartbeat)
+    ? "the agent's tunnel broke off, and the agent has not renewed its Lease since"
+    : liveness && heartbeatMissedMessage(heartbeat, liveness);
   const next = "look at the agent's log, and at its way to the control plane";
   if (why === undefined) return undefined;
   return unknown(targetConditions.ready, agentHeartbeatMissedReason, `${why}: ${next}`);
 }
 
-function heartbeatMissedMessage(status: SyncTargetStatus, silence: AgentLiveness): string {
-  if (silence === "orphaned")
-    return "no server has the agent's tunnel any more, and it has neither dialled again nor written a heartbeat";
-  const seconds = (heartbeatIntervalMsOf(status) ?? 0) / 1000;
-  return `no heartbeat has come since ${status.lastHeartbeatTime}, and the agent promised one every ${seconds} s`;
+function heartbeatMissedMessage(heartbeat: Heartbeat | undefined, liveness: AgentLiveness): string {
+  if (liveness === "orphaned")
+    return "no server has the agent's tunnel any more, and it has neither dialled again nor renewed its Lease";
+  const { renewTime, intervalMs = 0 } = heartbeat?.renewal ?? {};
+  return `the agent has not renewed its Lease since ${renewTime}, and promised to do so every ${intervalMs / 1000} s`;
 }
 
 /**
- * Whether the tunnel broke and no heartbeat has come since: an agent that cannot dial may still be
- * alive.
+ * Whether the tunnel broke and the agent has not renewed its Lease since: an agent that cannot dial
+ * may still be alive.
  */
-function isTunnelBroken({ status: { tunnel, lastHeartbeatTime = "" } = {} }: SyncTarget): boolean {
-  return tunnel?.disconnectedAt !== undefined && tunnel.disconnectedAt === lastHeartbeatTime;
-}
-
-/** The conditions that describe the cluster, observed by the control plane or by the agent. */
-export function clusterConditions(
-  found: Pick<LinkReport, "missingAccess" | "otherSyncTargets">,
-): readonly ConditionDraft[] {
-  return [accessOf(found), sharedOwnershipOf(found)].filter((one) => one !== undefined);
+function isTunnelBroken({ status }: SyncTarget, heartbeat: Heartbeat | undefined): boolean {
+  const { disconnectedAt } = status?.tunnel ?? {};
+  return disconnectedAt !== undefined && disconnectedAt === (heartbeat?.renewal.renewTime ?? "");
 }
 
 function healthOf(target: SyncTarget, observation: Observation): ConditionDraft {
@@ -126,8 +163,6 @@ function healthOf(target: SyncTarget, observation: Observation): ConditionDraft 
   switch (observation.kind) {
     case "problem":
       return failed(type, observation.problem);
-    case "draining":
-      return findCondition(target.status?.conditions, type) ?? unknown(type, "Terminating", "");
     case "agent":
       return heartbeatOf(target, observation);
     case "link": {
@@ -154,13 +189,14 @@ function heartbeatOf(
       (spec?.mode === "Pull"
         ? `its agent has to run in the cluster: kubectl kcp workload sync ${name} --output agent.yaml prints what to apply there`
         : `run a syncer for ${name} in or beside the cluster`);
-    return unknown(type, "WaitingForAgent", `No heartbeat yet seen: ${next}`);
+    return unknown(type, "WaitingForAgent", `Lease not renewed yet: ${next}`);
   }
-  const { last, silentMs, lateMs, skewMs } = heartbeat;
-  if (silentMs <= lateMs)
+  const { renewal, silentMs, skewMs } = heartbeat;
+  const { renewTime, durationMs } = renewal;
+  if (silentMs <= durationMs)
     return passed(type, "HeartbeatHealthy", clockSkewMessage(skewMs).replace(/^, but /, ""));
-  const message = `No heartbeat since ${last}: look at the syncer's log, and at its way to the control plane`;
-  if (silentMs <= lateMs * timeoutsUntilLost) return unknown(type, "HeartbeatLate", message);
+  const message = `Lease not renewed since ${renewTime}: look at the syncer's log, and at its way to the control plane`;
+  if (silentMs <= durationMs * leasesUntilLost) return unknown(type, "HeartbeatLate", message);
   return failed(type, { reason: agentHeartbeatMissedReason, message });
 }
 
@@ -170,10 +206,16 @@ function heartbeatOf(
  */
 export function clockSkewMessage(skewMs: number | undefined): string {
   if (skewMs === undefined || Math.abs(skewMs) < clockSkewMaxMs) return "";
-  // Rounded, so that the message does not change with every probe.
-  const seconds = Math.round(Math.abs(skewMs) / clockSkewMaxMs) * (clockSkewMaxMs / 1000);
   const where = skewMs > 0 ? "ahead of" : "behind";
-  return `, but its clock is about ${seconds} s ${where} the control plane's: set both by the same time, or tokens and certificates count as expired`;
+  return `, but its clock is about ${skewText(Math.abs(skewMs))} ${where} the control plane's: set both by the same time, or tokens and certificates count as expired`;
+}
+
+/** Rounded, so that the message does not change with every probe. */
+function skewText(skewMs: number): string {
+  const hours = skewMs / 3_600_000;
+  if (hours >= 48) return `${Math.round(hours / 24)} days`;
+  if (hours >= 2) return `${Math.round(hours)} hours`;
+  return `${Math.round(skewMs / clockSkewMaxMs) * (clockSkewMaxMs / 1000)} s`;
 }
 
 /** A failed installation matters only while no agent reports. */
@@ -192,16 +234,29 @@ function installedOf(observation: Observation, health: ConditionDraft): Conditio
  * Two SyncTargets may share a cluster. The condition reports it, because it may be unintended;
  * Ready does not depend on it.
  */
-function sharedOwnershipOf({ otherSyncTargets: others }: Pick<LinkReport, "otherSyncTargets">) {
-  if (others === undefined) return undefined;
+function sharedOwnershipOf(
+  { status }: SyncTarget,
+  observation: Observation,
+  sameCluster: readonly string[],
+): ConditionDraft | undefined {
+  const report = observation.kind === "link" ? observation.report : undefined;
+  const found = report === undefined ? status?.alsoRegisteredAs : report.otherSyncTargets;
+  const isUnknown = found === undefined && (report?.clusterID ?? status?.clusterID) === undefined;
+  if (isUnknown) return undefined;
+  const isNamed = (one: string) => sameCluster.some((other) => one.startsWith(`${other} (uid `));
+  const foreign = (found ?? []).filter((one) => !isNamed(one));
+  const others = [...sameCluster, ...foreign];
   const type = sharedOwnershipCondition;
+  // Another control plane does not know how much of the cluster this one uses.
+  const counted =
+    foreign.length > 0 ? "capacity is counted twice" : "each has its share of the capacity";
   if (others.length === 0)
     return failed(type, { reason: "NoOtherSyncTargets", message: "" }, "Info");
-  const message = `also registered as ${others.join(", ")}; capacity is counted twice. If one of them should not have work in this cluster, delete that SyncTarget; if it is deleted already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;
+  const message = `also registered as ${others.join(", ")}; ${counted}. If one of them should not have work in this cluster, delete that SyncTarget; if it is deleted already, delete the namespaces with its uid in the annotation kcp.io/namespace-locator`;
   return passed(type, "OtherSyncTargets", boundedMessage(message));
 }
 
-function accessOf({ missingAccess: missing }: Pick<LinkReport, "missingAccess">) {
+export function accessOf({ missingAccess: missing }: Pick<LinkReport, "missingAccess">) {
   if (missing === undefined) return undefined;
   if (missing.length === 0) return passed(accessCondition, "SyncerAuthorized", "");
   const message = `the user that the syncer has in the cluster may not ${missing.join(", ")}: grant it by a ClusterRole and a ClusterRoleBinding in the cluster`;
@@ -231,7 +286,7 @@ function withoutObserved({
   return { type, status, reason, message, ...(severity === undefined ? {} : { severity }) };
 }
 
-function draining(message: string): ConditionDraft {
+function terminatingCondition(message: string): ConditionDraft {
   return failed(targetConditions.ready, { reason: "Terminating", message }, "Info");
 }
 
@@ -280,11 +335,15 @@ function factsOf(
   report: LinkReport | undefined,
 ): Partial<SyncTargetStatus> {
   const version = report?.version ?? known.version;
+  const clusterID = report?.clusterID ?? known.clusterID;
+  const others = report?.otherSyncTargets ?? known.alsoRegisteredAs ?? [];
   const isAsked = report?.capacity !== undefined;
   const capacity: StringMap | undefined = isAsked ? report?.capacity : known.capacity;
   const allocatable = isAsked ? report?.allocatable : known.allocatable;
   return {
     ...(version === undefined ? {} : { version }),
+    ...(clusterID === undefined ? {} : { clusterID }),
+    ...(others.length === 0 ? {} : { alsoRegisteredAs: [...others] }),
     ...(capacity === undefined ? {} : { capacity }),
     ...(allocatable === undefined ? {} : { allocatable }),
   };
@@ -298,6 +357,8 @@ export function isStatusCurrent({ status = {} }: SyncTarget, said: SyncTargetSta
   );
   return (
     isFactSaid &&
+    status.leaseDurationSeconds === said.leaseDurationSeconds &&
+    status.registrations === said.registrations &&
     conditions.every((one) => {
       const known = findCondition(status.conditions, one.type);
       return (

@@ -14,6 +14,8 @@ export interface ClusterCandidate {
   readonly taints?: readonly Taint[] | undefined;
   readonly resourceLimits?: ResourceLimits | undefined;
   readonly allocatable?: StringMap | undefined;
+  /** The SyncTargets that share the cluster and its allocatable resources; one if omitted. */
+  readonly registrations?: number | undefined;
   /**
    * The resources that the cluster syncs, such as `deployments.apps`: its own API is compatible
    * with the served one. Unknown if omitted.
@@ -23,7 +25,7 @@ export interface ClusterCandidate {
 
 export function clusterCandidateOf({ metadata, spec, status }: SyncTarget): ClusterCandidate {
   const { taints, resourceLimits: limits } = spec ?? {};
-  const { allocatable, syncedResources: resources } = status ?? {};
+  const { allocatable, syncedResources: resources, registrations } = status ?? {};
   return {
     name: metadata.name,
     // The name is a label, too, so that a selector can select a single cluster.
@@ -31,6 +33,7 @@ export function clusterCandidateOf({ metadata, spec, status }: SyncTarget): Clus
     ...(Array.isArray(taints) && taints.length > 0 ? { taints } : {}),
     ...(isJsonObject(limits as JsonValue | undefined) ? { resourceLimits: limits } : {}),
     ...(isJsonObject(allocatable as JsonValue | undefined) ? { allocatable } : {}),
+    ...(registrations === undefined ? {} : { registrations }),
     ...(resources === undefined ? {} : { resources }),
   };
 }

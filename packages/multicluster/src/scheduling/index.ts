@@ -14,23 +14,23 @@ export {
   type SharedReplicaLimit,
 } from "./filter-and-score.ts";
 export {
-  formatInFlight,
   type InFlightByCluster,
   type InFlightReplicas,
-  inFlightAnnotation,
   inFlightReplicas,
-  readInFlight,
 } from "./in-flight.ts";
+export { observePlacement, placedWorkloadOf, workloadKindKey } from "./placed-workload.ts";
 export { planWorkspace } from "./plan-workspace.ts";
 export { namespaces, Policies } from "./policies.ts";
 export { defaultPolicy, type Policy } from "./policy.ts";
 export type { Usage } from "./replica-estimator.ts";
-export { formatReservation } from "./reservation.ts";
 export { ReservationCache } from "./reservation-cache.ts";
 export { ReservedResourcesController } from "./reserved-resources-controller.ts";
-export { parseResourceAmounts, type ResourceAmounts } from "./resource-amounts.ts";
 export {
-  observedCopyOf,
+  formatResourceAmounts,
+  parseResourceAmounts,
+  type ResourceAmounts,
+} from "./resource-amounts.ts";
+export {
   Scheduler,
   type SchedulingNotification,
   type SchedulingSnapshot,

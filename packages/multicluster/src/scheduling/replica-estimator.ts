@@ -84,11 +84,18 @@ function limitsOf(candidate: ClusterCandidate): ResourceLimitLookup | undefined 
 function readLimits({
   resourceLimits,
   allocatable,
+  registrations = 1,
 }: ClusterCandidate): ResourceLimitLookup | undefined {
   const isReported = allocatable !== undefined && Object.keys(allocatable).length > 0;
   if (resourceLimits === undefined && !isReported) return undefined;
   const bounded = parseResourceAmounts(resourceLimits);
-  const reported = parseResourceAmounts(allocatable);
+  // A cluster that is registered several times has its capacity once: each has its share.
+  const reported = new Map(
+    [...parseResourceAmounts(allocatable)].map(([name, all]) => [
+      name,
+      Math.floor(all / Math.max(registrations, 1)),
+    ]),
+  );
   return (resource) =>
     bounded.get(resource) ??
     reported.get(resource) ??

@@ -2,23 +2,21 @@
  * The reservation cache: the reserved resources of each cluster, by all workloads of all
  * workspaces, and the clusters of each workload.
  *
- * Its content comes from the annotations of per-cluster objects, and for replicas in flight from
- * the workload's annotation. The cache also holds decisions that watches have not delivered yet, so
- * that two consecutive decisions do not reserve the same capacity. Of the observed and the reserved
- * amounts the maximum counts: while replicas move, both clusters are occupied.
+ * Its content comes from WorkloadPlacements. The cache also holds decisions that watches have not
+ * delivered yet, so that two consecutive decisions do not reserve the same capacity. Of the
+ * observed and the reserved amounts the maximum counts: while replicas move, both clusters are
+ * occupied.
  */
 import type { StringMap } from "@kcp-ts/sdk";
 import type { ExistingWorkload } from "./affinity.ts";
 import type { InFlightByCluster } from "./in-flight.ts";
 import { addTo, maxOfEach, noResources, type ResourceAmounts } from "./resource-amounts.ts";
 
-/**
- * The key of a workload: its logical cluster, namespace, resource, and the owner name on its
- * per-cluster objects.
- */
+/** The key of a workload: its logical cluster, namespace, kind and name. */
 export interface WorkloadKey {
   readonly cluster: string;
   readonly namespace: string;
+  /** The kind and its group, such as `Deployment.apps`. */
   readonly resource: string;
   readonly name: string;
 }
@@ -54,7 +52,7 @@ interface ClusterReservation {
   readonly target: string;
   /** By per-cluster object: one, except for short times. */
   observed: Map<string, ResourceAmounts> | undefined;
-  /** Replicas in flight from another cluster, by the workload's annotation. */
+  /** Replicas in flight from another cluster. */
   inFlight: ResourceAmounts | undefined;
   reserved: ResourceAmounts | undefined;
   counted: ResourceAmounts;
@@ -62,7 +60,8 @@ interface ClusterReservation {
 
 export class ReservationCache {
   readonly #options: ReservationCacheOptions;
-  readonly #clusterKeyOf: (cluster: string, target: string) => string;
+  /** The key of the physical cluster that a SyncTarget of a workspace stands for. */
+  readonly clusterKeyOf: (cluster: string, target: string) => string;
   readonly #workloads = new Map<string, ReservedWorkload>();
   readonly #byNamespace = new Map<string, Set<ReservedWorkload>>();
   readonly #places = new Map<string, Map<string, number>>();
@@ -72,7 +71,7 @@ export class ReservationCache {
 
   constructor(options: ReservationCacheOptions = {}) {
     this.#options = options;
-    this.#clusterKeyOf = options.clusterKeyOf ?? ((cluster, target) => `${cluster}|${target}`);
+    this.clusterKeyOf = options.clusterKeyOf ?? ((cluster, target) => `${cluster}|${target}`);
   }
 
   observe(copy: ObservedCopy): void {
@@ -141,7 +140,7 @@ export class ReservationCache {
   usedByOthers(name: WorkloadKey): (target: string, home?: string) => (resource: string) => number {
     const cells = this.#workloads.get(idOf(name))?.cells;
     return (target, home = name.cluster) => {
-      const sum = this.#places.get(this.#clusterKeyOf(home, target)) ?? noResources;
+      const sum = this.#places.get(this.clusterKeyOf(home, target)) ?? noResources;
       const own = cells?.get(target)?.counted ?? noResources;
       return (resource) => (sum.get(resource) ?? 0) - (own.get(resource) ?? 0);
     };
@@ -159,7 +158,7 @@ export class ReservationCache {
   }
 
   reserved(cluster: string, target: string): ResourceAmounts {
-    return this.#places.get(this.#clusterKeyOf(cluster, target)) ?? noResources;
+    return this.#places.get(this.clusterKeyOf(cluster, target)) ?? noResources;
   }
 
   /** The other workloads of the namespace, of all kinds. */
@@ -246,7 +245,7 @@ export class ReservationCache {
     after: ResourceAmounts,
   ): void {
     if (isSame(before, after)) return;
-    const place = this.#clusterKeyOf(cluster, target);
+    const place = this.clusterKeyOf(cluster, target);
     const targets = this.#workspaces.get(cluster) ?? new Map<string, Map<string, number>>();
     this.#workspaces.set(cluster, targets);
     for (const [sums, key] of [

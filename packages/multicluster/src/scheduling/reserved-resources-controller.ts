@@ -15,7 +15,7 @@ import {
   type ObjectStore,
   type ReconcileResult,
 } from "@kcp-ts/sdk";
-import { type SyncTarget, schedulerFieldManager, syncTargets } from "../api/index.ts";
+import { type SyncTarget, syncTargets, writeSyncTargetStatus } from "../api/index.ts";
 import { formatResourceAmounts } from "./resource-amounts.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -71,9 +71,8 @@ export class ReservedResourcesController {
     const waitMs = (this.#saidAtMs.get(id) ?? 0) + pauseMs - nowMs;
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     this.#saidAtMs.set(id, nowMs);
-    const apply = { signal, fieldManager: schedulerFieldManager, force: true };
     try {
-      await client.resource(syncTargets).sameObject(target).applyStatusFields({ reserved }, apply);
+      await writeSyncTargetStatus({ client, target, signal }, "scheduler", { reserved });
     } catch (error) {
       if (!isStatusError(error, "NotFound")) throw error;
     }

@@ -3,27 +3,18 @@
  * clusters of other workloads. Shared, because all coordinators reserve the same capacity.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
+import type { Clusters, ObjectKey, StringMap } from "@kcp-ts/sdk";
 import {
-  type Clusters,
-  formatKey,
-  type KubernetesObject,
-  type ObjectKey,
-  type ObjectSource,
-  type StringMap,
-  stringMember,
-} from "@kcp-ts/sdk";
-import {
-  assignedCluster,
   globalPlacement,
   locations,
-  ownedByLabels,
   type Placement,
   placements,
-  unreachableSinceAnnotation,
+  type WorkloadPlacement,
+  workloadPlacements,
 } from "../api/index.ts";
 import type { ExistingWorkload } from "./affinity.ts";
 import { affinityTargetsOf } from "./affinity-targets.ts";
-import type { InFlightByCluster } from "./in-flight.ts";
+import { observePlacement, type PlacedWorkload, placedWorkloadOf } from "./placed-workload.ts";
 import {
   byLogicalCluster,
   informerPolicyLister,
@@ -36,9 +27,7 @@ import {
 } from "./policies.ts";
 import type { Policy } from "./policy.ts";
 import type { Usage } from "./replica-estimator.ts";
-import { readReservation } from "./reservation.ts";
 import {
-  type ObservedCopy,
   ReservationCache,
   type ReservationCacheOptions,
   type WorkloadKey,
@@ -63,10 +52,12 @@ export interface ComputeConsumers {
 /** A change that may affect the decisions about some workloads. */
 export type SchedulingNotification =
   | { readonly kind: "policy"; readonly cluster: ClusterName | "all"; readonly namespace?: string }
-  /** Capacity was released: workloads that wait for it are requeued. */
-  | { readonly kind: "room" }
+  /** Capacity of a physical cluster was released: workloads that wait for it are requeued. */
+  | { readonly kind: "room"; readonly place: string }
   /** Workloads with affinity or anti-affinity in the namespace are requeued. */
-  | { readonly kind: "neighbours"; readonly cluster: ClusterName; readonly namespace: string };
+  | { readonly kind: "neighbours"; readonly cluster: ClusterName; readonly namespace: string }
+  /** The WorkloadPlacement of a workload was deleted: the workload is requeued, if it exists. */
+  | ({ readonly kind: "record" } & Omit<SchedulingSubject, "labels">);
 
 export interface SchedulingSubject extends Omit<WorkloadKey, "cluster"> {
   readonly cluster: ClusterName;
@@ -130,33 +121,6 @@ function hasAffinity({ affinity = [], antiAffinity = [] }: Partial<Policy> = {})
   return affinity.length + antiAffinity.length > 0;
 }
 
-/** The reservation of a per-cluster object; undefined for other objects. */
-export function observedCopyOf(
-  { metadata }: KubernetesObject,
-  { cluster, namespace, name }: ObjectKey,
-  resource: string,
-): ObservedCopy | undefined {
-  const { labels = {}, annotations } = metadata;
-  const target = assignedCluster(labels);
-  const workload = workloadKeyOf(labels);
-  if (target === undefined || workload === undefined) return undefined;
-  const key = `${resource} ${formatKey({ cluster, namespace, name })}`;
-  const amounts = readReservation(annotations);
-  const isUnreachable =
-    stringMember(annotations, unreachableSinceAnnotation) === undefined ? undefined : true;
-  return {
-    key,
-    cluster,
-    namespace,
-    resource,
-    name: workload,
-    target,
-    labels,
-    amounts,
-    isUnreachable,
-  };
-}
-
 export class Scheduler {
   readonly policies: Policies;
   readonly reservations: ReservationCache;
@@ -171,7 +135,7 @@ export class Scheduler {
     this.policies = new Policies(informerPolicyLister(policyStores(clusters), consumers));
     this.reservations = new ReservationCache({
       ...options,
-      onFreed: () => this.#tell({ kind: "room" }),
+      onFreed: (place) => this.#tell({ kind: "room", place }),
       onChanged: (place) => {
         for (const listener of this.#reservedListeners) listener(place);
       },
@@ -181,6 +145,7 @@ export class Scheduler {
       },
     });
     this.#watchPolicies();
+    this.#watchPlacements();
   }
 
   /** Resolves when the policies are known; undefined when they are already. */
@@ -195,25 +160,6 @@ export class Scheduler {
   /** Reserves a decision until watches deliver it. */
   reserve(subject: SchedulingSubject, held: ReadonlyMap<string, ResourceAmounts>): void {
     this.reservations.reserve(subject, held, subject.labels);
-  }
-
-  /** Records the in-flight replicas of a workload. */
-  observeInFlight(subject: SchedulingSubject, all: InFlightByCluster): void {
-    this.reservations.observeInFlight(subject, all, subject.labels);
-  }
-
-  /** Observes the per-cluster objects of one kind, by their metadata. */
-  follow(source: ObjectSource<KubernetesObject>, resource: string): void {
-    const see = (copy: KubernetesObject, { key }: { readonly key: ObjectKey }) => {
-      const observed = observedCopyOf(copy, key, resource);
-      if (observed === undefined) this.reservations.forgetCopy(`${resource} ${formatKey(key)}`);
-      else this.reservations.observe(observed);
-    };
-    source.addHandler({
-      added: see,
-      updated: see,
-      deleted: (_, { key }) => this.reservations.forgetCopy(`${resource} ${formatKey(key)}`),
-    });
   }
 
   subscribe(listener: (schedulingNotification: SchedulingNotification) => void): void {
@@ -240,6 +186,24 @@ export class Scheduler {
 
   #tell(schedulingNotification: SchedulingNotification): void {
     for (const listener of this.#listeners) listener(schedulingNotification);
+  }
+
+  /** The reservations of all workloads, of all kinds. */
+  #watchPlacements(): void {
+    this.#clusters
+      .source<WorkloadPlacement, PlacedWorkload>(workloadPlacements, {
+        transform: placedWorkloadOf,
+      })
+      .addHandler({
+        added: (placed, { key }) => observePlacement(this.reservations, key, placed),
+        updated: (placed, { key, previous }) =>
+          observePlacement(this.reservations, key, placed, previous),
+        deleted: (placed, { key }) => {
+          observePlacement(this.reservations, key, undefined, placed);
+          const { cluster, namespace } = key;
+          this.#tell({ kind: "record", cluster, namespace, ...placed.workload });
+        },
+      });
   }
 
   #watchPolicies(): void {
@@ -289,12 +253,4 @@ export class Scheduler {
         },
       });
   }
-}
-
-function workloadKeyOf(labels: StringMap): string | undefined {
-  for (const label of ownedByLabels) {
-    const value = labels[label];
-    if (value !== undefined && value !== "") return value;
-  }
-  return undefined;
 }

@@ -161,7 +161,7 @@ async function namespacesIn(
 /** The longest delay of a timer. */
 const wakeMsMax = 3_600_000;
 
-/** The properties of a SyncTarget that the plan uses; most of its changes are heartbeats. */
+/** The properties of a SyncTarget that the plan uses. */
 function facts({ metadata, spec, status }: SyncTarget): string {
   const { labels, deletionTimestamp } = metadata;
   const ready = findCondition(status?.conditions, targetConditions.ready)?.status;

@@ -24,6 +24,7 @@ import {
 import type { SyncRules } from "../api/index.ts";
 import {
   attachedInClusterAnnotation,
+  isWithinLimits,
   specDiffAnnotation,
   stopBeforeStartLabel,
   syncerFieldManager,
@@ -136,9 +137,11 @@ export class DownSync {
 
   async #keep(key: ObjectKey, known: CachedObject): Promise<SyncResult> {
     const { view, synced, namespaces, context } = this.#options;
-    const gate = volumeGateOf(known, synced.resource, context.nameIn(key.cluster));
+    const target = context.nameIn(key.cluster);
+    const gate = volumeGateOf(known, synced.resource, target);
     if (gate === "stopped") return this.#stop(key);
-    const isClosed = gate === "closed";
+    const isBeyondLimits = !isWithinLimits(known.metadata, target);
+    const isClosed = gate === "closed" || isBeyondLimits;
     if (isClosed && view.downstreamObject(key) === undefined) return done;
     const upstream = await this.#hold(key, known);
     if (synced.resource.namespaced) await namespaces.ensure(key);
@@ -155,6 +158,7 @@ export class DownSync {
     // The copy may belong to an earlier upstream object of this name: a live read decides before it
     // is deleted.
     if (origin.uid !== upstream.metadata.uid) return this.#remove(key);
+    if (isBeyondLimits) return await this.#bringUp(key, upstream, downstream, done);
     const { result, copy } = await this.#bringInLine(key, upstream, downstream);
     return await this.#bringUp(key, upstream, copy, result);
   }

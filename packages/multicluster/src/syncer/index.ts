@@ -8,7 +8,6 @@ export { cacheVerifyPeriodMs } from "./cache-verifier.ts";
 export type { SyncedResource } from "./context.ts";
 export { nameInCluster } from "./copy-names.ts";
 export { withoutField } from "./field-path.ts";
-export { leaseMsDefault } from "./lease.ts";
 export {
   diffHash,
   downstreamNamespace,

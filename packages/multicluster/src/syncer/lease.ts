@@ -1,18 +1,17 @@
 /**
- * The lease of an agent: the permission to run StopBeforeStart workloads. A heartbeat renews the
- * lease if the control plane's response accepts it, that is, if the agent is not considered silent
- * already. Without the lease, such copies are stopped (`fence.ts`).
+ * The lease as its agent sees it: the permission to run StopBeforeStart workloads. A renewal
+ * prolongs the lease if the control plane's response accepts it, that is, if the agent does not
+ * count as lost already. Without the lease, such copies are stopped (`fence.ts`).
  *
- * The lease counts from the time at which the heartbeat was sent, by the agent's own clock: the
+ * The lease counts from the time at which the renewal was sent, by the agent's own clock: the
  * control plane cannot have received it earlier, so the control plane waits longer than the agent
  * runs the copies.
  */
 import type { Clock } from "@kcp-ts/machinery/base";
 import { leaseMsMax, leaseMsMin } from "../api/index.ts";
 
-export const leaseMsDefault = 60_000;
-/** Two heartbeats may be lost before the lease expires. */
-const heartbeatsPerLease = 3;
+/** Two renewals may be lost before the lease expires. */
+export const renewalsPerLease = 3;
 
 export class Lease {
   readonly durationMs: number;
@@ -27,10 +26,6 @@ export class Lease {
     this.durationMs = durationMs;
   }
 
-  get heartbeatMs(): number {
-    return this.durationMs / heartbeatsPerLease;
-  }
-
   get isHeld(): boolean {
     return this.#clock.monotonic() < this.#untilMs;
   }
@@ -43,13 +38,13 @@ export class Lease {
     return this.#isTried && !this.isHeld;
   }
 
-  /** A heartbeat that was sent at this monotonic time was accepted. */
+  /** A renewal that was sent at this monotonic time was accepted. */
   renewed(sentAtMs: number): void {
     this.#isTried = true;
     this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.durationMs);
   }
 
-  /** A heartbeat failed, or was not accepted. */
+  /** A renewal failed, or was not accepted. */
   refused(): void {
     this.#isTried = true;
   }

@@ -2,8 +2,8 @@
  * Resolves names such as `deployments.apps` to synced resources: the kinds as the control plane
  * serves them.
  */
-import { formatGroupResource } from "@kcp-ts/machinery/status";
-import { type ApiResource, type Client, discover } from "@kcp-ts/sdk";
+import type { ApiResource, Client } from "@kcp-ts/sdk";
+import { servedResources } from "../api/index.ts";
 import type { SyncedResource } from "./context.ts";
 
 export interface ResolvedResources {
@@ -16,15 +16,7 @@ export async function resolveResources(
   client: Client,
   names: readonly string[],
 ): Promise<ResolvedResources> {
-  const { groups } = await discover(client);
-  const served = new Map<string, ApiResource>();
-  for (const { versions } of groups) {
-    // The first version is the preferred one.
-    for (const resource of versions.flatMap(({ resources }) => resources)) {
-      const name = formatGroupResource(resource);
-      if (!served.has(name) && resource.verbs.includes("watch")) served.set(name, resource);
-    }
-  }
+  const served = await servedResources(client);
   const resources = names.flatMap((name) => {
     const found = served.get(name);
     return found === undefined ? [] : [syncedResource(found)];

@@ -30,6 +30,7 @@ import { type CachedObject, statusOf } from "./cached-object.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import type { KindView } from "./kind-view.ts";
 import { appliedGenerationAnnotation } from "./protocol.ts";
+import { SyncError } from "./sync-error.ts";
 import type { UpstreamObjects } from "./upstream-objects.ts";
 import { UpsyncStatusGuard } from "./upsync-status-guard.ts";
 
@@ -42,8 +43,8 @@ export interface StatusSyncOptions {
 }
 
 /**
- * A larger status is not written to an annotation; all annotations of an object together have 256
- * KiB.
+ * A larger status is not written to an annotation, which is reported on the object; all annotations
+ * of an object together have 256 KiB.
  */
 export const statusAnnotationCharactersMax = 32_768;
 
@@ -120,12 +121,19 @@ export class StatusSync {
     const { context, upstreamObjects, view } = this.#options;
     const name = statusAnnotation(context.nameIn(key.cluster));
     const value = stringifyJson(status);
-    if (value.length > statusAnnotationCharactersMax) return;
-    if (stringMember(upstream.metadata.annotations, name) === value) return;
-    const { uid } = upstream.metadata;
-    const annotations = { [name]: value };
-    const answer = await upstreamObjects.mergePatch(key, uid, { metadata: { annotations } });
-    view.recordUpstreamWrite(key, answer, "other");
+    const isTooLarge = value.length > statusAnnotationCharactersMax;
+    const { uid, annotations: known } = upstream.metadata;
+    // A status that is too large leaves none: the last one would be taken for the current one.
+    if (stringMember(known, name) !== (isTooLarge ? undefined : value)) {
+      const annotations = { [name]: isTooLarge ? null : value };
+      const answer = await upstreamObjects.mergePatch(key, uid, { metadata: { annotations } });
+      view.recordUpstreamWrite(key, answer, "other");
+    }
+    if (isTooLarge)
+      throw new SyncError(
+        "TooLarge",
+        `its status in the cluster has ${value.length} characters, and an object in several clusters can report ${statusAnnotationCharactersMax} for each: assign it to one cluster, or make its status smaller`,
+      );
   }
 
   /**

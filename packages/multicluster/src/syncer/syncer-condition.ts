@@ -5,7 +5,7 @@
 import type { SyncerHealth } from "./syncer.ts";
 
 export interface SyncerCondition {
-  readonly status: "True" | "False";
+  readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
   readonly severity?: "Warning";
@@ -14,12 +14,22 @@ export interface SyncerCondition {
 /** The number of kinds that are named; the others are counted. */
 const kindsNamedMax = 3;
 
-/** `wasReady`: an additional kind does not make the syncer unready. */
+export interface SyncerProgress {
+  /** An additional kind does not make a syncer unready that was ready. */
+  readonly wasReady: boolean;
+  /** A syncer that was ready at any time has lost its watches, and does not start. */
+  readonly hasStarted: boolean;
+  /** APIs of the cluster that the control plane does not serve yet. */
+  readonly awaitedApis: readonly string[];
+}
+
 export function syncerCondition(
   { refused, kinds }: SyncerHealth,
-  wasReady: boolean,
+  { wasReady, hasStarted, awaitedApis }: SyncerProgress,
 ): SyncerCondition {
   if (refused !== undefined) return notReady("SyncerRefused", refused);
+  if (awaitedApis.length > 0 && !wasReady)
+    return starting("WaitingForAPIs", `the control plane does not serve ${named(awaitedApis)} yet`);
   const waiting = [...kinds].filter(
     ([, { isWatching, isNew }]) => !isWatching && !(wasReady && isNew),
   );
@@ -37,7 +47,12 @@ export function syncerCondition(
   }
   if (first !== undefined) return notReady(first[1].syncError?.reason ?? "SyncerNotReady", message);
   const names = named(waiting.map(([name]) => name));
-  return notReady("SyncerNotReady", `the syncer has not yet seen all of ${names}, or not again`);
+  if (!hasStarted) return starting("SyncerStarting", `the syncer has not yet listed ${names}`);
+  return notReady("SyncerNotReady", `the syncer has lost its watches of ${names}`);
+}
+
+function starting(reason: string, message: string): SyncerCondition {
+  return { status: "Unknown", reason, message, severity: "Warning" };
 }
 
 function notReady(reason: string, message: string): SyncerCondition {

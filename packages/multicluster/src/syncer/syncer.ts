@@ -27,17 +27,18 @@ import {
   WorkQueue,
 } from "@kcp-ts/sdk";
 import { type SyncRules, sharedTargetName, targetNameIn } from "../api/index.ts";
+import { targetConfirmation } from "./confirm-target.ts";
 import type { SyncContext, SyncedResource } from "./context.ts";
 import { DownstreamNamespaces } from "./downstream-namespaces.ts";
 import { EventSync, type KindOf } from "./event-sync.ts";
 import { runFence } from "./fence.ts";
-import { runHeartbeat, targetConfirmation } from "./heartbeat.ts";
 import { isRace, type KindHealth, KindSync } from "./kind-sync.ts";
 import { Lease } from "./lease.ts";
 import type { TargetIdentity } from "./origin.ts";
 import { PodSecuritySetting } from "./pod-security.ts";
 import { type Policies, policyFor } from "./policy.ts";
 import { PolicySet } from "./policy-set.ts";
+import { runLeaseRenewal } from "./renew-lease.ts";
 import { Reporter } from "./reporter.ts";
 import { idOf, ResourceSet } from "./resource-set.ts";
 import type { TunnelState } from "./tunnel-state.ts";
@@ -66,17 +67,17 @@ export interface SyncerOptions {
   readonly upstreamInformers?: UpstreamInformers | undefined;
   /**
    * A client of the SyncTarget's logical cluster: the syncer confirms the SyncTarget before it
-   * deletes an object, and writes heartbeats.
+   * deletes an object, and renews its Lease.
    */
   readonly syncTargetClient?: Client | undefined;
   /**
    * Set in an agent, which can stop StopBeforeStart workloads when the control plane is
-   * unreachable: it does so this long after its last accepted heartbeat. Requires
+   * unreachable: it does so this long after its last accepted renewal. Requires
    * `syncTargetClient`.
    */
   readonly agentLeaseMs?: number | undefined;
   /**
-   * The tunnel of an agent: without it, heartbeats are frequent, and promise to be. Requires
+   * The tunnel of an agent: without it, the agent renews its Lease often. Requires
    * `syncTargetClient`.
    */
   readonly agentTunnel?: TunnelState | undefined;
@@ -257,7 +258,7 @@ class RunningSyncer implements Syncer {
     const { lease } = this.#context;
     const { agentTunnel: tunnel } = this.#options;
     const context = this.#context;
-    this.#running.start(() => runHeartbeat({ context, client, tunnel, onLost }));
+    this.#running.start(() => runLeaseRenewal({ context, client, tunnel, onLost }));
     if (lease !== undefined) this.#running.start(() => runFence({ context, lease }));
   }
 

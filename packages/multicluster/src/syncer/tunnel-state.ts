@@ -1,6 +1,6 @@
 /**
  * Whether an agent's tunnel is up, as the agent sees it: pings through the tunnel show that an
- * agent is alive; an agent without a tunnel sends heartbeats.
+ * agent is alive; an agent without a tunnel renews its Lease often.
  */
 
 export class TunnelState {

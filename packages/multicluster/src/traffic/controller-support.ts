@@ -47,7 +47,7 @@ export async function deleteByUid<Object extends KubernetesObject>(
   }
 }
 
-/** Whether an update of a SyncTarget is only a heartbeat. */
+/** Whether an update of a SyncTarget changes nothing that traffic depends on. */
 export function isSameTarget(a: ClusterInfo, b: ClusterInfo): boolean {
   const { isReady, changedAtMs } = b;
   return a.isReady === isReady && a.changedAtMs === changedAtMs;

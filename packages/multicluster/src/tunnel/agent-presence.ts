@@ -1,20 +1,27 @@
 /**
  * Records on SyncTargets whether their agents are connected, by their tunnels: a broken tunnel is
- * detected within seconds, and an agent with a tunnel writes few heartbeats.
+ * detected within seconds, and an agent with a tunnel seldom renews its Lease.
  *
  *     accepted ──▶ status.tunnel: { id, server }
- *     broken, and not dialled again soon ──▶ { id, server, disconnectedAt: the last heartbeat }
+ *     broken, and not dialled again soon ──▶ { id, server, disconnectedAt: the last renewTime }
  *
- * Nothing is written in between. A recorded disconnection counts until the next heartbeat: an agent
+ * Nothing is written in between. A recorded disconnection counts until the next renewal: an agent
  * that cannot dial may still be alive. The record names the tunnel, and is written only while that
  * tunnel is the newest one: the agent may have dialled another server of this store. A server that
  * stops or dies records nothing, and so reports no agent as lost; another server finds that
- * `server` is not alive, and waits for a heartbeat (`registration/agent-liveness.ts`).
+ * `server` is not alive, and waits for a renewal (`registration/agent-liveness.ts`).
  */
 import type { Clock, Timer } from "@kcp-ts/machinery/base";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { type Client, pause } from "@kcp-ts/sdk";
-import { type SyncTarget, syncTargets } from "../api/index.ts";
+import { leases } from "@kcp-ts/sdk/kinds";
+import {
+  renewalOf,
+  syncerLeaseName,
+  syncerLeaseNamespace,
+  syncTargets,
+  writeSyncTargetStatus,
+} from "../api/index.ts";
 import type { TargetIdentity } from "../syncer/index.ts";
 
 export interface AgentPresenceOptions {
@@ -39,7 +46,6 @@ interface TunnelReport {
 /** An agent that is alive dials again within this time after its tunnel breaks. */
 export const redialGraceMs = 1000;
 const retryMs = 500;
-const fieldManager = "kcp-tunnels";
 
 export class AgentPresence {
   readonly #options: AgentPresenceOptions;
@@ -94,7 +100,7 @@ export class AgentPresence {
         if (this.#unsaid.get(key) === saying) this.#unsaid.delete(key);
       } catch (error) {
         if (signal.aborted) return;
-        // A concurrent write, such as a heartbeat: the object is read again.
+        // A concurrent write: the object is read again.
         if (isStatusError(error, "Conflict")) continue;
         this.#options.onError(error);
         await pause(this.#options.clock, retryMs, signal).catch(() => {});
@@ -106,25 +112,26 @@ export class AgentPresence {
   async #write({ target, id, isBroken }: TunnelReport): Promise<void> {
     const { signal } = this.#stop;
     const { cluster, name, uid } = target;
-    const resource = this.#options.client().inCluster(cluster).resource(syncTargets);
+    const client = this.#options.client().inCluster(cluster);
+    const resource = client.resource(syncTargets);
     const found = await resource.find({ name }, { signal });
     if (found?.metadata.uid !== uid) return;
-    const tunnel = isBroken ? brokenTunnel(found, id) : this.#openTunnel(id);
-    if (tunnel === undefined) return;
-    await resource
-      .sameVersion(found)
-      .mergePatchStatus({ status: { tunnel } }, { fieldManager, signal });
-  }
-
-  #openTunnel(id: string) {
-    return { id, server: this.#options.server?.() ?? null, disconnectedAt: null };
+    // There is a newer tunnel.
+    if (isBroken && found.status?.tunnel?.id !== id) return;
+    const server = isBroken ? found.status?.tunnel?.server : this.#options.server?.();
+    const tunnel = {
+      id,
+      ...(server === undefined ? {} : { server }),
+      ...(isBroken ? { disconnectedAt: await lastRenewTime(client, name, signal) } : {}),
+    };
+    const write = { client, target: found, signal, isConditional: true };
+    await writeSyncTargetStatus(write, "tunnels", { tunnel });
   }
 }
 
-/** Undefined when there is a newer tunnel. */
-function brokenTunnel({ status = {} }: SyncTarget, id: string) {
-  if (status.tunnel?.id !== id) return undefined;
-  return { id, disconnectedAt: status.lastHeartbeatTime ?? "" };
+async function lastRenewTime(client: Client, name: string, signal: AbortSignal): Promise<string> {
+  const at = { namespace: syncerLeaseNamespace, name: syncerLeaseName(name) };
+  return renewalOf(await client.resource(leases).find(at, { signal }))?.renewTime ?? "";
 }
 
 function keyOf({ cluster, name, uid }: TargetIdentity): string {

@@ -57,7 +57,7 @@ export function predictVolumeRefusals(
   if (kind === undefined) return [];
   const { workload, to } = user;
   const parts = user.copies.flatMap(
-    (copy) => volumeUserOf(copy, kind, workload.metadata.name) ?? [],
+    (copy) => volumeUserOf(copy, kind, workload.metadata.name, undefined) ?? [],
   );
   const named = claimsUsedBy(workload, kind);
   return claimsOf(options, user).flatMap((claim): readonly RefusedClaim[] => {

@@ -44,7 +44,7 @@ export function ordinalSetOf(
   const { object } = workload;
   const templates = workload.kind.resource.kind === "StatefulSet" ? claimTemplatesOf(object) : [];
   if (templates.length === 0 || object.metadata.deletionTimestamp !== undefined) return undefined;
-  const asks = requestedOrdinals(object);
+  const asks = requestedOrdinals(workload.record);
   const clusters = new Map<number, string>();
   const add = ({ start, end }: Range, cluster: string) => {
     for (let ordinal = start; ordinal < end; ordinal++) {

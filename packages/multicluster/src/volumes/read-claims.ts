@@ -7,7 +7,6 @@ import {
   attachedInClusterAnnotation,
   dependenciesOn,
   jsonObjectOf,
-  migrationSourceAnnotation,
   ownedByLabel,
   specDiffAnnotation,
   specDiffAnnotationPrefix,
@@ -24,6 +23,7 @@ import {
   volumeGateAnnotation,
   volumeMigrationAnnotation,
   volumesAnnotation,
+  type WorkloadPlacementStatus,
 } from "../api/index.ts";
 import { appliedDiffAnnotation, claimNamesOf, diffHash } from "../syncer/index.ts";
 import { type ClaimState, claimStates } from "./claim-machine.ts";
@@ -295,6 +295,7 @@ export function volumeUserOf(
   object: StoredObject,
   kind: ClaimUserKind,
   whole: string,
+  record: WorkloadPlacementStatus | undefined,
 ): VolumeUser | undefined {
   const { metadata } = object;
   const { labels } = metadata;
@@ -306,7 +307,7 @@ export function volumeUserOf(
     cluster,
     replicas: kind.replicasOf(object),
     isDeleting: metadata.deletionTimestamp !== undefined,
-    migrationSource: stringMember(metadata.annotations, migrationSourceAnnotation),
+    migrationSource: record?.clusters?.find((one) => one.name === cluster)?.migrationSource,
     hasStarted: kind.hasStarted(object),
     ...stoppingOf(object, kind, cluster),
   };

@@ -30,7 +30,7 @@ function set(replicas: number, policy: object, running = replicas): OrdinalSet {
     },
     status: { observedGeneration: 2, replicas: running },
   } as unknown as StoredObject;
-  const user = volumeUserOf(copy, kind, "db");
+  const user = volumeUserOf(copy, kind, "db", undefined);
   assert.ok(user !== undefined);
   const found = ordinalSetOf(
     { object, kind, copies: [{ object: copy, kind, user }] },

@@ -25,6 +25,7 @@ import {
   volumeGateAnnotation,
   volumesAnnotation,
   volumesFinalizer,
+  type WorkloadPlacementStatus,
 } from "../api/index.ts";
 import type {
   ClaimDecision,
@@ -63,6 +64,8 @@ export interface FoundWorkload {
   readonly object: StoredObject;
   readonly kind: ClaimUserKind;
   readonly copies: readonly FoundCopy[];
+  /** The record of the workload's placement; undefined before the first decision. */
+  readonly record?: WorkloadPlacementStatus | undefined;
 }
 
 export interface GroupWork {

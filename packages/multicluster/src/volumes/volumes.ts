@@ -30,6 +30,8 @@ import {
   syncTargets,
   targetNameIn,
   type WorkloadStrategy,
+  workloadPlacementName,
+  workloadPlacements,
   workloadStrategies,
 } from "../api/index.ts";
 import {
@@ -178,8 +180,8 @@ export function volumes(options: VolumesOptions): Volumes {
     .watch(storageClasses, { map: ofUsers })
     .watch<SyncTarget, ClusterInfo>(syncTargets, { transform: clusterInfoOf, map: ofCluster });
   const predicate = ({ object }: { readonly object: KubernetesObject }) => isConcerned(object);
-  for (const { resource } of claimUserKinds)
-    controller.watch(resource, { predicate, map: ofNamespace });
+  for (const resource of [workloadPlacements, ...claimUserKinds.map((one) => one.resource)])
+    controller.watch<KubernetesObject>(resource, { predicate, map: ofNamespace });
   const watching = { ...work, clock, onError, concurrency, predicate, map: ofNamespace };
   return {
     async run(signal) {
@@ -498,17 +500,23 @@ async function read(
   custom: readonly ClaimUserKind[],
 ): Promise<NamespaceVolumes> {
   const kinds = [...claimUserKinds, ...custom];
-  const [claims, ...workloads] = await Promise.all([
+  const [claims, placements, ...workloads] = await Promise.all([
     listed(client, persistentVolumeClaims, { namespace, signal }),
+    client.resource(workloadPlacements).list({ namespace, signal }),
     ...kinds.map(({ resource }) => listed(client, resource, { namespace, signal })),
   ]);
+  const records = new Map(placements.items.map((one) => [one.metadata.name, one.status]));
   const wholes = workloads.flatMap((items, index) =>
-    wholesOf(items, kinds[index] as ClaimUserKind),
+    wholesOf(items, kinds[index] as ClaimUserKind, records),
   );
   return { claims, workloads: wholes };
 }
 
-function wholesOf(items: readonly StoredObject[], kind: ClaimUserKind): readonly FoundWorkload[] {
+function wholesOf(
+  items: readonly StoredObject[],
+  kind: ClaimUserKind,
+  records: ReadonlyMap<string, FoundWorkload["record"]>,
+): readonly FoundWorkload[] {
   const made = new Map<string, StoredObject[]>();
   for (const item of items) {
     const label = stringMember(item.metadata.labels, ownedByLabel);
@@ -520,11 +528,12 @@ function wholesOf(items: readonly StoredObject[], kind: ClaimUserKind): readonly
   const workloads = items.filter((object) => isUnassigned(object) && !kind.hasEnded(object));
   const found = workloads.map((object): FoundWorkload => {
     const { name } = object.metadata;
+    const record = records.get(workloadPlacementName(kind.resource, name));
     const copies = (made.get(ownerLabelValue(name)) ?? []).flatMap((copy): readonly FoundCopy[] => {
-      const user: VolumeUser | undefined = volumeUserOf(copy, kind, name);
+      const user: VolumeUser | undefined = volumeUserOf(copy, kind, name, record);
       return user === undefined ? [] : [{ object: copy, kind, user }];
     });
-    return { object, kind, copies };
+    return { object, kind, copies, record };
   });
   return found.filter(
     (workload) => claimsOf(workload).size > 0 || claimTemplatesOf(workload.object).length > 0,

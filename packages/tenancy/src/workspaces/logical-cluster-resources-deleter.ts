@@ -10,6 +10,7 @@
  * finalizers are waited for before the bindings are deleted.
  */
 
+import { customResourceDefinitions, instancesPrefix } from "@kcp-ts/apiserver/custom-resources";
 import {
   clusterRoleBindings,
   clusterRoles,
@@ -260,6 +261,8 @@ export class LogicalClusterResourcesDeleter {
     cluster: ClusterName,
   ): Promise<readonly string[] | undefined> {
     if (hasNoFinalizers(definition, entry) && (await this.#commitRemoval(entry))) return undefined;
+    if (definition === customResourceDefinitions && (await this.#deleteDefinition(entry)))
+      return undefined;
     if (!isBeingDeleted(entry)) {
       const { namespace, name } = parseObjectKey(entry.key);
       try {
@@ -277,6 +280,34 @@ export class LogicalClusterResourcesDeleter {
     }
     if (!hasFinalizers(entry)) return [];
     return textsOf((await runSyncFirst(decodeMetadata(entry)))["finalizers"]);
+  }
+
+  /**
+   * Removes a definition and its instances, and decodes neither: a workspace may have many large
+   * definitions. False when something has finalizers, or changed meanwhile.
+   */
+  async #deleteDefinition(entry: Entry): Promise<boolean> {
+    if (hasFinalizers(entry)) return false;
+    const prefix = await instancesPrefix(entry);
+    if (prefix === undefined || !(await this.#removeInstances(prefix))) return false;
+    if (!(await this.#commitRemoval(entry))) return false;
+    // Again: an instance may have been created before its definition was gone.
+    await this.#removeInstances(prefix);
+    return true;
+  }
+
+  async #removeInstances(prefix: StorageKey): Promise<boolean> {
+    for (;;) {
+      const page = await this.#options.storage.list(prefix, {
+        signal: uncancelled,
+        entriesMax: pageEntries,
+        includeCorrupt: true,
+      });
+      if (page.entries.some((one) => isIntact(one) && hasFinalizers(one))) return false;
+      const gone = await Promise.all(page.entries.map((one) => this.#commitRemoval(one)));
+      if (gone.includes(false)) return false;
+      if (!page.more) return true;
+    }
   }
 }
 

@@ -10,7 +10,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { type ControlPlane, controlPlaneDefaults, startControlPlane } from "@kcp-ts/controlplane";
-import { heartbeatIntervalMsOf, muxProtocol, syncTargets } from "@kcp-ts/multicluster";
+import {
+  muxProtocol,
+  renewalOf,
+  syncerLeaseName,
+  syncerLeaseNamespace,
+  syncTargets,
+} from "@kcp-ts/multicluster";
 import { peerLabel, systemNamespace } from "@kcp-ts/multicluster-server/internal";
 import {
   type Client,
@@ -162,7 +168,9 @@ describe("servers on one store", { skip: etcdMissing() ?? false }, () => {
         const { status } = await first.plane.client.resource(syncTargets).get({ name: "east" });
         assert.ok(status?.tunnel !== undefined);
         // It promises no more than who has a tunnel, and is not held for silent.
-        assert.equal(heartbeatIntervalMsOf(status), 20_000);
+        const at = { namespace: syncerLeaseNamespace, name: syncerLeaseName("east") };
+        const lease = await first.plane.client.resource(kinds.leases).get(at);
+        assert.equal(renewalOf(lease)?.intervalMs, 20_000);
         assert.equal(findCondition(status.conditions, "Ready")?.status, "True");
         return status.tunnel;
       });

@@ -5,15 +5,15 @@
 import type { Middleware } from "@kcp-ts/controlplane";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 
-/** Who lives says so from time to time. */
-const heartbeat = /\/synctargets\/[^/]+\/status/;
+/** Syncers renew their Leases. */
+const renewal = /\/leases\/[^/]+/;
 
 export class WriteRecorder {
   readonly #writes: string[] = [];
 
   readonly middleware: Middleware = (request, next) => {
     const { method, target } = request;
-    if (method !== "GET" && !heartbeat.test(target)) this.#writes.push(`${method} ${target}`);
+    if (method !== "GET" && !renewal.test(target)) this.#writes.push(`${method} ${target}`);
     return next(request);
   };
 

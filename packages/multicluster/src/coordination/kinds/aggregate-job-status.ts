@@ -13,12 +13,7 @@ import {
   withTransitionTimes,
 } from "../status-aggregation.ts";
 import { conditionsOf, statusCount, statusText, type Workload } from "../workload.ts";
-import {
-  completedByCopy,
-  countsCompletions,
-  desiredCompletions,
-  finishedConditionOf,
-} from "./job-state.ts";
+import { countsCompletions, desiredCompletions, finishedConditionOf } from "./job-state.ts";
 
 export function aggregateJobStatus(input: AggregationInput): object {
   const { parent, copies, nowMs } = input;
@@ -26,7 +21,7 @@ export function aggregateJobStatus(input: AggregationInput): object {
   if (finishedConditionOf(parent) !== undefined) return parent.status ?? {};
   const known = reachableCopies(input);
   const there = new Set(copies.map(({ object }) => object.metadata.name));
-  const before = [...completedByCopy(parent)].filter(([name]) => !there.has(name));
+  const before = Object.entries(input.completions ?? {}).filter(([name]) => !there.has(name));
   const succeeded =
     before.reduce((sum, [, done]) => sum + done, 0) +
     copies.reduce((sum, { object }) => sum + statusCount(object, "succeeded"), 0);

@@ -30,9 +30,11 @@ import {
   type Decision,
   type EvaluatedCluster,
   evaluateClusters,
+  writtenClusters,
 } from "../decide.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
 import { distribute, weightMax } from "../distribute.ts";
+import { nextPlacementRecord } from "../next-placement-record.ts";
 import { planDuplicated } from "../plan-duplicated.ts";
 import { withoutMoveRecords } from "../plan-moves.ts";
 import {
@@ -143,13 +145,7 @@ export function decideAutoscaler(input: DecideInput): Decision {
   for (const [cluster, { min, max }] of limits) {
     const present = copies.find((copy) => clusterOf(copy) === cluster);
     const share = { replicas: max, start: min };
-    const request = {
-      strategy,
-      parent,
-      cluster,
-      share,
-      desiredReplicas: strategy.desiredReplicas(parent),
-    };
+    const request = { strategy, parent, cluster, share };
     if (present === undefined) {
       if (!input.takenNames.has(clusterCopyName(parent.metadata.name, cluster)))
         creations.push(newClusterCopy(request));
@@ -177,22 +173,27 @@ export function decideAutoscaler(input: DecideInput): Decision {
     isWriting: creations.length + updates.length + removals.length > 0,
     nowMs,
   });
+  const writes = { creations, updates, scaleDowns: [], removals };
+  const goal = new Map([...limits].map(([name, { max }]) => [name, max]));
+  const plan = { next: new Map(), goal, unscheduled: 0, surplus: 0, ...withoutMoveRecords };
+  const record = nextPlacementRecord({
+    input,
+    clusters: places,
+    plan,
+    steps: new Map([...goal].map(([name, replicas]) => [name, { replicas }])),
+    written: writtenClusters(writes),
+    scheduled,
+    assignment: { assigned: Object.fromEntries([...goal].sort()) },
+    requests: new Map(),
+  });
   return {
-    creations,
-    updates,
-    scaleDowns: [],
-    removals,
+    ...writes,
     unreachableClusters: [],
+    record,
     status,
     events: [],
     clusters: places,
-    plan: {
-      next: new Map(),
-      goal: new Map([...limits].map(([name, { max }]) => [name, max])),
-      unscheduled: 0,
-      surplus: 0,
-      ...withoutMoveRecords,
-    },
+    plan: { next: new Map(), goal, unscheduled: 0, surplus: 0, ...withoutMoveRecords },
     schedulingResult: assessment,
     requeueAtMs: earliest(...places.map(({ evaluation }: EvaluatedCluster) => evaluation.untilMs)),
     ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),

@@ -57,7 +57,7 @@ const workload: Workload = {
 };
 
 function partIn(strategy: Strategy, cluster: string, replicas: number, status: object): Workload {
-  const request = { strategy, parent: workload, cluster, share: { replicas }, desiredReplicas: 5 };
+  const request = { strategy, parent: workload, cluster, share: { replicas } };
   const { metadata, spec: its } = newClusterCopy(request);
   const { apiVersion, kind } = workload;
   const name = metadata.name ?? "";
@@ -148,7 +148,7 @@ describe("WorkloadStrategy", () => {
     const expected = "configmaps/settings,persistentvolumeclaims/data,secrets/p,serviceaccounts/db";
     assert.equal(strategy.dependencies?.(parent).join(), expected);
     const share = { replicas: 1 };
-    const copy = newClusterCopy({ strategy, parent, cluster: "east", share, desiredReplicas: 3 });
+    const copy = newClusterCopy({ strategy, parent, cluster: "east", share });
     assert.equal(copy.metadata.annotations?.["workload.kcp.io/dependencies"], expected);
   });
 

@@ -20,9 +20,13 @@ import {
   type EvaluatedCluster,
   evaluateClusters,
   isStopBeforeStart,
+  refusedClusters,
+  schedulableOf,
   withEviction,
+  writtenClusters,
 } from "../decide.ts";
 import { distribute } from "../distribute.ts";
+import { type ClusterStep, nextPlacementRecord } from "../next-placement-record.ts";
 import { scaledCluster } from "../placement-events.ts";
 import { withoutMoveRecords } from "../plan-moves.ts";
 import { eligibleClusters } from "../replica-assignment.ts";
@@ -30,13 +34,7 @@ import { scheduledResultOf } from "../scheduled-condition.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "../single-cluster.ts";
 import type { CopyStatus } from "../status-aggregation.ts";
 import { specCount, statusCount, type Workload } from "../workload.ts";
-import {
-  completedAnnotation,
-  completedByCopy,
-  countsCompletions,
-  desiredCompletions,
-  finishedConditionOf,
-} from "./job-state.ts";
+import { countsCompletions, desiredCompletions, finishedConditionOf } from "./job-state.ts";
 
 interface JobCopy {
   readonly object: Workload;
@@ -47,16 +45,12 @@ interface JobCopy {
 export function decideJob(input: DecideInput): Decision {
   const { parent, copies, nowMs, takenNames } = input;
   const { places: open, assessment, total, problem } = evaluateClusters(input);
-  const { clusters, migration } = placeInSingleCluster(
-    open,
-    parent.metadata.annotations,
-    withEviction,
-  );
+  const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
   const all = copies.map((object): JobCopy => {
     const cluster = assignedCluster(object.metadata.labels) ?? "";
     return { object, cluster, evaluated: clusters.find(({ name }) => name === cluster) };
   });
-  const completed = completedByCopy(parent);
+  const completed = new Map(Object.entries(input.record?.completions ?? {}));
   const isAtMostOne = isStopBeforeStart(parent, input.scheduling?.policy);
   const over = all
     .filter((copy) => isOver(copy, parent) || (isAtMostOne && isStoppedForGood(copy)))
@@ -70,18 +64,15 @@ export function decideJob(input: DecideInput): Decision {
     finishedConditionOf(parent) === undefined
       ? missingCompletions(parent, all, completed, isAtMostOne)
       : 0;
-  const creations =
-    problem === undefined ? started(input, { clusters, migration }, all, missing) : [];
-  const updates = all.flatMap((copy) =>
-    leaving.has(copy.object) ? [] : adjusted(input, copy, migration),
-  );
+  const creations = problem === undefined ? started(input, clusters, all, missing) : [];
+  const updates = all.flatMap((copy) => (leaving.has(copy.object) ? [] : adjusted(input, copy)));
   const unscheduled = creations.length === 0 ? missing : 0;
-  const goal = new Map<string, number>();
-  for (const { cluster, object } of all) {
-    goal.set(cluster, (goal.get(cluster) ?? 0) + desiredCompletions(object));
-  }
+  const goal = new Map(Object.entries(assignedBy(all, [])));
   const plan = { next: new Map(), goal, unscheduled, surplus: 0, ...withoutMoveRecords };
+  const writes = { creations, updates, scaleDowns: [], removals: [...leaving] };
+  const written = writtenClusters(writes);
   const scheduled = scheduledResultOf({
+    refused: refusedClusters(input.record, written),
     replicas: desiredCompletions(parent),
     clusters,
     plan,
@@ -89,22 +80,30 @@ export function decideJob(input: DecideInput): Decision {
     takenNames: unscheduled > 0 ? takenNames : new Set(),
     problem,
   });
-  const record = Object.fromEntries([...newlyCompleted].sort());
-  const isRecorded = sameRecord(completed, newlyCompleted);
+  const record = nextPlacementRecord({
+    input,
+    clusters,
+    plan,
+    steps: stepsOf(all, creations, migration),
+    written,
+    scheduled,
+    assignment: { assigned: assignedBy(all, creations) },
+    // The completions of a copy are recorded before the copy is removed.
+    ...(newlyCompleted.size === 0 ? {} : { completions: Object.fromEntries(newlyCompleted) }),
+    requests: schedulableOf(input.strategy, parent).requests,
+  });
   const status = input.strategy.aggregateStatus({
     strategy: input.strategy,
     parent,
     copies: all.map(folded),
+    completions: input.record?.completions,
     scheduled,
     isWriting: creations.length + updates.length > 0,
     nowMs,
   });
   return {
-    creations,
-    updates,
-    scaleDowns: [],
-    // The copy's completions are recorded on the Job before the copy is removed.
-    removals: isRecorded ? [...leaving] : idle,
+    ...writes,
+    record,
     unreachableClusters: [],
     status,
     events: [],
@@ -113,10 +112,37 @@ export function decideJob(input: DecideInput): Decision {
     plan,
     schedulingResult: assessment,
     requeueAtMs: earliest(...clusters.map(({ evaluation: { untilMs } }) => untilMs)),
-    ...(isRecorded || Object.keys(record).length === 0
-      ? {}
-      : { annotations: { [completedAnnotation]: JSON.stringify(record) } }),
   };
+}
+
+/** The completions of each cluster, of all its copies. */
+function assignedBy(
+  copies: readonly JobCopy[],
+  creations: readonly ObjectInput<Workload>[],
+): Record<string, number> {
+  const assigned: Record<string, number> = {};
+  const add = (cluster: string, copy: Workload) => {
+    assigned[cluster] = (assigned[cluster] ?? 0) + desiredCompletions(copy);
+  };
+  for (const { cluster, object } of copies) add(cluster, object);
+  for (const copy of creations) add(assignedCluster(copy.metadata.labels) ?? "", copy as Workload);
+  return assigned;
+}
+
+function stepsOf(
+  copies: readonly JobCopy[],
+  creations: readonly ObjectInput<Workload>[],
+  migration: SingleClusterPlacement["migration"],
+): ReadonlyMap<string, ClusterStep> {
+  const current = assignedBy(copies, []);
+  const steps = Object.entries(assignedBy(copies, creations)).map(([cluster, replicas]) => {
+    const own = copies.filter((one) => one.cluster === cluster);
+    const available = own.reduce((sum, { object }) => sum + statusCount(object, "succeeded"), 0);
+    const migrationSource = migration?.to === cluster ? migration.from : undefined;
+    const counted = { replicas, current: current[cluster] ?? 0, available };
+    return [cluster, { ...counted, migrationSource }] as const;
+  });
+  return new Map(steps);
 }
 
 /** The completions that are neither done nor expected of a copy in a reachable cluster. */
@@ -213,7 +239,7 @@ function cannotProgress({ object, cluster, evaluated }: JobCopy, parent: Workloa
 
 function started(
   { strategy, parent, takenNames, scheduling }: DecideInput,
-  { clusters, migration }: SingleClusterPlacement,
+  clusters: readonly EvaluatedCluster[],
   copies: readonly JobCopy[],
   missing: number,
 ): readonly ObjectInput<Workload>[] {
@@ -238,12 +264,8 @@ function started(
   return [...shares].flatMap(([cluster, units]) => {
     if (units === 0) return [];
     const share = { replicas: units };
-    const migrationSource = migration?.to === cluster ? migration.from : undefined;
-    const requested = {
-      desiredReplicas: units,
-      isStopBeforeStart: isStopBeforeStart(parent, scheduling?.policy),
-    };
-    const request = { strategy, parent, cluster, share, ...requested, migrationSource };
+    const requested = { isStopBeforeStart: isStopBeforeStart(parent, scheduling?.policy) };
+    const request = { strategy, parent, cluster, share, ...requested };
     const made = newClusterCopy(request);
     const name = freeName(parent.metadata.name, cluster, used);
     return [{ ...made, metadata: { ...made.metadata, name } }];
@@ -273,15 +295,13 @@ function freeName(parent: string, cluster: string, used: ReadonlySet<string>): s
 function adjusted(
   { strategy, parent, scheduling }: DecideInput,
   { object, cluster }: JobCopy,
-  migration: SingleClusterPlacement["migration"],
 ): readonly Workload[] {
   if (object.metadata.deletionTimestamp !== undefined || finishedConditionOf(object) !== undefined)
     return [];
   const share = strategy.shareOf(object);
-  const migrationSource = migration?.to === cluster ? migration.from : undefined;
   const isAtMostOne = isStopBeforeStart(parent, scheduling?.policy);
-  const requested = { share, desiredReplicas: share.replicas, isStopBeforeStart: isAtMostOne };
-  const request = { strategy, parent, cluster, ...requested, migrationSource };
+  const requested = { share, isStopBeforeStart: isAtMostOne };
+  const request = { strategy, parent, cluster, ...requested };
   const next = updatedClusterCopy(object, request);
   const isFailed = finishedConditionOf(parent) === "Failed";
   const resting = isFailed ? { ...next, spec: { ...next.spec, parallelism: 0 } } : next;
@@ -312,8 +332,4 @@ function jobEvents(
       return [copy.metadata.name ?? "", scaledCluster(cluster, from, to, "completions")];
     }),
   );
-}
-
-function sameRecord(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {
-  return a.size === b.size && [...b].every(([name, done]) => a.get(name) === done);
 }

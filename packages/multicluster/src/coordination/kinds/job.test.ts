@@ -8,6 +8,7 @@ import { SeededRandom } from "@kcp-ts/testkit";
 import { assignedCluster } from "../../api/index.ts";
 import type { ClusterInfo } from "../cluster-state.ts";
 import type { DecideInput, Decision } from "../decide.ts";
+import type { PlacementRecord } from "../placement-record.ts";
 import { conditionsOf, statusCount, type Workload } from "../workload.ts";
 import { jobStrategy as strategy } from "./job.ts";
 
@@ -38,7 +39,7 @@ function decided(
   parent: Workload,
   copies: readonly Workload[],
   targets: readonly ClusterInfo[],
-  scheduling: DecideInput["scheduling"] = {},
+  more: Pick<Partial<DecideInput>, "record" | "scheduling"> = {},
 ) {
   const input: DecideInput = {
     strategy,
@@ -48,7 +49,7 @@ function decided(
     targets,
     gracePeriods: { unreachableAfterMs: 60_000, recoveryMs: 0 },
     nowMs,
-    scheduling,
+    ...more,
   };
   assert.ok(strategy.decide !== undefined);
   return strategy.decide(input);
@@ -81,9 +82,11 @@ describe("Job over clusters", () => {
   it("a Job starts no more completions than requested, also at the next reconcile", () => {
     const parent = job({ completions: 5, parallelism: 5 });
     const allowance = { location: "l", resourceLimits: { pods: 3 }, includes: () => true };
-    const first = decided(parent, [], both, { locationLimits: [allowance] });
+    const first = decided(parent, [], both, { scheduling: { locationLimits: [allowance] } });
     assert.deepEqual(shares(first), { "sum--east": [2, 2], "sum--west": [1, 1] });
-    const again = decided(parent, partsOf(first), both, { locationLimits: [allowance] });
+    const again = decided(parent, partsOf(first), both, {
+      scheduling: { locationLimits: [allowance] },
+    });
     assert.deepEqual([shares(again), again.plan.unscheduled], [{}, 2]);
   });
 
@@ -142,17 +145,12 @@ describe("Job over clusters", () => {
     });
     const waiting = decided(parent, copies, [target("east"), target("west", silent(70_000))]);
     assert.deepEqual(
-      [waiting.creations, waiting.removals, waiting.annotations],
+      [waiting.creations, waiting.removals, waiting.record.completions],
       [[], [], undefined],
     );
     const fenced = [target("east"), target("west", silent(120_000))];
-    const noted = decided(parent, copies, fenced);
-    assert.deepEqual([noted.creations, noted.removals], [[], []]);
-    const remembering = {
-      ...parent,
-      metadata: { ...parent.metadata, annotations: { ...annotations, ...noted.annotations } },
-    };
-    const removed = decided(remembering, copies, fenced);
+    const removed = decided(parent, copies, fenced);
+    assert.deepEqual(removed.record.completions, { "sum--west": 1 });
     assert.deepEqual(
       [removed.creations, removed.removals.map(({ metadata }) => metadata.name)],
       [[], ["sum--west"]],
@@ -161,7 +159,7 @@ describe("Job over clusters", () => {
     assert.ok(east !== undefined && west !== undefined);
     const deletionTimestamp = new Date(nowMs).toISOString();
     const going = { ...west, metadata: { ...west.metadata, deletionTimestamp } };
-    assert.deepEqual(shares(decided(remembering, [east, going], fenced)), {
+    assert.deepEqual(shares(decided(parent, [east, going], fenced, removed)), {
       "sum--east-2": [1, 1],
     });
   });
@@ -175,16 +173,13 @@ describe("Job over clusters", () => {
     const [east, west] = copies;
     assert.ok(east !== undefined && west !== undefined);
     const ended = [east, { ...west, status: { succeeded: 2, ...complete } }];
-    const noted = decided(parent, ended, leaving);
-    assert.deepEqual(noted.removals, []);
-    const annotations = noted.annotations ?? {};
-    const remembering = { ...parent, metadata: { ...parent.metadata, annotations } };
-    const removed = decided(remembering, ended, leaving);
+    const removed = decided(parent, ended, leaving);
+    assert.deepEqual(removed.record.completions, { "sum--west": 2 });
     assert.deepEqual(
       removed.removals.map(({ metadata }) => metadata.name),
       ["sum--west"],
     );
-    const after = decided(remembering, [east], [target("east")]);
+    const after = decided(parent, [east], [target("east")], removed);
     assert.deepEqual(after.creations, []);
     assert.equal((after.status as { succeeded?: number }).succeeded, 2);
   });
@@ -197,11 +192,8 @@ describe("Job over clusters", () => {
     const extra = { ...(copies[0] as Workload), status: { active: 1 } };
     const named = { ...extra, metadata: { ...extra.metadata, name: "sum--east-2" } };
     const done = { ...parent, status };
-    const noted = decided(done, [...copies, named], both);
-    const annotations = noted.annotations ?? {};
-    const remembering = { ...done, metadata: { ...done.metadata, annotations } };
     assert.deepEqual(
-      decided(remembering, [...copies, named], both).removals.map(({ metadata }) => metadata.name),
+      decided(done, [...copies, named], both).removals.map(({ metadata }) => metadata.name),
       ["sum--east-2"],
     );
   });
@@ -243,6 +235,7 @@ function play(seed: number): void {
   const completions = 1 + random.integer(8);
   let parent = job({ completions, parallelism: 1 + random.integer(3) });
   let parts: Workload[] = [];
+  let record: PlacementRecord | undefined;
   const isLost = new Map([
     ["east", false],
     ["west", false],
@@ -250,12 +243,10 @@ function play(seed: number): void {
   let repeated = 0;
   const look = () => {
     const targets = [...isLost].map(([name, one]) => target(name, one ? unreachable : {}));
-    const decision = decided(parent, parts, targets);
-    if (decision.annotations !== undefined) {
-      const annotations = decision.annotations;
-      parent = { ...parent, metadata: { ...parent.metadata, annotations } };
-      return;
-    }
+    const decision = decided(parent, parts, targets, { record });
+    ({ record } = decision);
+    // The process ends after the write of the record, at times.
+    if (random.chance(0.1)) return;
     for (const { metadata, spec } of decision.creations) {
       if (parts.some((copy) => copy.metadata.name === metadata.name)) assert.fail("made twice");
       assert.ok(isLost.get(assignedCluster(metadata.labels) ?? "") === false);

@@ -5,21 +5,14 @@
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { isStatusError } from "@kcp-ts/machinery/status";
-import { defineResource, stringMember } from "@kcp-ts/sdk";
+import { defineResource } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
-import { requestedOrdinalsAnnotation } from "../../api/index.ts";
-import type { ClusterInfo } from "../cluster-state.ts";
 import { controllerRevisionHistory } from "../controller-revisions.ts";
 import { type DecideInput, type Decision, decide } from "../decide.ts";
 import { replicasOf } from "../deployment.ts";
 import { withMoveGuards } from "../move-guards.ts";
-import {
-  claimTemplatesOf,
-  formatRequestedOrdinals,
-  ordinalVolumesOf,
-  requestedOrdinals,
-  syncsClaims,
-} from "../ordinal-volumes.ts";
+import { claimTemplatesOf, ordinalVolumesOf, syncsClaims } from "../ordinal-volumes.ts";
+import { requestedOrdinals } from "../placement-record.ts";
 import type { PlanInput } from "../plan-moves.ts";
 import { type OrdinalPlan, planOrdinals } from "../plan-ordinals.ts";
 import { currentRevisionName } from "../revisions.ts";
@@ -114,14 +107,15 @@ function withOrdinals(wish: PlanInput) {
 }
 
 /**
- * With volumeClaimTemplates, ordinals and claims move alternately: the StatefulSet's annotation
- * requests the claims, and the claims report their migration.
+ * With volumeClaimTemplates, ordinals and claims move alternately: the record requests the claims,
+ * and the claims report their migration.
  */
 function decideSet(input: DecideInput): Decision {
   const { strategy, parent, related, targets } = input;
   const volumes = ordinalVolumesOf(parent, related, targets);
   if (volumes === undefined) return decide(input);
   let asks: OrdinalPlan["requestedOrdinals"];
+  const ordinals = () => asks ?? stillRequested(input);
   const plan: Strategy["plan"] = (wish, workload) => {
     const planned = withMoveGuards(wish, (gentle) =>
       planOrdinals({ ...withOrdinals(gentle), first: startOf(workload), volumes }),
@@ -134,29 +128,19 @@ function decideSet(input: DecideInput): Decision {
     const spec = strategy.specFor(workload, share, cluster);
     return managed.has(cluster) ? withoutOwnedClaims(spec) : spec;
   };
-  const decision = decide({ ...input, strategy: { ...strategy, plan, specFor } });
-  const text = formatRequestedOrdinals(asks ?? stillRequested(parent, targets));
-  if (text === stringMember(parent.metadata.annotations, requestedOrdinalsAnnotation))
-    return decision;
-  const { annotations, removedAnnotations = [] } = decision;
-  if (text === undefined)
-    return {
-      ...decision,
-      removedAnnotations: [...removedAnnotations, requestedOrdinalsAnnotation],
-    };
-  return { ...decision, annotations: { ...annotations, [requestedOrdinalsAnnotation]: text } };
+  return decide({ ...input, strategy: { ...strategy, plan, specFor, ordinals } });
 }
 
 /**
  * While nothing new can be requested: the previous requests, without clusters that are Unregistered
  * since. Claims do not move to such clusters.
  */
-function stillRequested(
-  parent: Workload,
-  targets: readonly ClusterInfo[],
-): NonNullable<OrdinalPlan["requestedOrdinals"]> {
+function stillRequested({
+  record,
+  targets,
+}: DecideInput): NonNullable<OrdinalPlan["requestedOrdinals"]> {
   const registered = new Set(targets.map(({ name }) => name));
-  return new Map([...requestedOrdinals(parent)].filter(([cluster]) => registered.has(cluster)));
+  return new Map([...requestedOrdinals(record)].filter(([cluster]) => registered.has(cluster)));
 }
 
 /**

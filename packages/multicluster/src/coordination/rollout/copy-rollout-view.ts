@@ -6,7 +6,7 @@ import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { type ClusterShare, isReportCurrent } from "../cluster-share.ts";
 import type { Workload } from "../workload.ts";
 import type { KindRollout, RollingUpdateLimits } from "./kind-rollout.ts";
-import { type RolloutRecord, readRolloutRecord, templateHash } from "./rollout-record.ts";
+import { type RolloutRecord, templateHash } from "./rollout-record.ts";
 
 export interface CopyRolloutView {
   readonly name: string;
@@ -42,6 +42,8 @@ export interface CopyRolloutInput {
   readonly share: ClusterShare;
   readonly object: Workload;
   readonly wanted: JsonObject;
+  /** The record of the copy's cluster. */
+  readonly observed: RolloutRecord | undefined;
   /** The cluster has rejected the newest spec, and reports so. */
   readonly isRefused: boolean;
 }
@@ -50,9 +52,8 @@ export function copyRolloutViewOf(
   kindRollout: KindRollout,
   viewed: CopyRolloutInput,
 ): CopyRolloutView {
-  const { share, object, wanted, isRefused } = viewed;
+  const { share, object, wanted, observed, isRefused } = viewed;
   const { state, name, copy } = share;
-  const observed = readRolloutRecord(object.metadata.annotations);
   const hash = templateHash(kindRollout.template(wanted));
   const isObserved = copy?.isObserved === true;
   const isReplaced = isObserved && kindRollout.isComplete(object);
@@ -86,10 +87,13 @@ export function copyRolloutViewOf(
 export function rolloutUnavailableOf(
   kindRollout: KindRollout | undefined,
   object: Workload,
-  { isObserved, isWhole }: { readonly isObserved: boolean; readonly isWhole: boolean },
+  {
+    isRolling,
+    isObserved,
+    isWhole,
+  }: { readonly isRolling: boolean; readonly isObserved: boolean; readonly isWhole: boolean },
 ): number {
-  if (kindRollout === undefined) return 0;
-  if (readRolloutRecord(object.metadata.annotations)?.isRolling !== true) return 0;
+  if (kindRollout === undefined || !isRolling) return 0;
   if (isObserved && kindRollout.isComplete(object)) return 0;
   const { unavailable } = kindRollout.limitsOf(object);
   if (!isWhole) return unavailable;

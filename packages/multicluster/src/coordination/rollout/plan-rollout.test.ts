@@ -9,8 +9,8 @@ import { jsonEqual } from "@kcp-ts/machinery/json";
 import type { ClusterInfo } from "../cluster-state.ts";
 import { decide } from "../decide.ts";
 import { deploymentStrategy as strategy } from "../deployment-strategy.ts";
+import type { PlacementRecord } from "../placement-record.ts";
 import type { Workload } from "../workload.ts";
-import { rolloutRecordAnnotation } from "./rollout-record.ts";
 
 const target = (name: string): ClusterInfo => ({
   name,
@@ -25,6 +25,7 @@ const target = (name: string): ClusterInfo => ({
 /** A workload with one replica in each cluster, and maxUnavailable 1. */
 class Scene {
   parent: Workload;
+  record: PlacementRecord | undefined;
   readonly parts = new Map<string, Workload>();
   names: readonly string[];
   nowMs = Date.UTC(2026, 0, 1);
@@ -66,6 +67,7 @@ class Scene {
     const decision = decide({
       strategy,
       parent,
+      record: this.record,
       copies: [...this.parts.values()],
       takenNames: new Set(),
       targets: this.names.map(target),
@@ -80,6 +82,7 @@ class Scene {
       this.parts.set(name, { ...copy, metadata });
     }
     this.parent = { ...parent, status: decision.status };
+    this.record = decision.record;
     return decision;
   }
 
@@ -133,8 +136,8 @@ describe("edit of a workload", () => {
     fixture.settle();
     assert.equal(fixture.images, "web:2 web:2 web:2");
     assert.equal(fixture.condition("Scheduled").reason, "AllReplicasScheduled");
-    const records = [...fixture.parts.values()].map((one) => one.metadata.annotations);
-    assert.ok(records.every((one) => one?.[rolloutRecordAnnotation] === undefined));
+    assert.ok(fixture.record?.clusters?.every((one) => one.rollout === undefined));
+    assert.equal(fixture.record?.templates, undefined);
   });
 
   it("an edit that replaces no Pods reaches all clusters at once", () => {

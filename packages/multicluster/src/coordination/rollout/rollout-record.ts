@@ -1,19 +1,13 @@
 /**
- * The record on a per-cluster object while its cluster replaces Pods by those of a newer template:
- * that it does, since when, its progress, and the former template. Without a deadline, only the
- * first of these is needed.
+ * The record of a cluster that replaces Pods by those of a newer template: that it does, since
+ * when, its progress, and the former template. Without a deadline, only the first of these is
+ * needed.
  *
  * The record is about one template: when another template is desired, `request` differs.
  */
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonValue, parseJson } from "@kcp-ts/machinery/json";
-import { type StringMap, stringMember, timestamp } from "@kcp-ts/sdk";
+import type { JsonValue } from "@kcp-ts/machinery/json";
 
-/**
- * On a per-cluster object: the record, as JSON. After its removal, a rollout that was rolled back
- * is retried.
- */
-export const rolloutRecordAnnotation = "workload.kcp.io/rollout";
 /**
  * The largest template that is recorded, in characters. A larger template cannot be rolled back to.
  */
@@ -34,39 +28,6 @@ export interface RolloutRecord {
   readonly isRolledBack?: boolean | undefined;
 }
 
-export function readRolloutRecord(annotations: StringMap | undefined): RolloutRecord | undefined {
-  const text = stringMember(annotations, rolloutRecordAnnotation);
-  if (text === undefined) return undefined;
-  const value = parsed(text);
-  if (!isJsonObject(value)) return undefined;
-  const { request, since, rolling, progress, from, rolledBack } = value as Record<
-    string,
-    JsonValue | undefined
-  >;
-  const sinceMs = Date.parse(String(since));
-  if (typeof request !== "string" || Number.isNaN(sinceMs)) return undefined;
-  return {
-    request,
-    isRolling: rolling === true,
-    sinceMs,
-    progress: typeof progress === "number" ? progress : undefined,
-    from,
-    isRolledBack: rolledBack === true,
-  };
-}
-
-export function formatRolloutRecord(record: RolloutRecord): string {
-  const { request, isRolling, sinceMs, progress, from, isRolledBack } = record;
-  return JSON.stringify({
-    request,
-    ...(isRolling ? { rolling: true } : {}),
-    since: timestamp(sinceMs),
-    ...(progress === undefined ? {} : { progress }),
-    ...(from === undefined ? {} : { from }),
-    ...(isRolledBack === true ? { rolledBack: true } : {}),
-  });
-}
-
 export function templateHash(template: JsonValue): string {
   return createHash("sha256").update(JSON.stringify(template)).digest("hex").slice(0, 10);
 }
@@ -74,14 +35,4 @@ export function templateHash(template: JsonValue): string {
 /** The template, if it is small enough to be recorded. */
 export function storableTemplate(template: JsonValue): JsonValue | undefined {
   return JSON.stringify(template).length > templateTextMax ? undefined : template;
-}
-
-/** The parsed value; undefined for invalid JSON: the object then has no record. */
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return parseJson(text).value;
-  } catch (error) {
-    if (error instanceof Error && error.name === "JsonSyntaxError") return undefined;
-    throw error;
-  }
 }

@@ -9,11 +9,14 @@ import type { Strategy } from "../strategy.ts";
 import type { Workload } from "../workload.ts";
 import { copyRolloutViewOf } from "./copy-rollout-view.ts";
 import { planRollout, type RolloutPlan, type RolloutRequest } from "./plan-rollout.ts";
+import type { RolloutRecord } from "./rollout-record.ts";
 
 export interface WorkloadRolloutInput {
   readonly strategy: Strategy;
   readonly parent: Workload;
   readonly clusters: readonly EvaluatedCluster[];
+  /** The recorded rollouts, by cluster. */
+  readonly rollouts: ReadonlyMap<string, RolloutRecord>;
   readonly steps: Pick<Plan, "next" | "starts">;
   readonly unscheduled: number;
   readonly rollout: Rollout | undefined;
@@ -29,6 +32,7 @@ export function workloadRollout(input: WorkloadRolloutInput): RolloutPlan | unde
     strategy,
     parent,
     clusters,
+    rollouts,
     steps,
     rollout = {},
     budget = unlimitedBudget,
@@ -52,7 +56,9 @@ export function workloadRollout(input: WorkloadRolloutInput): RolloutPlan | unde
     if (object === undefined) appliedTemplates.set(name, wanted);
     else {
       const isRefused = hasSyncError(object.metadata.annotations, name);
-      copies.push(copyRolloutViewOf(kindRollout, { share: member, object, wanted, isRefused }));
+      const observed = rollouts.get(name);
+      const viewed = { share: member, object, wanted, observed, isRefused };
+      copies.push(copyRolloutViewOf(kindRollout, viewed));
     }
   }
   const requested = strategy.desiredReplicas(parent);

@@ -3,12 +3,13 @@
  */
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import type { SyncTarget, SyncTargetSpec, SyncTargetStatus } from "../../api/index.ts";
-import { deploymentStrategy, type Workload } from "../../coordination/index.ts";
+import { deploymentStrategy, isSameDecision, type Workload } from "../../coordination/index.ts";
 import {
   decideEach,
   type EvaluationTime,
   type SnapshotWorkload,
   type WorkspaceSnapshot,
+  withRecord,
 } from "../workspace-snapshot.ts";
 
 export const evaluationTime: EvaluationTime = {
@@ -95,13 +96,20 @@ export function reconciledOnce(before: WorkspaceSnapshot): {
       .filter(({ metadata }) => !gone.has(metadata.name))
       .map((copy) => changed.get(copy.metadata.name) ?? copy);
     const made = creations.map((copy) => copy as unknown as Workload);
-    return { ...workload, copies: [...kept, ...made].map(running) };
+    if (!isSameDecision(workload.placement?.status, decision.record)) writes++;
+    const recorded = withRecord(workload, decision.record);
+    return { ...recorded, copies: [...kept, ...made].map(running) };
   });
   return { fleet: { ...before, workloads }, writes };
 }
 
-/** Reconciles until nothing is left to do. */
-export function reconciledUntilStable(before: WorkspaceSnapshot, looksMax = 20): WorkspaceSnapshot {
+/**
+ * Reconciles until nothing is left to do. A move takes several looks: its record, then its copies.
+ */
+export function reconciledUntilStable(
+  before: WorkspaceSnapshot,
+  looksMax = 100,
+): WorkspaceSnapshot {
   let now = before;
   for (let looks = 0; looks < looksMax; looks++) {
     const { fleet: next, writes } = reconciledOnce(now);

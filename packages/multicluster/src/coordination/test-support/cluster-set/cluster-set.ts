@@ -12,7 +12,7 @@ import {
   evictAnnotation,
   isFenceable,
 } from "../../../api/index.ts";
-import { type DrainedObject, workloadBlock } from "../../../drain/index.ts";
+import { type DrainedObject, pendingReasonOf } from "../../../drain/index.ts";
 import {
   type ClusterEvaluation,
   type ClusterInfo,
@@ -20,7 +20,7 @@ import {
   type GracePeriods,
 } from "../../cluster-state.ts";
 import type { Decision } from "../../decide.ts";
-import { placementHistoryAnnotation } from "../../placement-history.ts";
+import { isSameDecision, isSameRecord } from "../../placement-record.ts";
 import { failoverStrategyAnnotation } from "../../rollout-policy.ts";
 import type { Workload } from "../../workload.ts";
 import { leaseMs, stopLateMsMax } from "../lease.ts";
@@ -367,7 +367,9 @@ export class ClusterSet {
       workload.copiesIn(cluster).map((copy): SimulatedOccupant => {
         const { name, annotations, deletionTimestamp } = copy.metadata;
         const isGoing = deletionTimestamp !== undefined;
-        const block = isGoing ? undefined : workloadBlock(workload.parent, cluster);
+        const pending = isGoing
+          ? undefined
+          : pendingReasonOf(workload.parent, cluster, workload.record);
         const { replicas } = workload.kind.strategy.shareOf(copy);
         return {
           kind: copy.kind,
@@ -375,7 +377,8 @@ export class ClusterSet {
           name,
           replicas,
           isEvicting: annotations?.[evictAnnotation] === "true",
-          block,
+          isDependency: false,
+          pending,
           workload,
           copy: name,
         };
@@ -406,7 +409,8 @@ export class ClusterSet {
     else this.#settled.delete(workload);
   }
 
-  #decide(workload: SimulatedWorkload, { parent, copies, related }: ObservedWorkload): Decision {
+  #decide(workload: SimulatedWorkload, observed: ObservedWorkload): Decision {
+    const { parent, record, copies, related } = observed;
     const targets = [...this.#seenTargets.values()];
     const { strategy } = workload.kind;
     const facts = {
@@ -415,7 +419,7 @@ export class ClusterSet {
       gracePeriods: gracePeriods,
       nowMs: this.nowMs,
     };
-    const known = { strategy, parent, copies, related, ...facts };
+    const known = { strategy, parent, record, copies, related, ...facts };
     const { limits } = this;
     if (limits === undefined) return this.#implementation.decide(known);
     limits.observe(this.workloads);
@@ -462,15 +466,13 @@ export class ClusterSet {
   ): void {
     let left = writesMax;
     const may = () => left-- > 0;
-    const { annotations, removedAnnotations } = decision;
-    if (annotations !== undefined || removedAnnotations !== undefined) {
+    const { record } = decision;
+    const isFirst = !isSameDecision(observed.record, record);
+    if (isFirst) {
       // The write is conditional on the version that was read: another write makes it fail.
-      if (workload.parent !== observed.parent || !may()) return;
-      const gone = Object.fromEntries((removedAnnotations ?? []).map((name) => [name, null]));
-      checkBeforeVolumeRequest(this, annotations);
-      workload.annotate({ ...annotations, ...gone });
-      workload.writes++;
-      return;
+      if (workload.record !== observed.record || !may()) return;
+      checkBeforeVolumeRequest(this, record);
+      workload.writeRecord(record);
     }
     for (const copy of decision.creations) {
       if (!may()) return;
@@ -489,16 +491,14 @@ export class ClusterSet {
       if (!workload.isCurrent(copy) || !may()) return;
       checkedWrite(this, workload, copy, observed, () => workload.remove(copy, this.nowMs));
     }
-    const { placementHistory } = decision;
-    if (placementHistory !== undefined && workload.parent === observed.parent && may()) {
-      workload.annotate({ [placementHistoryAnnotation]: placementHistory });
-      workload.writes++;
-      return;
-    }
     const { status } = workload.parent;
     const isSaid =
       decision.status === status || JSON.stringify(decision.status) === JSON.stringify(status);
-    if (!isSaid && workload.parent === observed.parent && may()) workload.say(decision.status);
+    if (!isSaid) {
+      if (workload.parent === observed.parent && may()) workload.say(decision.status);
+    } else if (!isFirst && !isSameRecord(observed.record, record) && may()) {
+      if (workload.record === observed.record) workload.writeRecord(record);
+    }
   }
 }
 

@@ -4,14 +4,9 @@
  * by how much. docs/adr/0043 has the reasons.
  */
 import assert from "node:assert/strict";
-import {
-  assignedCluster,
-  isFenceable,
-  requestedOrdinalsAnnotation,
-  softFinalizersOf,
-} from "../../../api/index.ts";
-import { completedByCopy, desiredCompletions } from "../../kinds/job-state.ts";
-import { requestedOrdinals } from "../../ordinal-volumes.ts";
+import { assignedCluster, isFenceable, softFinalizersOf } from "../../../api/index.ts";
+import { desiredCompletions } from "../../kinds/job-state.ts";
+import { type PlacementRecord, requestedOrdinals } from "../../placement-record.ts";
 import { statusCount, type Workload } from "../../workload.ts";
 import type { ClusterSet, PhysicalCluster } from "./cluster-set.ts";
 import { mustMove } from "./eligibility.ts";
@@ -53,7 +48,7 @@ export function checkAfterStep(clusterSet: ClusterSet, workload: SimulatedWorklo
 function completedUnits(workload: SimulatedWorkload): number {
   let done = 0;
   for (const copy of workload.copies.values()) done += statusCount(copy, "succeeded");
-  for (const [name, units] of completedByCopy(workload.parent))
+  for (const [name, units] of Object.entries(workload.record?.completions ?? {}))
     if (!workload.copies.has(name)) done += units;
   return done;
 }
@@ -131,12 +126,8 @@ export function checkBeforeDelivery(
 }
 
 /** Volumes are requested only in registered clusters. */
-export function checkBeforeVolumeRequest(
-  clusterSet: ClusterSet,
-  annotations: Readonly<Record<string, string>> | undefined,
-): void {
-  if (annotations?.[requestedOrdinalsAnnotation] === undefined) return;
-  for (const cluster of requestedOrdinals({ metadata: { name: "", annotations } }).keys())
+export function checkBeforeVolumeRequest(clusterSet: ClusterSet, record: PlacementRecord): void {
+  for (const cluster of requestedOrdinals(record).keys())
     assert.ok(
       clusterSet.targets.has(cluster),
       `claims are sent to ${cluster}, which is not registered`,
@@ -193,7 +184,7 @@ function checkUnits(
     const known = isSeen ? copy : (observed.copies.find(isSame(copy)) ?? copy);
     units += isSeen && !isGoing ? desiredCompletions(copy) : statusCount(known, "succeeded");
   }
-  for (const [name, done] of completedByCopy(workload.parent))
+  for (const [name, done] of Object.entries(workload.record?.completions ?? {}))
     if (!workload.copies.has(name)) units += done;
   const requested = desiredCompletions(workload.parent);
   assert.ok(

@@ -3,9 +3,8 @@
  * are reported, and nothing waits while capacity exists.
  */
 import assert from "node:assert/strict";
-import { inFlightReplicas, readInFlight } from "../../../scheduling/index.ts";
-import { readMoveRecord } from "../../move-record.ts";
-import { desiredReplicasIn, readPlacementHistory } from "../../placement-history.ts";
+import { inFlightReplicas } from "../../../scheduling/index.ts";
+import { assignedReplicasIn, lastAssignment, recordedInFlight } from "../../placement-record.ts";
 import { rolloutOf } from "../../rollout-policy.ts";
 import { conditionsOf, type Workload } from "../../workload.ts";
 import type { ClusterSet, SimulatedTarget } from "./cluster-set.ts";
@@ -80,17 +79,17 @@ export function desiredReplicasOf(
   observed: ObservedWorkload,
 ): number {
   if (limits === undefined) return Number.POSITIVE_INFINITY;
-  const records = readPlacementHistory(observed.parent.metadata.annotations);
-  const last = records.find((one) => desiredReplicasIn(one) > 0);
-  const meant = last === undefined ? Number.POSITIVE_INFINITY : desiredReplicasIn(last);
+  const records = observed.record?.history ?? [];
+  const last = records.find((one) => assignedReplicasIn(one) > 0);
+  const meant = last === undefined ? Number.POSITIVE_INFINITY : assignedReplicasIn(last);
   // Ordinals that were lost with a cluster do not return while limits are lower.
   return workload.kind.invariants === "ordinal"
     ? Math.min(meant, thereOf(workload, observed))
     : meant;
 }
 
-function thereOf({ kind }: SimulatedWorkload, { parent, copies }: ObservedWorkload): number {
-  let there = inFlightReplicas(readInFlight(parent.metadata.annotations));
+function thereOf({ kind }: SimulatedWorkload, { record, copies }: ObservedWorkload): number {
+  let there = inFlightReplicas(recordedInFlight(record));
   for (const copy of copies) there += kind.strategy.shareOf(copy).replicas;
   return there;
 }
@@ -134,9 +133,9 @@ function leftOf(
   workload: SimulatedWorkload,
   isIn: (cluster: string) => boolean,
 ): number {
-  const { parent, tenant } = workload;
+  const { parent, record, tenant } = workload;
   if (placedOf(parent)?.status !== "False") return podsRequested([workload], tenant, isIn);
-  const [last] = readPlacementHistory(parent.metadata.annotations);
+  const last = lastAssignment(record);
   const stays = (cluster: string) => {
     const target = clusterSet.targets.get(cluster);
     const isLeft = clusterSet.evaluation(cluster).isDraining === true;
@@ -160,8 +159,8 @@ export function isBeyondLimits(
 ): boolean {
   const { limits } = clusterSet;
   if (workload.kind.invariants !== "duplicated" || limits?.isUnlimited !== false) return false;
-  const [last] = readPlacementHistory(observed.parent.metadata.annotations);
-  if (last === undefined || desiredReplicasIn(last, (name) => name === cluster) > 0) return false;
+  const last = lastAssignment(observed.record);
+  if (last === undefined || assignedReplicasIn(last, (name) => name === cluster) > 0) return false;
   return limits.locations.some((location) => {
     const isIn = isInside(clusterSet, location);
     const own = podsRequested([workload], workload.tenant, isIn) - askedIn(workload, cluster);
@@ -190,10 +189,8 @@ function isOpen(
 }
 
 /** A move that was rolled back is not retried before its author changes the request. */
-function hasFailed({ copies }: SimulatedWorkload): boolean {
-  return [...copies.values()].some(
-    ({ metadata }) => readMoveRecord(metadata.annotations)?.isRolledBack === true,
-  );
+function hasFailed({ record }: SimulatedWorkload): boolean {
+  return record?.clusters?.some(({ move }) => move?.rolledBack === true) === true;
 }
 
 /** No replica waits that fits into an eligible cluster. */

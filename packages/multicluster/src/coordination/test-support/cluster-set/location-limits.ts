@@ -4,16 +4,15 @@
  * delivered yet; and loses them when the process ends.
  */
 import type { ClusterName } from "@kcp-ts/machinery/names";
-import { formatGroupResource } from "@kcp-ts/machinery/status";
 import type { ObjectKey } from "@kcp-ts/sdk";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { podsResource } from "../../../api/index.ts";
+import { podsResource, workloadPlacementName } from "../../../api/index.ts";
 import {
   defaultPolicy,
   type LocationLimits,
-  observedCopyOf,
+  observePlacement,
+  placedWorkloadOf,
   ReservationCache,
-  readInFlight,
   reservationOf,
   type Scheduler,
   type SchedulingNotification,
@@ -21,6 +20,7 @@ import {
   type SchedulingSubject,
 } from "../../../scheduling/index.ts";
 import { type Decision, schedulableOf } from "../../decide.ts";
+import { recordedInFlight } from "../../placement-record.ts";
 import { Reservations } from "../../reservations.ts";
 import type { Strategy } from "../../strategy.ts";
 import { clusterOf, type SimulatedWorkload } from "./simulated-workload.ts";
@@ -119,15 +119,15 @@ class SchedulerMemory {
   readonly #bounds: LocationLimitsModel;
   readonly #onNews: (workload: SimulatedWorkload) => void;
   readonly #ledger: ReservationCache;
-  readonly #parts = new Set<string>();
+  readonly #placed = new Map<SimulatedWorkload, ReturnType<typeof placedWorkloadOf>>();
   readonly #reservations = new Map<SimulatedWorkload, Reservations>();
   readonly #listeners: ((schedulingNotification: SchedulingNotification) => void)[] = [];
 
   constructor(limits: LocationLimitsModel, onNews: (workload: SimulatedWorkload) => void) {
     this.#bounds = limits;
     this.#onNews = onNews;
-    const tell = () => {
-      for (const listener of this.#listeners) listener({ kind: "room" });
+    const tell = (place: string) => {
+      for (const listener of this.#listeners) listener({ kind: "room", place });
     };
     this.#ledger = new ReservationCache({
       clusterKeyOf: (_cluster, target) => target,
@@ -136,22 +136,17 @@ class SchedulerMemory {
   }
 
   observe(workloads: readonly SimulatedWorkload[]): void {
-    const gone = new Set(this.#parts);
     for (const workload of workloads) {
-      const resource = formatGroupResource(workload.kind.strategy.copies);
-      this.reservationsOf(workload).observe(keyOf(workload), workload.parent);
-      for (const copy of workload.copies.values()) {
-        const { name } = copy.metadata;
-        const observed = observedCopyOf(copy, { ...keyOf(workload), name }, resource);
-        if (observed === undefined) continue;
-        gone.delete(observed.key);
-        this.#parts.add(observed.key);
-        this.#ledger.observe(observed);
-      }
-    }
-    for (const key of gone) {
-      this.#parts.delete(key);
-      this.#ledger.forgetCopy(key);
+      const { record, parent, kind } = workload;
+      if (record === undefined) continue;
+      const { workloads: resource } = kind.strategy;
+      const { name, labels = {} } = parent.metadata;
+      const metadata = { name: workloadPlacementName(resource, name), labels };
+      const workloadRef = { apiVersion: parent.apiVersion, kind: parent.kind, name };
+      const object = { metadata, spec: { workloadRef }, status: record };
+      const placed = placedWorkloadOf(object as never);
+      observePlacement(this.#ledger, keyOf(workload), placed, this.#placed.get(workload));
+      this.#placed.set(workload, placed);
     }
   }
 
@@ -163,8 +158,8 @@ class SchedulerMemory {
     if (known !== undefined) return known;
     const made = new Reservations(this.#scheduler(), workload.kind.strategy as Strategy);
     this.#reservations.set(workload, made);
-    const nobody = { addHandler: () => ({ remove() {} }), store: { keysByIndex: () => [] } };
-    made.follow(nobody as never, nobody as never, () => this.#onNews(workload));
+    const nobody = { keysByIndex: () => [] };
+    made.follow(nobody as never, () => this.#onNews(workload));
     return made;
   }
 
@@ -181,17 +176,9 @@ class SchedulerMemory {
     });
     const reserve: Scheduler["reserve"] = (subject, held) =>
       this.#ledger.reserve(subject, held, subject.labels);
-    const observeInFlight: Scheduler["observeInFlight"] = (subject, all) =>
-      this.#ledger.observeInFlight(subject, all, subject.labels);
     const subscribe = (listener: (schedulingNotification: SchedulingNotification) => void) =>
       void this.#listeners.push(listener);
-    return {
-      snapshotFor,
-      reserve,
-      observeInFlight,
-      subscribe,
-      follow() {},
-    } as unknown as Scheduler;
+    return { snapshotFor, reserve, subscribe, reservations: this.#ledger } as unknown as Scheduler;
   }
 }
 
@@ -218,7 +205,7 @@ export function podsInFlight(
 ): number {
   let sum = 0;
   for (const workload of workloads.filter((one) => one.tenant === tenant))
-    for (const [cluster, { replicas }] of readInFlight(workload.parent.metadata.annotations))
+    for (const [cluster, { replicas }] of recordedInFlight(workload.record))
       if (isIn(cluster)) sum += podsOf(workload, replicas);
   return sum;
 }

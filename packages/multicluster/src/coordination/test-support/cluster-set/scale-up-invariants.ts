@@ -1,7 +1,7 @@
 /** Invariants of scale-ups and creations. */
 import assert from "node:assert/strict";
 import { assignedCluster } from "../../../api/index.ts";
-import { readMoveRecord } from "../../move-record.ts";
+import { clusterRecordsOf } from "../../placement-record.ts";
 import type { Workload } from "../../workload.ts";
 import type { ClusterSet } from "./cluster-set.ts";
 import { isOpenTo } from "./eligibility.ts";
@@ -41,13 +41,13 @@ export function checkScaleUp(more: ScaleUp): void {
  * Replicas that missed their deadline elsewhere, or whose claim must not leave, return to their
  * cluster; a suspended schedule resumes in its cluster when its move is paused.
  */
-function isReturn({ workload, before, after }: ScaleUp): boolean {
-  const cluster = assignedCluster(after.metadata.labels);
+function isReturn({ workload, observed, before, after }: ScaleUp): boolean {
+  const cluster = assignedCluster(after.metadata.labels) ?? "";
   const claims = [...workload.claims.values()];
   if (claims.some(({ stays, home }) => stays && home === cluster)) return true;
   if (before === undefined) return false;
   if (workload.kind.invariants === "single") return true;
   const { replicas } = workload.kind.strategy.shareOf(after);
-  const record = readMoveRecord(before.metadata.annotations);
-  return record !== undefined && replicas <= record.from;
+  const { move } = clusterRecordsOf(observed.record).get(cluster) ?? {};
+  return move !== undefined && replicas <= move.from;
 }

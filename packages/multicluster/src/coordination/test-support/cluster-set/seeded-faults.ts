@@ -3,12 +3,11 @@
  * fault, and the message of the invariant.
  */
 import { rootCluster } from "@kcp-ts/machinery/names";
-import { podsResource, requestedOrdinalsAnnotation } from "../../../api/index.ts";
+import { podsResource } from "../../../api/index.ts";
 import type { ClusterCopy, ClusterShare } from "../../cluster-share.ts";
 import type { ClusterInfo } from "../../cluster-state.ts";
 import type { DecideInput, Decision } from "../../decide.ts";
 import { selectorAnnotation } from "../../placement.ts";
-import { placementHistoryAnnotation } from "../../placement-history.ts";
 import type { Plan, PlanInput } from "../../plan-moves.ts";
 import type { KindRollout } from "../../rollout/kind-rollout.ts";
 import { pausedAnnotation } from "../../rollout-policy.ts";
@@ -85,13 +84,6 @@ function allowing(more: number): Implementation {
     });
     return { ...input, scheduling: { ...scheduling, locationLimits } };
   });
-}
-
-/** The input with another value of this annotation on the workload. */
-function annotated(input: DecideInput, annotation: string, text: string): DecideInput {
-  const { metadata } = input.parent;
-  const annotations = { ...metadata.annotations, [annotation]: text };
-  return { ...input, parent: { ...input.parent, metadata: { ...metadata, annotations } } };
 }
 
 const ready = /are ready after a cut/;
@@ -172,7 +164,7 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "scales down replicas that a rollout elsewhere relies on": [
-    460,
+    290,
     {
       implementation: takingParts((copy) => ({ ...copy, rolloutUnavailable: 0 })),
       found: /after a cut in .* whatever is replaced/,
@@ -258,7 +250,7 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "removes a copy whose disruption is blocked": [
-    55,
+    10,
     {
       implementation: takingParts((copy) => ({ ...copy, isDisruptionBlocked: false })),
       found: /is held by/,
@@ -301,13 +293,10 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     3,
     {
       implementation: doing((decision) => {
-        const asks = decision.annotations?.[requestedOrdinalsAnnotation];
-        if (asks === undefined) return decision;
-        const gone = { ...JSON.parse(asks), c99: "9-9" };
-        return {
-          ...decision,
-          annotations: { [requestedOrdinalsAnnotation]: JSON.stringify(gone) },
-        };
+        const { clusters = [] } = decision.record;
+        if (!clusters.some((one) => one.ordinals !== undefined)) return decision;
+        const gone = { name: "c99", ordinals: { start: 9, end: 10 } };
+        return { ...decision, record: { ...decision.record, clusters: [...clusters, gone] } };
       }),
       found: /claims are sent to c99/,
     },
@@ -323,10 +312,10 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "stops a Job's work to drain a cluster": [
-    20,
+    205,
     {
       implementation: doing((decision, { strategy, copies, targets }) => {
-        if (strategy.name !== "jobs.batch" || decision.annotations !== undefined) return decision;
+        if (strategy.name !== "jobs.batch") return decision;
         const leaving = new Set(
           targets.filter(({ drain }) => drain === "All").map((one) => one.name),
         );
@@ -364,12 +353,12 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     },
   ],
   "lets a drain wait for workloads without a feasible cluster": [
-    89,
+    1725,
     {
       implementation: {
         ...implementation,
         drainStep: (input) => {
-          const objects = input.objects.map((one) => ({ ...one, block: undefined }));
+          const objects = input.objects.map((one) => ({ ...one, pending: undefined }));
           return implementation.drainStep({ ...input, objects });
         },
       },
@@ -399,8 +388,12 @@ const faults: Readonly<Record<string, readonly [seed: number, fault: Fault]>> = 
     0,
     {
       implementation: reading((input) => {
-        const nowhere = { time: "2026-01-01T00:00:00Z", replicas: 0, assigned: {}, reasons: [] };
-        return annotated(input, placementHistoryAnnotation, JSON.stringify([nowhere]));
+        const clusters = input.record?.clusters?.map((one) => ({
+          ...one,
+          desired: 0,
+          retained: 0,
+        }));
+        return { ...input, record: { ...input.record, observedGeneration: 1, clusters } } as never;
       }),
       isLimited: true,
       found: ready,

@@ -6,12 +6,14 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { apiVersionOf, type ObjectInput } from "@kcp-ts/sdk";
 import { assignedCluster, syncerFinalizer } from "../../../api/index.ts";
+import type { PlacementRecord } from "../../placement-record.ts";
 import { conditionsOf, type Workload } from "../../workload.ts";
 import type { SimulatedKind } from "./simulated-kinds.ts";
 import type { SimulatedClaim } from "./volume-claims.ts";
 
 export interface ObservedWorkload {
   readonly parent: Workload;
+  readonly record: PlacementRecord | undefined;
   readonly copies: readonly Workload[];
   readonly related: readonly Workload[];
 }
@@ -23,6 +25,8 @@ export class SimulatedWorkload {
   readonly copies = new Map<string, Workload>();
   readonly claims = new Map<number, SimulatedClaim>();
   parent: Workload;
+  /** The status of its WorkloadPlacement. */
+  record: PlacementRecord | undefined;
   writes = 0;
   /** Each requested replica count, with its last time. */
   readonly requestedAtMs = new Map<number, number>();
@@ -70,7 +74,7 @@ export class SimulatedWorkload {
 
   observed(): ObservedWorkload {
     const related = [...this.claims.values()].map((claim) => claim.object(this.kind.name));
-    return { parent: this.parent, copies: [...this.copies.values()], related };
+    return { parent: this.parent, record: this.record, copies: [...this.copies.values()], related };
   }
 
   edit(spec: JsonObject): void {
@@ -87,6 +91,12 @@ export class SimulatedWorkload {
   annotateCopy(name: string, changes: Readonly<Record<string, string | null>>): void {
     const copy = this.copies.get(name);
     if (copy !== undefined) this.copies.set(name, this.#annotated(copy, changes));
+  }
+
+  writeRecord(record: PlacementRecord): void {
+    this.record = record;
+    this.writes++;
+    this.#version++;
   }
 
   copiesIn(cluster: string): readonly Workload[] {

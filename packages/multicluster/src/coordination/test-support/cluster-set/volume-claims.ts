@@ -3,7 +3,7 @@
  * ordinals of the StatefulSet, and not while a Pod may use it.
  */
 import { stateLabel, volumeClusterAnnotation, volumesAnnotation } from "../../../api/index.ts";
-import { requestedOrdinals } from "../../ordinal-volumes.ts";
+import { requestedOrdinals } from "../../placement-record.ts";
 import type { Workload } from "../../workload.ts";
 import type { ClusterSet } from "./cluster-set.ts";
 import type { SimulatedWorkload } from "./simulated-workload.ts";
@@ -52,7 +52,7 @@ export class SimulatedClaim {
 }
 
 export function moveClaims(clusterSet: ClusterSet, workload: SimulatedWorkload): void {
-  const asks = requestedOrdinals(workload.parent);
+  const asks = requestedOrdinals(workload.record);
   for (const claim of workload.claims.values()) {
     const isUp = clusterSet.clusters.get(claim.home)?.isUp === true;
     if (!claim.isBound && isUp && clusterSet.random.chance(0.3)) claim.isBound = true;

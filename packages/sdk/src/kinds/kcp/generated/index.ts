@@ -16,6 +16,7 @@ export { type ServiceExport, serviceExports } from "./multicluster.x-k8s.io/v1al
 export { type ServiceImport, serviceImports } from "./multicluster.x-k8s.io/v1alpha1/service-import.ts";
 export { type Location, locations } from "./scheduling.kcp.io/v1alpha1/location.ts";
 export { type Placement, placements } from "./scheduling.kcp.io/v1alpha1/placement.ts";
+export { type WorkloadPlacement, workloadPlacements } from "./scheduling.kcp.io/v1alpha1/workload-placement.ts";
 export { type WorkspaceAuthenticationConfiguration, workspaceAuthenticationConfigurations } from "./tenancy.kcp.io/v1alpha1/workspace-authentication-configuration.ts";
 export { type WorkspaceType, workspaceTypes } from "./tenancy.kcp.io/v1alpha1/workspace-type.ts";
 export { type Workspace, workspaces } from "./tenancy.kcp.io/v1alpha1/workspace.ts";

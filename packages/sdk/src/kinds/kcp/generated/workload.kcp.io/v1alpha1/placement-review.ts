@@ -15,6 +15,7 @@ export interface PlacementReview extends KubernetesObject {
     /** What would move, if this were so. */
     readonly plan?: {
       readonly drain?: string;
+      readonly loss?: string;
       readonly cordon?: string;
       readonly uncordon?: string;
       readonly join?: JsonObject;

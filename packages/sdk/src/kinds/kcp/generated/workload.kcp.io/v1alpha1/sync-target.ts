@@ -60,8 +60,16 @@ export interface SyncTarget extends KubernetesObject {
       readonly message?: string;
       readonly lastTransitionTime: string;
     }[];
+    /** A summary for tables, as nodes have it: Ready, NotReady, Unknown or Terminating, with SchedulingDisabled, Draining and the moved workloads, or Drained. */
+    readonly state?: string;
     /** The cluster's version of Kubernetes. */
     readonly version?: string;
+    /** The uid of the cluster's namespace kube-system. SyncTargets with the same one are one cluster. */
+    readonly clusterID?: string;
+    /** Other SyncTargets that have namespaces in the cluster. */
+    readonly alsoRegisteredAs?: readonly string[];
+    /** The number of SyncTargets of this cluster in the workspace, if there are several. Each has its share of the capacity. */
+    readonly registrations?: number;
     /** The capacity of all nodes together. */
     readonly capacity?: Readonly<Record<string, string | number>>;
     /** The part of the capacity that workloads may use. */
@@ -70,18 +78,16 @@ export interface SyncTarget extends KubernetesObject {
     readonly reserved?: Readonly<Record<string, string | number>>;
     /** The synced resources, as resource.group. */
     readonly syncedResources?: readonly string[];
-    /** When the syncer was last heard of. */
-    readonly lastHeartbeatTime?: string;
-    /** The time by which the agent writes its next heartbeat, by the agent's clock. Without a tunnel, an agent that misses it counts as lost. */
-    readonly nextHeartbeatTime?: string;
-    /** The time after its last valid heartbeat at which the agent stops workloads whose failover strategy is StopBeforeStart. */
+    /** Resources that were synced before, and of which objects may still be in the cluster. They leave it in a drain, and when the SyncTarget is deleted. */
+    readonly formerResources?: readonly string[];
+    /** The duration of the agent's Lease that the control plane has accepted: this long after the last accepted renewal, the agent stops workloads whose failover strategy is StopBeforeStart. */
     readonly leaseDurationSeconds?: number;
     readonly tunnel?: {
       /** Of the newest tunnel that the agent has dialled. */
       readonly id?: string;
-      /** The server process that holds the tunnel. When that process ends, the agent connects again or writes a heartbeat within seconds, or it counts as lost. */
+      /** The server process that holds the tunnel. When that process ends, the agent connects again or renews its Lease within seconds, or it counts as lost. */
       readonly server?: string;
-      /** The newest heartbeat when the tunnel broke. The agent counts as lost until the next heartbeat. */
+      /** The renewTime of the agent's Lease when the tunnel broke. The agent counts as lost until it renews the Lease. */
       readonly disconnectedAt?: string;
     };
     /** The progress of the drain. */

@@ -1,26 +1,27 @@
 /**
- * Goal: an agent sends a heartbeat every two seconds while it has no tunnel, and seldom while it
- * has one; at no time does it send heartbeats at a longer interval than it has promised.
+ * Goal: an agent renews its Lease every two seconds while it has no tunnel, and seldom while it has
+ * one; at no time does it renew the Lease at a longer interval than it has promised.
  */
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import { Client, InProcessTransport } from "@kcp-ts/sdk";
+import type { Lease as LeaseObject } from "@kcp-ts/sdk/kinds";
 import { FakeClock, flushEventLoop, SeededRandom } from "@kcp-ts/testkit";
-import { heartbeatIntervalMsOf } from "../api/index.ts";
+import { acceptedLeaseAnnotation, renewalOf } from "../api/index.ts";
 import type { SyncContext } from "./context.ts";
-import { runHeartbeat } from "./heartbeat.ts";
 import { Lease } from "./lease.ts";
+import { runLeaseRenewal } from "./renew-lease.ts";
 import { TunnelState } from "./tunnel-state.ts";
 
 const target = { cluster: "root", name: "east", uid: "t-1" };
 const longMs = 20_000;
 
-/** A heartbeat as it was sent, accepted or not. */
+/** A renewal as it was sent, accepted or not. */
 interface Sent {
   readonly atMs: number;
   readonly promisedMs: number | undefined;
-  readonly status: JsonObject;
+  readonly annotations: JsonObject;
 }
 
 class Stage {
@@ -28,24 +29,22 @@ class Stage {
   readonly tunnel = new TunnelState();
   readonly sent: Sent[] = [];
   /** How the control plane responds. */
-  answers: "well" | "with an error" | "that it is held for silent" = "well";
+  answers: "well" | "with an error" | "that it counts as lost" = "well";
   /** How long a response takes. */
   tookMs = 0;
 
   constructor(t: TestContext, { leaseMs = 60_000, hasTunnel = true } = {}) {
     const transport = new InProcessTransport(async ({ method, body }) => {
       if (method === "GET") return this.#answer({});
-      const { status } = JSON.parse(String(body)) as { status: Record<string, string> };
-      this.sent.push({
-        atMs: this.clock.monotonic(),
-        promisedMs: heartbeatIntervalMsOf(status),
-        status,
-      });
+      const lease = JSON.parse(String(body)) as LeaseObject;
+      const { annotations = {} } = lease.metadata;
+      const promisedMs = renewalOf(lease)?.intervalMs;
+      this.sent.push({ atMs: this.clock.monotonic(), promisedMs, annotations });
       const { tookMs } = this;
       if (tookMs > 0) await new Promise<void>((done) => this.clock.schedule(tookMs, done));
       if (this.answers === "with an error") throw new Error("nobody is there");
-      const health = this.answers === "well" ? "True" : "Unknown";
-      return this.#answer({ conditions: [{ type: "HeartbeatHealthy", status: health }] });
+      const accepted = { [acceptedLeaseAnnotation]: String(leaseMs / 1000) };
+      return this.#answer(this.answers === "well" ? accepted : {});
     });
     const stop = new AbortController();
     const context = {
@@ -56,7 +55,7 @@ class Stage {
       lease: new Lease(this.clock, leaseMs),
       onError: () => {},
     } as unknown as SyncContext;
-    const running = runHeartbeat({
+    const running = runLeaseRenewal({
       context,
       client: new Client({ transport, clock: this.clock }),
       tunnel: hasTunnel ? this.tunnel : undefined,
@@ -69,17 +68,18 @@ class Stage {
     });
   }
 
-  #answer(status: JsonObject) {
-    const metadata = { name: target.name, uid: target.uid };
+  #answer(annotations: JsonObject) {
+    const ownerReferences = [{ kind: "SyncTarget", name: target.name, uid: target.uid }];
+    const metadata = { name: "kcp-syncer-east", uid: "l-1", annotations, ownerReferences };
     const headers = { "content-type": "application/json" };
-    return { status: 200, headers, body: JSON.stringify({ metadata, status }) };
+    return { status: 200, headers, body: JSON.stringify({ metadata, spec: {} }) };
   }
 
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 100) await this.clock.advanceAndFlush(100);
   }
 
-  /** The heartbeats since the last call, as `<milliseconds since then>: <promised interval>`. */
+  /** The renewals since the last call, as `<milliseconds since then>: <promised interval>`. */
   async heard(ms: number): Promise<string[]> {
     const [sinceMs, known] = [this.clock.monotonic(), this.sent.length];
     await flushEventLoop(4);
@@ -88,8 +88,8 @@ class Stage {
   }
 }
 
-describe("heartbeat of an agent", () => {
-  it("a heartbeat is sent every two seconds without a tunnel, and every third of the lease with one", async (t) => {
+describe("renewal of a Lease by an agent", () => {
+  it("an agent renews its Lease every two seconds without a tunnel, and every third of the Lease with one", async (t) => {
     const stage = new Stage(t);
     assert.deepEqual(await stage.heard(6000), [
       "0: 2000",
@@ -102,7 +102,7 @@ describe("heartbeat of an agent", () => {
     assert.deepEqual(await stage.heard(45_000), ["0: 20000", "20000: 20000", "40000: 20000"]);
   });
 
-  it("a heartbeat is sent immediately when the tunnel breaks", async (t) => {
+  it("an agent renews its Lease immediately when the tunnel breaks", async (t) => {
     const stage = new Stage(t);
     stage.tunnel.set(true);
     await stage.heard(7300);
@@ -110,8 +110,8 @@ describe("heartbeat of an agent", () => {
     assert.deepEqual(await stage.heard(4000), ["0: 2000", "2000: 2000", "4000: 2000"]);
   });
 
-  it("heartbeats are sent every one or two seconds until the control plane has accepted a longer interval", async (t) => {
-    for (const answers of ["with an error", "that it is held for silent"] as const) {
+  it("an agent renews its Lease every one or two seconds until the control plane has accepted a longer interval", async (t) => {
+    for (const answers of ["with an error", "that it counts as lost"] as const) {
       const stage = new Stage(t);
       await stage.heard(3000);
       stage.answers = answers;
@@ -125,7 +125,7 @@ describe("heartbeat of an agent", () => {
     }
   });
 
-  it("a tunnel state that changes while a heartbeat is in flight is sent next", async (t) => {
+  it("a tunnel state that changes while a renewal is in flight is sent next", async (t) => {
     const stage = new Stage(t);
     stage.tunnel.set(true);
     await stage.heard(1000);
@@ -135,7 +135,7 @@ describe("heartbeat of an agent", () => {
     assert.deepEqual(await stage.heard(1000), ["500: 2000"]);
   });
 
-  it("a slow response does not delay the next heartbeat", async (t) => {
+  it("a slow response does not delay the next renewal", async (t) => {
     const stage = new Stage(t);
     stage.tookMs = 1500;
     assert.deepEqual(await stage.heard(4000), ["0: 2000", "2000: 2000", "4000: 2000"]);
@@ -151,6 +151,6 @@ describe("heartbeat of an agent", () => {
   it("an agent without tunnels removes the interval that another agent promised", async (t) => {
     const stage = new Stage(t, { hasTunnel: false });
     assert.deepEqual(await stage.heard(20_000), ["0: undefined", "20000: undefined"]);
-    assert.equal(stage.sent[0]?.status["nextHeartbeatTime"], null);
+    assert.equal(stage.sent[0]?.annotations["workload.kcp.io/renew-interval-seconds"], null);
   });
 });

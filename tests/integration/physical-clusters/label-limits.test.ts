@@ -1,0 +1,176 @@
+/**
+ * Goal: the limits of a cluster hold for every way in which a workload gets there. A workload that
+ * its author assigns by a label is bounded and counted like a scheduled one.
+ */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { limitGateAnnotation, ownedByLabel, syncTargets } from "@kcp-ts/multicluster";
+import { defineResource, type KubernetesObject } from "@kcp-ts/sdk";
+import * as builtIn from "@kcp-ts/sdk/kinds";
+import { deployment, deployments, eventually } from "./fixture.ts";
+import { PlacementFixture } from "./placement-fixture.ts";
+import { kinds, namespace, workload } from "./workload-fixture.ts";
+
+interface Event extends KubernetesObject {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly involvedObject?: { readonly name?: string };
+}
+const events = defineResource<Event>(builtIn.events);
+const { replicaSets } = builtIn;
+const podsMax = 3;
+const limitReached = /pod limit reached: \d\/3 \(SyncTarget east\)$/;
+
+async function start(t: import("node:test").TestContext) {
+  const stage = await PlacementFixture.start(t, {
+    clusters: { east: undefined },
+    specs: {
+      east: {
+        resourceLimits: { pods: podsMax },
+        resources: [
+          "deployments.apps",
+          "replicasets.apps",
+          "statefulsets.apps",
+          "jobs.batch",
+          "pods",
+        ],
+      },
+    },
+  });
+  const east = stage.clusters.get("east");
+  assert.ok(east !== undefined);
+  const inEast = async () => {
+    const { items } = await east.client.resource(deployments).list({});
+    return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, spec?.replicas]));
+  };
+  const untilRefused = (name: string) =>
+    eventually(async () => {
+      const { items } = await stage.client.resource(events).list({ namespace });
+      const found = items.find(
+        ({ reason, involvedObject }) =>
+          reason === "FailedScheduling" && involvedObject?.name === name,
+      );
+      assert.match(found?.message ?? "", limitReached);
+    });
+  return { stage, east, inEast, untilRefused };
+}
+
+function assigned(name: string, replicas: number, label = "workload.kcp.io/cluster") {
+  const { metadata, spec } = deployment(name);
+  const labels = { ...metadata.labels, [label]: "east" };
+  return { metadata: { ...metadata, labels }, spec: { ...spec, replicas } } as never;
+}
+
+describe("a workload that a label assigns to a cluster", () => {
+  for (const label of [
+    "workload.kcp.io/cluster",
+    "workloads.kcp.io/cluster",
+    "state.workload.kcp.io/east",
+  ]) {
+    it(`is not synced when it exceeds the limits, by the label ${label}`, async (t) => {
+      const { stage, inEast, untilRefused } = await start(t);
+      const resource = stage.client.resource(deployments);
+      const value = label.startsWith("state.") ? "Sync" : "east";
+      const labelled = (name: string, replicas: number) => {
+        const { metadata, spec } = deployment(name);
+        const labels = { ...metadata.labels, [label]: value };
+        return { metadata: { ...metadata, labels }, spec: { ...spec, replicas } } as never;
+      };
+      await eventually(() => resource.create(labelled("huge", 50)));
+      await untilRefused("huge");
+      await resource.create(labelled("small", 2));
+      await eventually(async () => assert.deepEqual(await inEast(), { small: 2 }));
+      // A scheduled workload gets what is left.
+      await stage.apply("web", 5);
+      await stage.untilShares("web", { east: 1 });
+      await stage.untilScheduled("web", {
+        reason: "PartiallyScheduled",
+        message: /pod limit reached: 3\/3 \(SyncTarget east\)/,
+      });
+      await eventually(async () => {
+        const { status } = await stage.client.resource(syncTargets).get({ name: "east" });
+        assert.equal(status?.reserved?.["pods"], "3");
+      });
+    });
+  }
+
+  it("keeps its replicas when it is scaled beyond the limits, and grows when they are free", async (t) => {
+    const { stage, inEast, untilRefused } = await start(t);
+    const resource = stage.client.resource(deployments);
+    await eventually(() => resource.create(assigned("web", 2)));
+    await eventually(async () => assert.deepEqual(await inEast(), { web: 2 }));
+    const scale = (replicas: number) =>
+      resource.patch({ namespace, name: "web" }, { type: "merge", patch: { spec: { replicas } } });
+    await scale(50);
+    await untilRefused("web");
+    assert.deepEqual(await inEast(), { web: 2 });
+    await stage.patchTarget("east", { spec: { resourceLimits: { pods: 60 } } });
+    await eventually(async () => assert.deepEqual(await inEast(), { web: 50 }));
+    await stage.patchTarget("east", { spec: { resourceLimits: { pods: podsMax } } });
+    await scale(1);
+    await eventually(async () => assert.deepEqual(await inEast(), { web: 1 }));
+    await stage.apply("api", 5);
+    await stage.untilShares("api", { east: 2 });
+    await resource.delete({ namespace, name: "web" });
+    await stage.untilShares("api", { east: 3 });
+  });
+
+  it("is bounded as a bare Pod, a Job and a StatefulSet", async (t) => {
+    const { stage, east, untilRefused } = await start(t);
+    const labels = { "workload.kcp.io/cluster": "east" };
+    const { client } = stage;
+    const containers = [{ name: "main", image: "app:1" }];
+    const of = (name: string, spec: object) => {
+      const made = workload(name, spec) as { metadata: object };
+      return { ...made, metadata: { ...made.metadata, labels } } as never;
+    };
+    await eventually(() =>
+      client.resource(kinds.statefulSets).create(of("db", { replicas: podsMax })),
+    );
+    await eventually(() =>
+      east.client
+        .resource(kinds.statefulSets)
+        .list({})
+        .then(({ items }) => assert.equal(items[0]?.spec?.["replicas"], podsMax)),
+    );
+    const pod = { metadata: { name: "shell", namespace, labels }, spec: { containers } } as never;
+    await eventually(() => client.resource(kinds.pods).create(pod));
+    await untilRefused("shell");
+    const template = { spec: { containers, restartPolicy: "Never" } };
+    const job = { metadata: { name: "run", namespace, labels }, spec: { template } } as never;
+    await eventually(() => client.resource(kinds.jobs).create(job));
+    await untilRefused("run");
+    assert.deepEqual((await east.client.resource(kinds.jobs).list({})).items, []);
+    const { items } = await east.client.resource(kinds.pods).list({});
+    assert.ok(items.every(({ metadata }) => metadata.name.startsWith("db-")));
+  });
+
+  it("is not let in by its author", async (t) => {
+    const { stage, inEast, untilRefused } = await start(t);
+    await eventually(() => stage.client.resource(deployments).list({ namespace }));
+    const author = stage.plane.clientFor("root", {
+      username: "alice",
+      groups: ["system:kcp:admin"],
+    });
+    const forged = assigned("huge", 50) as { metadata: object };
+    const open = JSON.stringify({ generation: 1, reserved: { pods: "50" } });
+    const annotations = { [limitGateAnnotation("east")]: open };
+    const resource = author.resource(deployments);
+    await resource.create({ ...forged, metadata: { ...forged.metadata, annotations } } as never);
+    await untilRefused("huge");
+    await resource.patch(
+      { namespace, name: "huge" },
+      { type: "merge", patch: { metadata: { annotations } } as never },
+    );
+    await stage.client.resource(deployments).create(assigned("small", 1));
+    await eventually(async () => assert.deepEqual(await inEast(), { small: 1 }));
+    const copy = assigned("copy", 50) as { metadata: { labels: object } };
+    const labels = { ...copy.metadata.labels, [ownedByLabel]: "web" };
+    const creation = resource.create({ ...copy, metadata: { ...copy.metadata, labels } } as never);
+    await assert.rejects(creation, /owned-by is set by the multi-cluster controllers/);
+    const { metadata, spec } = assigned("set", 50) as { metadata: object; spec: object };
+    await eventually(() => stage.client.resource(replicaSets).list({ namespace }));
+    const set = author.resource(replicaSets).create({ metadata, spec } as never);
+    await assert.rejects(set, /a ReplicaSet is not assigned to clusters/);
+  });
+});

@@ -1,0 +1,105 @@
+/**
+ * Goal: at rest, syncers renew Leases, and no other request reaches the control plane. Method: all
+ * controllers of physical clusters and an agent, over clients that count, with a cluster in Push
+ * mode and one in Pull mode without a tunnel, for a minute of a clock that the test moves.
+ */
+import assert from "node:assert/strict";
+import { describe, it, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runAgent, runMulticluster, syncTargets } from "@kcp-ts/multicluster";
+import { Client, isConditionTrue, type TransportRequest } from "@kcp-ts/sdk";
+import { startTestControlPlane, type TestControlPlane } from "@kcp-ts/testing/internal";
+import { registerPullTarget } from "./agents.ts";
+import { deployment, deployments, register, startPhysicalCluster } from "./fixture.ts";
+
+const resources = ["deployments.apps", "pods"];
+
+/** The same client, whose requests are recorded. */
+function recorded(plane: TestControlPlane, client: Client, requests: string[]): Client {
+  const { transport, basePath, random } = client;
+  const recording = {
+    ...transport,
+    send: (request: TransportRequest) => {
+      requests.push(`${request.method} ${request.path.split("?")[0]}`);
+      return transport.send(request);
+    },
+    close: () => transport.close(),
+  };
+  return new Client({ transport: recording, basePath, clock: plane.clock, random });
+}
+
+async function started(t: TestContext) {
+  const plane = await startTestControlPlane({ clock: "fake", controlLoops: false });
+  const requests: string[] = [];
+  const stop = new AbortController();
+  let running = 0;
+  const run = (loop: Promise<void>) => {
+    running++;
+    void loop.finally(() => running--);
+  };
+  /** Requests to the clusters need time of the machine, too. */
+  const pass = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 250) {
+      await plane.clock.advanceAndFlush(250);
+      await sleep(10);
+    }
+  };
+  t.after(async () => {
+    stop.abort();
+    while (running > 0) await pass(250);
+    await plane.close();
+  });
+  const { clock } = plane;
+  const onError = () => {};
+  const client = recorded(plane, plane.clientFor("*"), requests);
+  const kubeconfigs = new Map<string, string>();
+  const unseal = async (_sealed: string, { name }: { readonly name: string }) =>
+    kubeconfigs.get(name);
+  run(runMulticluster({ client, clock, resources, unseal, onError }, stop.signal));
+  const until = async (check: () => Promise<boolean>) => {
+    for (let passes = 0; !(await check()); passes++) {
+      assert.ok(passes < 400, "it does not come to rest");
+      await pass(250);
+    }
+  };
+  return { plane, requests, kubeconfigs, run, pass, until, stop };
+}
+
+describe("requests at rest", () => {
+  it("syncers renew Leases, and nothing else is requested", async (t) => {
+    const { plane, requests, kubeconfigs, run, pass, until, stop } = await started(t);
+    const { client, clock } = plane;
+    const [east, west] = await Promise.all(
+      ["east", "west"].map((name) => startPhysicalCluster(t, { name, clock })),
+    );
+    assert.ok(east !== undefined && west !== undefined);
+    kubeconfigs.set("east", east.kubeconfig);
+    await register(client, "east", { kubeconfig: east.kubeconfig });
+    const registered = registerPullTarget(t, plane, "west");
+    let isRegistered = false;
+    void registered.finally(() => {
+      isRegistered = true;
+    });
+    await until(async () => isRegistered);
+    const { target, view } = await registered;
+    const upstream = recorded(plane, view, requests);
+    const onError = () => {};
+    const about = { upstream, downstream: west.client, target, resources, clock, onError };
+    run(runAgent(about, stop.signal));
+    const isReady = async (name: string) => {
+      const { status } = await client.resource(syncTargets).get({ name });
+      return isConditionTrue(status?.conditions, "Ready") && status?.syncedResources?.length === 2;
+    };
+    await until(async () => (await isReady("east")) && (await isReady("west")));
+    await client.resource(deployments).create(deployment("web"));
+    await until(async () => (await client.resource(deployments).list({})).items.length === 3);
+    await pass(120_000);
+    requests.length = 0;
+    await pass(60_000);
+    const others = requests.filter((one) => !/^PATCH .*\/leases\/[^/]+$/.test(one));
+    assert.deepEqual(others, []);
+    t.diagnostic(`${requests.length} renewals in a minute`);
+    // Three in each Lease of a minute, from the syncer in the control plane and from the agent.
+    assert.ok(requests.length >= 6 && requests.length <= 8, String(requests.length));
+  });
+});

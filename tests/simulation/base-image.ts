@@ -1,0 +1,88 @@
+/**
+ * The disk of a control plane whose tenants have registered their clusters, which are Ready: what
+ * most scenarios start from. It is made once for each number of clusters, by a seed of its own.
+ */
+
+import { syncTargets } from "@kcp-ts/multicluster";
+import { isConditionTrue } from "@kcp-ts/sdk";
+import { namespaces } from "@kcp-ts/sdk/kinds";
+import { BrokenLaw } from "./laws.ts";
+import { clusterNames, clustersOf, type Scenario, type TenantName } from "./scenario.ts";
+import { Trace } from "./trace.ts";
+import { type DiskImage, World } from "./world.ts";
+
+export const tenants: readonly TenantName[] = ["alpha", "beta"];
+export const namespace = "shop";
+/** No scenario has it. */
+const imageSeed = 0x5eed_0000;
+const readyWithinMs = 120_000;
+const readyPollMs = 50;
+
+type Size = Pick<Scenario, "clusters" | "hasBeta">;
+
+const images = new Map<number, DiskImage>();
+
+export async function baseImage(size: Size): Promise<DiskImage> {
+  const key = 2 * size.clusters + Number(size.hasBeta);
+  const known = images.get(key);
+  if (known !== undefined) return known;
+  const made = await makeImage(size, imageSeed + key);
+  images.set(key, made);
+  return made;
+}
+
+async function makeImage(size: Size, seed: number): Promise<DiskImage> {
+  const names = clusterNames(size.clusters);
+  const world = await World.start({ seed, trace: new Trace(), clusters: names });
+  await createNamespaces(world);
+  const targets = tenants.flatMap((tenant) =>
+    clustersOf(tenant, size).map((cluster) => ({ tenant, cluster })),
+  );
+  for (const { tenant, cluster } of targets)
+    await world.askNow(tenant, (client) =>
+      client.resource(syncTargets).create(syncTargetOf(cluster)),
+    );
+  await untilReady(world, targets);
+  // A cluster that has just become Ready is Recovering for a while.
+  await world.loop.run(15_000);
+  const { image } = world;
+  await world.end();
+  return image;
+}
+
+export async function createNamespaces(world: World): Promise<void> {
+  for (const tenant of tenants)
+    await world.askNow(tenant, (client) =>
+      client.resource(namespaces).create({ metadata: { name: namespace } }),
+    );
+}
+
+/** Runs the world until the SyncTargets are Ready. */
+export async function untilReady(
+  world: World,
+  targets: readonly { readonly tenant: TenantName; readonly cluster: string }[],
+): Promise<void> {
+  for (const { tenant, cluster: name } of targets) {
+    for (let waitedMs = 0; ; waitedMs += readyPollMs) {
+      const target = await world.askNow(tenant, (client) =>
+        client.resource(syncTargets).find({ name }),
+      );
+      if (isConditionTrue(target?.status?.conditions, "Ready")) break;
+      if (waitedMs > readyWithinMs)
+        throw new BrokenLaw("settles", `the SyncTarget ${name} does not become Ready`);
+      await world.loop.run(readyPollMs);
+    }
+  }
+}
+
+export function syncTargetOf(name: string) {
+  const kubeconfig = JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": name,
+    clusters: [{ name, cluster: { server: `https://${name}.simulation` } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    users: [{ name, user: { token: "simulated" } }],
+  });
+  return { metadata: { name }, spec: { kubeconfig } };
+}

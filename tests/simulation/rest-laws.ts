@@ -1,0 +1,265 @@
+/** The laws that hold when nothing is left to do. */
+import { type SyncTarget, syncTargets } from "@kcp-ts/multicluster";
+import { isConditionTrue, type KubernetesObject } from "@kcp-ts/sdk";
+import { events } from "@kcp-ts/sdk/kinds";
+import { namespace } from "./base-image.ts";
+import { ownerOf } from "./cluster-observer.ts";
+import { BrokenLaw, podsOf, readyPods, where } from "./laws.ts";
+import { resourceOfKind } from "./manifests.ts";
+import { type Model, type WantedWorkload, workloadKey } from "./model.ts";
+import type { ReplicaHistory } from "./replica-history.ts";
+import type { TenantName } from "./scenario.ts";
+import { WriteLog } from "./settle.ts";
+import type { World } from "./world.ts";
+
+interface Placed extends KubernetesObject {
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: {
+    readonly readyReplicas?: number;
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason?: string;
+      readonly message?: string;
+    }[];
+  };
+}
+
+/** What a tenant sees at rest. */
+interface TenantView {
+  readonly tenant: TenantName;
+  readonly targets: readonly SyncTarget[];
+  readonly deployments: readonly Placed[];
+  readonly events: readonly KubernetesObject[];
+}
+
+export async function checkRestLaws(
+  world: World,
+  model: Model,
+  history: ReplicaHistory,
+): Promise<void> {
+  checkDeletedWorkloads(world, model);
+  const tenants = new Set([...model.targets.values()].map(({ tenant }) => tenant));
+  for (const tenant of tenants) {
+    const view = await readView(world, tenant);
+    checkTargets(world, model, view);
+    checkPerClusterObjects(model, view);
+    for (const workload of model.workloads.values())
+      if (workload.tenant === tenant && workload.kind === "Deployment")
+        checkDeployment(world, model, workload, view);
+    checkEvents(view, history);
+  }
+}
+
+async function readView(world: World, tenant: TenantName): Promise<TenantView> {
+  const view = await world.askNow(tenant, async (client) => ({
+    tenant,
+    targets: (await client.resource(syncTargets).list()).items,
+    deployments: await client
+      .resource(resourceOfKind.Deployment)
+      .list({ namespace })
+      .then(({ items }) => items as readonly Placed[])
+      // Without a cluster that serves the kind, nobody serves it.
+      .catch(() => []),
+    events: (await client.resource(events).list({ namespace })).items,
+  }));
+  if (view === undefined) throw new BrokenLaw("settles", "the control plane refuses lists at rest");
+  return view;
+}
+
+/** A cluster that another could replace: it is Ready, and nothing is kept out of it. */
+function isOpen(model: Model, tenant: TenantName, cluster: string): boolean {
+  const target = model.target(tenant, cluster);
+  return (
+    target !== undefined &&
+    target.deletedAtMs === undefined &&
+    !target.isCordoned &&
+    !target.isNarrow &&
+    target.podsMax === undefined
+  );
+}
+
+/** What was deleted is in no cluster. */
+function checkDeletedWorkloads(world: World, model: Model): void {
+  for (const key of model.deletedWorkloads) {
+    if (model.workloads.has(key)) continue;
+    const [tenant, name] = key.split("/") as [TenantName, string];
+    const left = podsOf(world, { tenant, name });
+    if (left.length > 0)
+      throw new BrokenLaw(
+        "nothing is left behind",
+        `${name} of ${tenant} was deleted, and ${left.length} Pods are in ${[...new Set(left.map(([cluster]) => cluster))].join(", ")}`,
+      );
+  }
+}
+
+/** A SyncTarget says of its cluster what is true, and leaves nothing behind. */
+function checkTargets(world: World, model: Model, { tenant, targets }: TenantView): void {
+  const names = new Set(targets.map(({ metadata }) => metadata.name));
+  for (const { cluster, ...wanted } of model.targets.values()) {
+    if (wanted.tenant !== tenant) continue;
+    const target = targets.find(({ metadata }) => metadata.name === cluster);
+    const there = [...(world.clusters.get(cluster)?.observer.workloads.values() ?? [])].filter(
+      (one) => one.tenant === tenant,
+    );
+    // What is assigned by hand, and what has a volume, stays where it is.
+    const isMovable = there.every(({ workload: name }) => {
+      const workload = model.workload(tenant, name);
+      return workload === undefined || !(workload.hasVolume || workload.pinnedTo !== undefined);
+    });
+    const hasOther =
+      isMovable && [...names].some((other) => other !== cluster && isOpen(model, tenant, other));
+    if (target === undefined) {
+      if (there.length > 0 && hasOther)
+        throw new BrokenLaw(
+          "nothing is left behind",
+          `the SyncTarget ${cluster} is gone, and ${there.map(({ workload }) => workload).join(", ")} of ${tenant} runs on in its cluster`,
+        );
+      continue;
+    }
+    if (target.metadata.deletionTimestamp !== undefined) {
+      if (hasOther)
+        throw new BrokenLaw("settles", `the SyncTarget ${cluster} of ${tenant} hangs in deletion`);
+      continue;
+    }
+    const conditions = target.status?.conditions;
+    if (!isConditionTrue(conditions, "Ready"))
+      throw new BrokenLaw(
+        "conditions are true",
+        `the cluster ${cluster} is well, and its SyncTarget is not Ready: ${JSON.stringify(conditions?.filter(({ status }) => status !== "True"))}`,
+      );
+    const isDrained = isConditionTrue(conditions, "Drained");
+    const moving = there.filter(({ kind }) => kind !== "DaemonSet");
+    if (isDrained && moving.length > 0)
+      throw new BrokenLaw(
+        "conditions are true",
+        `${cluster} is Drained, and runs ${moving.map(({ workload }) => workload).join(", ")} of ${tenant}`,
+      );
+  }
+}
+
+/** Objects for single clusters have a workload and a cluster, and none hangs in deletion. */
+function checkPerClusterObjects(model: Model, { tenant, targets, deployments }: TenantView): void {
+  for (const object of deployments) {
+    const [name, cluster] = object.metadata.name.split("--");
+    if (cluster === undefined) continue;
+    const text = `${object.metadata.name} of ${tenant}`;
+    const isTargetThere = targets.some(({ metadata }) => metadata.name === cluster);
+    if (object.metadata.deletionTimestamp !== undefined)
+      throw new BrokenLaw("nothing is left behind", `${text} hangs in deletion`);
+    if (model.workload(tenant, name ?? "") === undefined)
+      throw new BrokenLaw("nothing is left behind", `${text} has no workload`);
+    if (!isTargetThere && targets.some((one) => isOpen(model, tenant, one.metadata.name)))
+      throw new BrokenLaw("nothing is left behind", `${text} has no SyncTarget`);
+  }
+  for (const object of deployments) {
+    const owner = ownerOf(object);
+    if (owner !== undefined && owner.tenant !== tenant)
+      throw new BrokenLaw(
+        "tenants apart",
+        `${object.metadata.name} of ${owner.tenant} is in the workspace of ${tenant}`,
+      );
+  }
+}
+
+/** What a Deployment says of itself is so, and what is asked for runs where there is room. */
+function checkDeployment(
+  world: World,
+  model: Model,
+  workload: WantedWorkload,
+  { deployments, targets, tenant }: TenantView,
+): void {
+  const { name, replicas, pinnedTo } = workload;
+  const found = deployments.find(({ metadata }) => metadata.name === name);
+  const ready = readyPods(world, workload);
+  if (found === undefined) return;
+  const said = found.status?.readyReplicas ?? 0;
+  if (said !== ready)
+    throw new BrokenLaw(
+      "conditions are true",
+      `${name} says that ${said} replicas are ready, and ${ready} are: ${where(world, workload)}`,
+    );
+  if (pinnedTo !== undefined) return;
+  const conditions = found.status?.conditions ?? [];
+  const scheduled = conditions.find(({ type }) => type === "Scheduled");
+  const assigned = deployments
+    .filter(({ metadata }) => metadata.name.startsWith(`${name}--`))
+    .reduce((sum, { spec }) => sum + (spec?.replicas ?? 0), 0);
+  if (scheduled?.status === "True" && assigned < replicas)
+    throw new BrokenLaw(
+      "conditions are true",
+      `${name} is Scheduled ("${scheduled.message}"), and ${assigned} of ${replicas} replicas are assigned`,
+    );
+  if (scheduled?.status === "True" && ready < replicas && !model.quotas.has(tenant))
+    throw new BrokenLaw(
+      "conditions are true",
+      `${name} is Scheduled ("${scheduled.message}"), and ${ready} of ${replicas} replicas are ready: ${where(world, workload)}`,
+    );
+  const isFree = targets.some(({ metadata }) => isOpen(model, tenant, metadata.name));
+  if (
+    isFree &&
+    !model.quotas.has(tenant) &&
+    ready !== replicas &&
+    !model.placed.has(workloadKey(tenant, name))
+  )
+    throw new BrokenLaw(
+      "settles",
+      `${ready} of ${replicas} replicas of ${name} are ready at rest: ${where(world, workload)}; Scheduled: ${JSON.stringify(scheduled)}`,
+    );
+}
+
+/** An Event that tells of a number tells of one that was stored. */
+function checkEvents(view: TenantView, history: ReplicaHistory): void {
+  for (const event of view.events) {
+    const { reason, note, message, regarding, involvedObject } = event as KubernetesObject & {
+      readonly reason?: string;
+      readonly note?: string;
+      readonly message?: string;
+      readonly regarding?: { readonly kind?: string; readonly name?: string };
+      readonly involvedObject?: { readonly kind?: string; readonly name?: string };
+    };
+    const about = regarding ?? involvedObject;
+    const text = note ?? message ?? "";
+    const scaled = /^scaled (\S+) from (\d+) to (\d+) replicas$/.exec(text);
+    if (reason !== "ScaledCluster" || about?.kind !== "Deployment" || scaled === null) continue;
+    const [, cluster, , to] = scaled;
+    if (!history.had(view.tenant, `${about.name}--${cluster}`, Number(to)))
+      throw new BrokenLaw(
+        "no Event lies",
+        `${about.name}: "${text}", and ${about.name}--${cluster} never had ${to} replicas`,
+      );
+  }
+}
+
+/**
+ * Requests in a minute of a world at rest, for each cluster: probes, renewals of Leases and new
+ * watches.
+ */
+const requestsPerMinuteMax = 90;
+
+/** When nothing changes, nothing is written, and little is read. */
+export async function checkStable(world: World, forMs: number): Promise<void> {
+  const log = new WriteLog(world);
+  const beganAtMs = world.nowMs;
+  const requests = new Map<string, number>();
+  const { onRequest } = world;
+  world.onRequest = (link, method, path, status) => {
+    onRequest(link, method, path, status);
+    const what = `${link} ${method} ${path.split("?", 1)[0]} ${status}`;
+    if (!/[?&]watch=/.test(path)) requests.set(what, (requests.get(what) ?? 0) + 1);
+  };
+  await world.loop.run(forMs);
+  world.onRequest = onRequest;
+  log.stop();
+  if (log.entries.length > 0)
+    throw new BrokenLaw("eventually stable", `the world writes at rest: ${log.summary(beganAtMs)}`);
+  const total = [...requests.values()].reduce((sum, count) => sum + count, 0);
+  const most = requestsPerMinuteMax * world.clusters.size * (forMs / 60_000);
+  if (total > most) {
+    const top = [...requests].sort(([, a], [, b]) => b - a).slice(0, 4);
+    throw new BrokenLaw(
+      "rests",
+      `${total} requests in ${forMs / 1000} s at rest: ${top.map(([what, count]) => `${count} x ${what}`).join("; ")}`,
+    );
+  }
+}

@@ -1,0 +1,399 @@
+/** Plays a scenario in a world, and checks the laws: at every moment, and when it has settled. */
+import { placements, syncTargets } from "@kcp-ts/multicluster";
+import type { Client } from "@kcp-ts/sdk";
+import { pods, resourceQuotas } from "@kcp-ts/sdk/kinds";
+import {
+  baseImage,
+  createNamespaces,
+  namespace,
+  syncTargetOf,
+  tenants,
+  untilReady,
+} from "./base-image.ts";
+import { BrokenLaw, StepLaws } from "./laws.ts";
+import { manifestOf, resourceOfKind } from "./manifests.ts";
+import { Model, workloadKey } from "./model.ts";
+import { checkDrain, expectDrain } from "./plans.ts";
+import { ReplicaHistory } from "./replica-history.ts";
+import { checkRestLaws, checkStable } from "./rest-laws.ts";
+import { clusterNames, clustersOf, type Scenario, type Step, type TenantName } from "./scenario.ts";
+import { settle } from "./settle.ts";
+import { type LinkQuality, perfectQuality } from "./simulated-network.ts";
+import type { Trace } from "./trace.ts";
+import { World } from "./world.ts";
+
+const qualities: Readonly<Record<string, LinkQuality>> = {
+  perfect: perfectQuality,
+  slow: { ...perfectQuality, latencyMs: 100, eventLatencyMs: 200 },
+  lossy: { latencyMs: 20, eventLatencyMs: 50, lossBefore: 0.05, lossAfter: 0.05, twice: 0.05 },
+  stale: { ...perfectQuality, latencyMs: 10, eventLatencyMs: 3000 },
+};
+
+/** A world that writes nothing for this long is at rest between two steps. */
+const pauseMs = 15_000;
+/** Longer than every grace period of the program. */
+const graceMsMax = 75_000;
+
+export interface ScenarioResult {
+  readonly broken: BrokenLaw | undefined;
+  readonly digest: string;
+  readonly simulatedMs: number;
+  readonly requests: number;
+  readonly commits: number;
+}
+
+export async function runScenario(scenario: Scenario, trace: Trace): Promise<ScenarioResult> {
+  const { seed, stopDelayMs, isFresh } = scenario;
+  const image = isFresh ? undefined : await baseImage(scenario);
+  const clusters = clusterNames(scenario.clusters);
+  const world = await World.start({ seed, trace, clusters, image, stopDelayMs });
+  if (isFresh) await createNamespaces(world);
+  const run = new ScenarioRun(world, scenario);
+  let broken: BrokenLaw | undefined;
+  try {
+    await run.play();
+  } catch (error) {
+    if (!(error instanceof BrokenLaw)) throw error;
+    broken = error;
+  } finally {
+    await world.end();
+  }
+  return {
+    broken,
+    digest: trace.digest,
+    simulatedMs: world.nowMs - (image?.atMs ?? 0),
+    requests: world.requests,
+    commits: world.writes.length,
+  };
+}
+
+class ScenarioRun {
+  readonly #world: World;
+  readonly #scenario: Scenario;
+  readonly #model = new Model();
+  readonly #laws: StepLaws;
+  readonly #history: ReplicaHistory;
+  #broken: unknown;
+  /** Whether the next request is the first after the clusters became Ready. */
+  #isFirstUse = false;
+
+  constructor(world: World, scenario: Scenario) {
+    this.#world = world;
+    this.#scenario = scenario;
+    this.#laws = new StepLaws(world, this.#model);
+    this.#history = new ReplicaHistory(world);
+    for (const tenant of scenario.isFresh ? [] : tenants)
+      for (const cluster of clustersOf(tenant, scenario)) this.#model.register(tenant, cluster);
+    world.onClusterChange = () => this.#check();
+  }
+
+  async play(): Promise<void> {
+    const world = this.#world;
+    await world.loop.run(1000);
+    for (const { waitMs, step } of this.#scenario.steps) {
+      await world.loop.runUntil(waitMs, () => this.#broken !== undefined);
+      this.#throwIfBroken();
+      world.trace.note(world.nowMs, "step", JSON.stringify(step), "");
+      await this.#take(step);
+      this.#throwIfBroken();
+    }
+    world.heal();
+    await this.#settle(graceMsMax);
+    await checkRestLaws(world, this.#model, this.#history);
+    await checkStable(world, this.#scenario.stableMs);
+    this.#throwIfBroken();
+  }
+
+  #check(): void {
+    if (this.#broken !== undefined) return;
+    try {
+      this.#laws.check();
+    } catch (error) {
+      this.#broken = error;
+      if (error instanceof BrokenLaw)
+        this.#world.trace.note(this.#world.nowMs, "law", error.law, error.message);
+    }
+  }
+
+  #throwIfBroken(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+  }
+
+  async #settle(quietMs: number): Promise<void> {
+    const isOver = () => this.#broken !== undefined;
+    await settle(this.#world, quietMs, isOver);
+    this.#throwIfBroken();
+    // A Pod that takes long to end writes nothing meanwhile.
+    while (quietMs >= graceMsMax && this.#world.hasTerminatingPods()) {
+      await this.#world.loop.runUntil(graceMsMax, isOver);
+      await settle(this.#world, quietMs, isOver);
+      this.#throwIfBroken();
+    }
+    if (quietMs < graceMsMax) return;
+    for (const workload of this.#model.workloads.values()) workload.isRollingOut = false;
+  }
+
+  async #take(step: Step): Promise<void> {
+    const world = this.#world;
+    switch (step.do) {
+      case "settle":
+        await this.#settle(pauseMs);
+        break;
+      case "planned-drain":
+        await this.#drainAsPlanned(step);
+        break;
+      case "await-ready":
+        await untilReady(world, [...this.#model.targets.values()]);
+        this.#isFirstUse = true;
+        break;
+      case "cut":
+        world.cut(step.cluster, step.forMs);
+        break;
+      case "network":
+        world.setQuality(qualities[step.quality] ?? perfectQuality);
+        break;
+      case "break-watches":
+        world.breakWatches();
+        break;
+      case "crash":
+        world.planCrash(step);
+        break;
+      case "lose-pods":
+        await this.#losePods(step.cluster);
+        break;
+      default:
+        await this.#request(step);
+    }
+  }
+
+  async #drainAsPlanned({
+    tenant,
+    cluster,
+  }: Extract<Step, { readonly do: "planned-drain" }>): Promise<void> {
+    const world = this.#world;
+    world.heal();
+    await this.#settle(graceMsMax);
+    const expected = await expectDrain(world, this.#model, { tenant, cluster });
+    await this.#request({ do: "drain", tenant, cluster });
+    await this.#settle(graceMsMax);
+    if (expected !== undefined) checkDrain(world, expected);
+  }
+
+  async #losePods(cluster: string): Promise<void> {
+    const { cluster: simulated, observer } = this.#world.clusters.get(cluster) ?? {};
+    if (simulated === undefined || observer === undefined) return;
+    this.#laws.isLosing = true;
+    const { items } = await this.#world.loop.until(simulated.client.resource(pods).list());
+    for (const pod of items) {
+      const { name, namespace: of = "" } = pod.metadata;
+      const gone = simulated.client
+        .resource(pods)
+        .delete({ name, namespace: of })
+        .catch(() => {});
+      await this.#world.loop.until(gone);
+    }
+    for (const workload of this.#model.workloads.values()) workload.floor = 0;
+    this.#laws.isLosing = false;
+  }
+
+  async #request(
+    step: Exclude<
+      Step,
+      {
+        readonly do:
+          | "settle"
+          | "cut"
+          | "network"
+          | "break-watches"
+          | "crash"
+          | "lose-pods"
+          | "planned-drain"
+          | "await-ready";
+      }
+    >,
+  ): Promise<void> {
+    const { tenant } = step;
+    // The wish counts from its request on: a response may be lost.
+    this.#wish(step);
+    const answer = await this.#world.askNow(tenant, async (client) => {
+      await this.#send(step, client);
+      return "accepted" as const;
+    });
+    if (this.#isFirstUse && answer === undefined)
+      throw new BrokenLaw(
+        "Ready means usable",
+        `every SyncTarget is Ready, and the control plane refuses to ${step.do} a workload`,
+      );
+    this.#isFirstUse = false;
+  }
+
+  #wish(step: Step): void {
+    const model = this.#model;
+    switch (step.do) {
+      case "scale": {
+        const workload = model.workload(step.tenant, step.name);
+        if (workload === undefined) return;
+        if (workload.kind === "Deployment" || workload.kind === "StatefulSet") {
+          workload.replicas = step.replicas;
+          workload.floor = Math.min(workload.floor, step.replicas);
+        }
+        break;
+      }
+      case "edit": {
+        const workload = model.workload(step.tenant, step.name);
+        if (workload === undefined) return;
+        // By default a quarter may be unavailable, in all clusters together.
+        const { floor, replicas } = workload;
+        workload.isRollingOut = true;
+        workload.floor = Math.min(floor, replicas - Math.floor(replicas / 4));
+        break;
+      }
+      case "delete": {
+        model.workloads.delete(workloadKey(step.tenant, step.name));
+        model.deletedWorkloads.add(workloadKey(step.tenant, step.name));
+        break;
+      }
+      case "limit":
+        this.#laws.forgetLimit(step.tenant, step.cluster);
+        break;
+    }
+  }
+
+  async #send(step: Step, client: Client): Promise<void> {
+    const model = this.#model;
+    switch (step.do) {
+      case "create": {
+        const { tenant, name, kind, replicas } = step;
+        const resource = client.resource(resourceOfKind[kind]);
+        if ((await resource.find({ name, namespace })) === undefined)
+          await resource.create(manifestOf(step));
+        model.workloads.set(workloadKey(tenant, name), {
+          tenant,
+          name,
+          kind,
+          replicas,
+          isStopBeforeStart: step.isStopBeforeStart === true,
+          hasVolume: step.hasVolume === true,
+          pinnedTo: step.pinnedTo,
+          floor: 0,
+          isRollingOut: false,
+        });
+        break;
+      }
+      case "scale": {
+        const workload = model.workload(step.tenant, step.name);
+        if (workload?.kind !== "Deployment" && workload?.kind !== "StatefulSet") return;
+        await this.#patchWorkload(client, step, { spec: { replicas: step.replicas } });
+        break;
+      }
+      case "edit": {
+        const workload = model.workload(step.tenant, step.name);
+        if (workload === undefined || workload.kind === "Job") return;
+        const annotations = { "simulation/edited-at": String(this.#world.nowMs) };
+        const patch = { spec: { template: { metadata: { annotations } } } };
+        await this.#patchWorkload(client, step, patch);
+        break;
+      }
+      case "delete": {
+        for (const resource of Object.values(resourceOfKind)) {
+          const target = { name: step.name, namespace };
+          if ((await client.resource(resource).find(target)) === undefined) continue;
+          const propagationPolicy = "Background";
+          await client.resource(resource).delete(target, { propagationPolicy });
+        }
+        break;
+      }
+      case "place":
+      case "quota":
+        await this.#sendPolicy(step, client);
+        break;
+      default:
+        await this.#sendToTarget(step as never, client);
+    }
+  }
+
+  async #sendPolicy(
+    step: Extract<Step, { readonly do: "place" | "quota" }>,
+    client: Client,
+  ): Promise<void> {
+    if (step.do === "place") {
+      const { name, weights } = step;
+      const spec = {
+        namespaceSelector: {},
+        weights,
+        workloadSelector: { matchLabels: { "simulation/workload": name } },
+      };
+      const resource = client.resource(placements);
+      this.#model.placed.add(workloadKey(step.tenant, name));
+      if ((await resource.find({ name })) === undefined)
+        await resource.create({ metadata: { name }, spec } as never);
+      else await resource.patch({ name }, { type: "merge", patch: { spec } as never });
+      return;
+    }
+    const hard = { "count/deployments.apps": String(step.deployments) };
+    const resource = client.resource(resourceQuotas);
+    const metadata = { name: "quota", namespace };
+    if ((await resource.find(metadata)) === undefined)
+      await resource.create({ metadata, spec: { hard } } as never);
+    else await resource.patch(metadata, { type: "merge", patch: { spec: { hard } } as never });
+    this.#model.quotas.set(step.tenant, step.deployments);
+  }
+
+  async #sendToTarget(
+    step: Extract<Step, { readonly cluster: string; readonly tenant: string }>,
+    client: Client,
+  ): Promise<void> {
+    const { tenant, cluster } = step;
+    const resource = client.resource(syncTargets);
+    const patch = (spec: object) =>
+      resource.patch({ name: cluster }, { type: "merge", patch: { spec } as never });
+    const target = this.#model.target(tenant, cluster);
+    if (step.do === "register") {
+      if ((await resource.find({ name: cluster })) !== undefined) return;
+      this.#model.register(tenant, cluster);
+      await resource.create(syncTargetOf(cluster));
+      return;
+    }
+    if (target === undefined || target.deletedAtMs !== undefined) return;
+    switch (step.do) {
+      case "cordon":
+        await patch({ unschedulable: true });
+        target.isCordoned = true;
+        break;
+      case "uncordon":
+        await patch({ unschedulable: false, drain: null });
+        target.isCordoned = false;
+        target.isDrained = false;
+        break;
+      case "drain":
+        await patch({ unschedulable: true, drain: {} });
+        target.isCordoned = true;
+        target.isDrained = true;
+        break;
+      case "narrow":
+        await patch({ resources: ["configmaps"] });
+        target.isNarrow = true;
+        break;
+      case "limit":
+        this.#laws.forgetLimit(tenant, cluster);
+        target.podsMax = step.pods;
+        await patch({ resourceLimits: step.pods === undefined ? null : { pods: step.pods } });
+        break;
+      case "delete-target":
+        await resource.delete({ name: cluster });
+        target.deletedAtMs = this.#world.nowMs;
+        break;
+    }
+  }
+
+  async #patchWorkload(
+    client: Client,
+    { tenant, name }: { readonly tenant: TenantName; readonly name: string },
+    patch: object,
+  ): Promise<void> {
+    const workload = this.#model.workload(tenant, name);
+    if (workload === undefined) return;
+    const resource = client.resource(resourceOfKind[workload.kind]);
+    await resource.patch({ name, namespace }, { type: "merge", patch: patch as never });
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * What happens in a world: the number of clusters, and a list of steps of users, administrators and
+ * faults. A scenario is drawn from a seed before it runs, so that steps can be left out of it.
+ */
+import { SeededRandom } from "@kcp-ts/testkit";
+
+export type TenantName = "alpha" | "beta";
+
+export type WorkloadKind = "Deployment" | "StatefulSet" | "Job" | "DaemonSet";
+
+export type Step =
+  | {
+      readonly do: "create";
+      readonly tenant: TenantName;
+      readonly kind: WorkloadKind;
+      readonly name: string;
+      readonly replicas: number;
+      readonly isStopBeforeStart?: boolean;
+      readonly hasVolume?: boolean;
+      /** The label that assigns it to a cluster by hand. */
+      readonly pinnedTo?: string;
+    }
+  | {
+      readonly do: "scale";
+      readonly tenant: TenantName;
+      readonly name: string;
+      readonly replicas: number;
+    }
+  | { readonly do: "edit"; readonly tenant: TenantName; readonly name: string }
+  | { readonly do: "delete"; readonly tenant: TenantName; readonly name: string }
+  | {
+      readonly do: "place";
+      readonly tenant: TenantName;
+      readonly name: string;
+      readonly weights: Readonly<Record<string, number>>;
+    }
+  | {
+      readonly do: "cordon" | "uncordon" | "drain" | "delete-target" | "register" | "narrow";
+      readonly tenant: TenantName;
+      readonly cluster: string;
+    }
+  /** A drain of a world at rest, whose plan is compared with what happens. */
+  | { readonly do: "planned-drain"; readonly tenant: TenantName; readonly cluster: string }
+  | {
+      readonly do: "limit";
+      readonly tenant: TenantName;
+      readonly cluster: string;
+      readonly pods: number | undefined;
+    }
+  /** At most this many Deployments in the namespace, those of single clusters included. */
+  | { readonly do: "quota"; readonly tenant: TenantName; readonly deployments: number }
+  | { readonly do: "cut"; readonly cluster: string; readonly forMs: number }
+  | { readonly do: "lose-pods"; readonly cluster: string }
+  | { readonly do: "network"; readonly quality: "perfect" | "slow" | "lossy" | "stale" }
+  | { readonly do: "break-watches" }
+  | {
+      readonly do: "crash";
+      readonly afterCommits: number;
+      readonly isStored: boolean;
+      readonly downMs: number;
+    }
+  /** Runs until every SyncTarget is Ready. */
+  | { readonly do: "await-ready" }
+  /** Runs until nothing changes. */
+  | { readonly do: "settle" };
+
+export interface ScenarioStep {
+  readonly waitMs: number;
+  readonly step: Step;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly clusters: number;
+  /** Whether the second tenant has clusters, too. */
+  readonly hasBeta: boolean;
+  /** Whether the clusters are yet to be registered. */
+  readonly isFresh: boolean;
+  /** How long a Pod takes to end. */
+  readonly stopDelayMs: number;
+  /** How long nothing may be written when all has settled. */
+  readonly stableMs: number;
+  readonly steps: readonly ScenarioStep[];
+}
+
+const kinds: readonly [WorkloadKind, ...WorkloadKind[]] = [
+  "Deployment",
+  "Deployment",
+  "Deployment",
+  "StatefulSet",
+  "Job",
+  "DaemonSet",
+];
+
+export function clusterNames(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `c${at + 1}`);
+}
+
+/** The clusters that a tenant registers: both tenants use the first two. */
+export function clustersOf(
+  tenant: TenantName,
+  { clusters, hasBeta }: Pick<Scenario, "clusters" | "hasBeta">,
+): string[] {
+  if (tenant === "alpha") return clusterNames(clusters);
+  return hasBeta ? clusterNames(Math.min(2, clusters)) : [];
+}
+
+export function drawScenario(seed: number): Scenario {
+  const random = new SeededRandom(seed);
+  const clusters = random.pick([2, 2, 2, 2, 3, 3, 3, 4, 5, 8]);
+  const size = { clusters, hasBeta: random.chance(0.3) };
+  const family = random.next();
+  const draft = new ScenarioDraft(random, size);
+  const isFresh = family < 0.03;
+  const isFull = !isFresh && family < 0.15;
+  if (isFresh) draft.beginFresh();
+  else if (isFull) draft.beginFull();
+  else draft.begin();
+  draft.continue();
+  return {
+    seed,
+    ...size,
+    isFresh,
+    stopDelayMs: random.pick([500, 500, 500, 5000, 400_000]),
+    stableMs: random.chance(0.02) ? 3_600_000 : 60_000,
+    steps: draft.steps,
+  };
+}
+
+interface WorkloadName {
+  readonly tenant: TenantName;
+  readonly name: string;
+}
+
+class ScenarioDraft {
+  readonly steps: ScenarioStep[] = [];
+  readonly #random: SeededRandom;
+  readonly #size: Pick<Scenario, "clusters" | "hasBeta">;
+  readonly #names: WorkloadName[] = [];
+
+  constructor(random: SeededRandom, size: Pick<Scenario, "clusters" | "hasBeta">) {
+    this.#random = random;
+    this.#size = size;
+  }
+
+  begin(): void {
+    this.#add(this.#create(), 0);
+    for (let more = this.#random.integer(3); more > 0; more--)
+      this.#add(this.#create(), this.#random.integer(500));
+    if (this.#random.chance(0.6)) this.#add({ do: "settle" });
+  }
+
+  /** The clusters are registered now, and used when they are Ready. */
+  beginFresh(): void {
+    for (const tenant of ["alpha", "beta"] as const)
+      for (const cluster of clustersOf(tenant, this.#size))
+        this.#add({ do: "register", tenant, cluster }, this.#random.integer(100));
+    this.#add({ do: "await-ready" }, 0);
+    this.#add(this.#create(), 0);
+  }
+
+  /** Clusters with limits that are nearly reached, and a control plane that starts anew. */
+  beginFull(): void {
+    for (const cluster of clustersOf("alpha", this.#size))
+      this.#add({ do: "limit", tenant: "alpha", cluster, pods: 2 + this.#random.integer(5) }, 0);
+    for (let count = 2 + this.#random.integer(3); count > 0; count--)
+      this.#add(this.#create("alpha"), 0);
+    this.#add({ do: "settle" });
+    this.#add({ do: "network", quality: this.#random.pick(["slow", "stale"]) }, 0);
+    this.#add(this.#create("alpha"), this.#random.integer(1000));
+    this.#add(this.#crash(), 0);
+  }
+
+  continue(): void {
+    for (let count = 2 + this.#random.integer(6); count > 0; count--) {
+      const workload = this.#random.pick(this.#names as [WorkloadName, ...WorkloadName[]]);
+      const tenant = this.#tenant(0.3);
+      const cluster = this.#cluster(tenant);
+      const drawn = this.#draw({ tenant, cluster, workload });
+      if (drawn.do === "drain" && this.#random.chance(0.5)) {
+        this.#add({ ...drawn, do: "planned-drain" });
+        continue;
+      }
+      this.#add(drawn);
+      if (this.#random.chance(0.3)) this.#add({ do: "settle" });
+    }
+  }
+
+  #add(step: Step, waitMs = drawWait(this.#random)): void {
+    this.steps.push({ waitMs, step });
+  }
+
+  #tenant(shareOfBeta: number): TenantName {
+    return this.#size.hasBeta && this.#random.chance(shareOfBeta) ? "beta" : "alpha";
+  }
+
+  #cluster(tenant: TenantName): string {
+    return this.#random.pick(clustersOf(tenant, this.#size) as [string, ...string[]]);
+  }
+
+  #create(tenant = this.#tenant(0.4)): Step {
+    const random = this.#random;
+    const name = `w${this.#names.length + 1}`;
+    const kind = random.pick(kinds);
+    this.#names.push({ tenant, name });
+    const more = {
+      ...(kind === "Deployment" && random.chance(0.25) ? { isStopBeforeStart: true } : {}),
+      ...(kind === "StatefulSet" && random.chance(0.5) ? { hasVolume: true } : {}),
+      ...(kind === "Deployment" && random.chance(0.08) ? { pinnedTo: this.#cluster(tenant) } : {}),
+    };
+    const replicas = more.isStopBeforeStart || kind === "DaemonSet" ? 1 : 1 + random.integer(6);
+    return { do: "create", tenant, kind, name, replicas, ...more };
+  }
+
+  #crash(): Step {
+    const random = this.#random;
+    return {
+      do: "crash",
+      afterCommits: random.integer(30),
+      isStored: random.chance(0.5),
+      downMs: random.integer(10_000),
+    };
+  }
+
+  #draw(of: {
+    readonly tenant: TenantName;
+    readonly cluster: string;
+    readonly workload: WorkloadName;
+  }): Step {
+    const random = this.#random;
+    const { tenant, cluster, workload } = of;
+    const target = { tenant, cluster };
+    const draws: readonly [number, () => Step][] = [
+      [10, () => this.#create()],
+      [12, () => ({ do: "scale", ...workload, replicas: 1 + random.integer(8) })],
+      [6, () => ({ do: "edit", ...workload })],
+      [5, () => ({ do: "delete", ...workload })],
+      [4, () => ({ do: "place", ...workload, weights: { [cluster]: random.integer(4) } })],
+      [4, () => ({ do: "cordon", ...target })],
+      [5, () => ({ do: "uncordon", ...target })],
+      [12, () => ({ do: "drain", ...target })],
+      [6, () => ({ do: "delete-target", ...target })],
+      [6, () => ({ do: "register", ...target })],
+      [2, () => ({ do: "narrow", ...target })],
+      [8, () => ({ do: "limit", ...target, pods: this.#limit() })],
+      [3, () => ({ do: "quota", tenant, deployments: 1 + random.integer(4) })],
+      [8, () => ({ do: "cut", cluster, forMs: 1000 + random.integer(150_000) })],
+      [4, () => ({ do: "lose-pods", cluster })],
+      [6, () => ({ do: "network", quality: random.pick(["perfect", "slow", "lossy", "stale"]) })],
+      [3, () => ({ do: "break-watches" })],
+      [12, () => this.#crash()],
+    ];
+    const total = draws.reduce((sum, [weight]) => sum + weight, 0);
+    let at = random.integer(total);
+    for (const [weight, draw] of draws) {
+      if (at < weight) return draw();
+      at -= weight;
+    }
+    throw new Error("the weights do not add up");
+  }
+
+  #limit(): number | undefined {
+    return this.#random.chance(0.8) ? this.#random.integer(8) : undefined;
+  }
+}
+
+function drawWait(random: SeededRandom): number {
+  return random.chance(0.5) ? random.integer(2000) : random.integer(30_000);
+}
+
+export function describeStep({ waitMs, step }: ScenarioStep): string {
+  const { do: what, ...rest } = step;
+  const fields = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return `+${waitMs} ms ${what} ${fields.join(" ")}`;
+}

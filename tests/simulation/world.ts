@@ -1,0 +1,311 @@
+/**
+ * A world: a control plane, physical clusters, the network between them and one simulated time, all
+ * in this process and all decided by a seed.
+ */
+import type { ServerLog } from "@kcp-ts/apiserver";
+import type { Write } from "@kcp-ts/apiserver/storage";
+import { MemoryStorage } from "@kcp-ts/apiserver/storage/memory";
+import { neverAborted } from "@kcp-ts/machinery/base";
+import { isStatusError } from "@kcp-ts/machinery/status";
+import type { Client } from "@kcp-ts/sdk";
+import { type SimulatedCluster, startSimulatedCluster } from "@kcp-ts/simulator";
+import { SeededRandom } from "@kcp-ts/testkit";
+import { alignProcessState } from "./align-process-state.ts";
+import { ClusterObserver } from "./cluster-observer.ts";
+import { ControlPlaneProcess } from "./control-plane-process.ts";
+import { globals, resetGlobals } from "./deterministic-globals.ts";
+import { ProcessClock, SimulatedEventLoop } from "./event-loop.ts";
+import { type LinkQuality, perfectQuality, SimulatedLink } from "./simulated-network.ts";
+import { withThinOpenApi } from "./thin-openapi.ts";
+import type { Trace } from "./trace.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly trace: Trace;
+  readonly clusters: readonly string[];
+  /** How long a Pod takes to end. */
+  readonly stopDelayMs?: number | undefined;
+  /** What the disk of the control plane has at the start, and when that is. */
+  readonly image?: DiskImage | undefined;
+}
+
+export interface DiskImage {
+  readonly writes: readonly Write[];
+  readonly atMs: number;
+}
+
+export interface WorldCluster {
+  readonly name: string;
+  readonly cluster: SimulatedCluster;
+  readonly observer: ClusterObserver;
+}
+
+export interface CrashPlan {
+  readonly afterCommits: number;
+  readonly isStored: boolean;
+  readonly downMs: number;
+}
+
+/** What is synced; other kinds cost time at every registration. */
+const syncedResources = [
+  "deployments.apps",
+  "statefulsets.apps",
+  "daemonsets.apps",
+  "jobs.batch",
+  "pods",
+  "replicasets.apps",
+  "controllerrevisions.apps",
+  "configmaps",
+  "persistentvolumeclaims",
+];
+
+export class World {
+  readonly loop = new SimulatedEventLoop();
+  readonly trace: Trace;
+  readonly clusters = new Map<string, WorldCluster>();
+  /** Called after every change in a cluster. */
+  onClusterChange: () => void = () => {};
+  /** Called for every write of the control plane to its disk. */
+  onCommit: (write: Write) => void = () => {};
+  /** Called for every request through the network. */
+  onRequest: (link: string, method: string, path: string, status: number | string) => void =
+    () => {};
+  readonly writes: Write[] = [];
+  requests = 0;
+  crashes = 0;
+  readonly #random: SeededRandom;
+  readonly #disk = new MemoryStorage();
+  readonly #links = new Set<SimulatedLink>();
+  readonly #cutUntilMs = new Map<string, number>();
+  #quality: LinkQuality = perfectQuality;
+  #process: ControlPlaneProcess | undefined;
+  #waiting: (() => void)[] = [];
+  #crashPlan: (CrashPlan & { left: number }) | undefined;
+
+  private constructor({ seed, trace }: WorldOptions) {
+    this.#random = new SeededRandom(seed);
+    this.trace = trace;
+  }
+
+  static async start(options: WorldOptions): Promise<World> {
+    await alignProcessState();
+    const world = new World(options);
+    resetGlobals({
+      random: world.#random.fork(),
+      schedule: (delayMs, callback) => world.loop.schedule(delayMs, callback),
+    });
+    const { image } = options;
+    if (image !== undefined) await world.#load(image);
+    for (const name of options.clusters) await world.#addCluster(name, options.stopDelayMs ?? 500);
+    const starting = world.#startProcess();
+    await world.loop.until(starting);
+    return world;
+  }
+
+  get nowMs(): number {
+    return this.loop.nowMs;
+  }
+
+  /** What a later world may start from. */
+  get image(): DiskImage {
+    return { writes: this.writes, atMs: this.nowMs };
+  }
+
+  /**
+   * Sends requests of a user. A control plane that crashes meanwhile is waited for, and the
+   * requests are sent again, as a user does who got no response. Undefined when the control plane
+   * refuses them.
+   */
+  async ask<Result>(
+    tenant: string,
+    body: (client: Client) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    for (;;) {
+      const process = await this.#running();
+      const asked = body(process.clientFor(tenant)).then(
+        (value) => ({ value }),
+        (error: unknown) => {
+          if (!isStatusError(error)) throw error;
+          this.trace.note(this.nowMs, "user", "refused", error.message);
+          return { value: undefined };
+        },
+      );
+      const answer = await Promise.race([asked, process.ended]);
+      if (answer !== undefined) return answer.value;
+    }
+  }
+
+  /** The same, running the world until there is a response. */
+  askNow<Result>(
+    tenant: string,
+    body: (client: Client) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    return this.loop.until(this.ask(tenant, body));
+  }
+
+  hasTerminatingPods(): boolean {
+    for (const { observer } of this.clusters.values())
+      for (const { isTerminating } of observer.pods.values()) if (isTerminating) return true;
+    return false;
+  }
+
+  planCrash(plan: CrashPlan): void {
+    this.#crashPlan = { ...plan, left: plan.afterCommits };
+  }
+
+  cancelCrash(): void {
+    this.#crashPlan = undefined;
+  }
+
+  setQuality(quality: LinkQuality): void {
+    this.#quality = quality;
+    for (const link of this.#links) link.quality = quality;
+  }
+
+  breakWatches(): void {
+    for (const link of this.#links) link.breakStreams();
+  }
+
+  cut(cluster: string, forMs: number): void {
+    const untilMs = this.nowMs + forMs;
+    this.#cutUntilMs.set(cluster, Math.max(untilMs, this.#cutUntilMs.get(cluster) ?? 0));
+    for (const link of this.#links) if (link.name === cluster) link.cut();
+    this.loop.schedule(forMs, () => this.#mend(cluster));
+  }
+
+  isCut(cluster: string): boolean {
+    return (this.#cutUntilMs.get(cluster) ?? 0) > this.nowMs;
+  }
+
+  /** Ends every fault that lasts. */
+  heal(): void {
+    this.cancelCrash();
+    this.setQuality(perfectQuality);
+    this.#cutUntilMs.clear();
+    for (const link of this.#links) link.mend();
+  }
+
+  /** Nothing of this world runs on. */
+  async end(): Promise<void> {
+    this.#process?.end();
+    for (const { clock } of this.#clusterClocks) clock.end();
+    await this.loop.run(0);
+  }
+
+  readonly #clusterClocks: { readonly clock: ProcessClock }[] = [];
+
+  #mend(cluster: string): void {
+    if (this.isCut(cluster)) return;
+    for (const link of this.#links) if (link.name === cluster) link.mend();
+  }
+
+  async #load({ writes, atMs }: DiskImage): Promise<void> {
+    const signal = neverAborted;
+    for (const write of writes) await this.#disk.commit(write, { signal });
+    globals.nowMs = atMs;
+  }
+
+  async #addCluster(name: string, stopDelayMs: number): Promise<void> {
+    const clock = new ProcessClock(this.loop);
+    this.#clusterClocks.push({ clock });
+    const cluster = await this.loop.until(
+      startSimulatedCluster({
+        name,
+        nodes: 1,
+        clock,
+        random: this.#random.fork(),
+        metrics: false,
+        kubelet: { stopDelayMs },
+        log: this.#log(name),
+      }),
+    );
+    const observer = new ClusterObserver(cluster, () => this.onClusterChange());
+    observer.start();
+    this.clusters.set(name, { name, cluster, observer });
+  }
+
+  #running(): Promise<ControlPlaneProcess> {
+    if (this.#process !== undefined) return Promise.resolve(this.#process);
+    return new Promise((resolve) => {
+      this.#waiting.push(() => resolve(this.#running()));
+    });
+  }
+
+  async #startProcess(): Promise<void> {
+    const process = await ControlPlaneProcess.start({
+      loop: this.loop,
+      disk: this.#disk,
+      random: this.#random.fork(),
+      log: this.#log("plane"),
+      syncedResources,
+      transportTo: (server, owner) => this.#transportTo(server, owner),
+      link: (name) => this.#link(name),
+      beforeCommit: () => this.#fateOfCommit(),
+      onCommit: (write) => {
+        this.writes.push(write);
+        this.trace.note(this.nowMs, "commit", write.key, write.value);
+        this.onCommit(write);
+      },
+      onCrash: () => this.#crashed(),
+    });
+    this.#process = process;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resume of waiting) resume();
+  }
+
+  #fateOfCommit(): "commit" | "crash-before" | "crash-after" {
+    const plan = this.#crashPlan;
+    if (plan === undefined || plan.left-- > 0) return "commit";
+    return plan.isStored ? "crash-after" : "crash-before";
+  }
+
+  #crashed(): void {
+    const downMs = this.#crashPlan?.downMs ?? 0;
+    this.#crashPlan = undefined;
+    this.#process = undefined;
+    this.crashes++;
+    this.trace.note(this.nowMs, "plane", "crashes", "");
+    this.loop.schedule(downMs, () => {
+      this.trace.note(this.nowMs, "plane", "starts", "");
+      this.#startProcess().catch((error: unknown) => {
+        this.trace.note(this.nowMs, "plane", "does not start", String(error));
+      });
+    });
+  }
+
+  #transportTo(server: string, owner: ControlPlaneProcess) {
+    const name = new URL(server).hostname.split(".", 1)[0] as string;
+    const target = this.clusters.get(name);
+    if (target === undefined) throw new Error(`no cluster is at ${server}`);
+    const { transport, generation } = target.cluster;
+    return owner.owns(this.#link(name)).wrap(withThinOpenApi(transport, generation));
+  }
+
+  #link(name: string): SimulatedLink {
+    const link = new SimulatedLink({
+      name,
+      loop: this.loop,
+      random: this.#random.fork(),
+      onSent: ({ method, path, status }) => {
+        this.requests++;
+        this.trace.note(this.nowMs, name, `${method} ${path}`, String(status));
+        this.onRequest(name, method, path, status);
+      },
+      onEnd: () => this.#links.delete(link),
+    });
+    link.quality = this.#quality;
+    if (this.isCut(name)) link.cut();
+    this.#links.add(link);
+    return link;
+  }
+
+  #log(name: string): ServerLog {
+    const at = (level: string) => (fields: object, message: string) => {
+      const { err, ...rest } = fields as { err?: unknown };
+      this.trace.log(this.nowMs, `${name} ${level} ${message} ${JSON.stringify(rest)}`, err);
+    };
+    const levels = { debug: () => {}, info: () => {}, warn: at("warn"), error: at("error") };
+    return { ...levels, isLevelEnabled: (level) => level === "warn" || level === "error" };
+  }
+}
