@@ -12,6 +12,7 @@ import {
   type SyncTarget,
   type SyncTargetSpec,
   syncTargets,
+  workloadPlacements,
 } from "@kcp-ts/multicluster";
 import { type Client, defineResource, findCondition, type KubernetesObject } from "@kcp-ts/sdk";
 import * as kinds from "@kcp-ts/sdk/kinds";
@@ -47,7 +48,6 @@ const synced = [
   "persistentvolumes",
 ];
 const clusterLabel = "workload.kcp.io/cluster";
-const unreachableAnnotation = "workload.kcp.io/unreachable-since";
 
 /** By workload: the replicas in each reachable cluster that has any. */
 export type Shares = Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -359,6 +359,7 @@ async function look(client: Client, { workloads }: Trial, lost: string | undefin
     const { status } = await client.resource(syncTargets).get({ name: lost });
     isSettled = findCondition(status?.conditions, "Ready")?.status === "False";
   }
+  const unreachable = await workloadsThatLost(client, lost);
   for (const { kind, name } of workloads) {
     const { items } = await client.resource(resources[kind]).list({ namespace });
     const whole = items.find(({ metadata }) => metadata.name === name);
@@ -368,7 +369,7 @@ async function look(client: Client, { workloads }: Trial, lost: string | undefin
       if (cluster === undefined || !metadata.name.startsWith(`${name}--`)) continue;
       if (metadata.deletionTimestamp !== undefined) isSettled = false;
       if (cluster === lost) {
-        if (metadata.annotations?.[unreachableAnnotation] === undefined) isSettled = false;
+        if (!unreachable.has(name)) isSettled = false;
         continue;
       }
       const replicas = kind === "daemonSets" ? 1 : (spec?.replicas ?? 1);
@@ -383,4 +384,16 @@ async function look(client: Client, { workloads }: Trial, lost: string | undefin
     shares[name] = Object.fromEntries(Object.entries(own).sort());
   }
   return { shares, isSettled, isPending };
+}
+
+/** The workloads whose placement records that the cluster is lost. */
+async function workloadsThatLost(
+  client: Client,
+  lost: string | undefined,
+): Promise<ReadonlySet<string>> {
+  const { items } = await client.resource(workloadPlacements).list({ namespace });
+  const affected = items.filter(({ status }) =>
+    status?.clusters?.some((one) => one.name === lost && one.unreachableSince !== undefined),
+  );
+  return new Set(affected.map(({ spec }) => spec?.workloadRef?.name ?? ""));
 }
