@@ -140,12 +140,12 @@ describe("a controller", () => {
     await clock.advanceAndFlush(100);
     assert.equal(take(), "");
     await clock.advanceAndFlush(100);
-    assert.equal(take(), "root/default/a");
+    assert.equal(take(), "root|default/a");
     await clock.advanceAndFlush(1000);
     assert.equal(take(), "");
     put("a", { size: 2 });
     await clock.advanceAndFlush(0);
-    assert.equal(take(), "root/default/a");
+    assert.equal(take(), "root|default/a");
   });
 
   it("requeues a failed key with growing backoff, and resets the backoff after a success", async () => {
