@@ -28,6 +28,8 @@ import { ApiImporter } from "./api-importer/index.ts";
 import { ComputeExportController, SharedTargetIndex, TenantTargets } from "./compute/index.ts";
 import {
   type GracePeriods,
+  type MetadataInformers,
+  sharedMetadata,
   unreachableAfterMsDefault,
   workloadCoordinators,
 } from "./coordination/index.ts";
@@ -194,8 +196,13 @@ export async function runMulticluster(
   controllers.push(...scheduling.controllers);
   const manager = new Manager({ clusters: [clusters], controllers });
   const { scheduler } = scheduling;
-  const used = { consumers, sharedTargets, scheduler, clock, onError: report };
-  for (const loop of [manager, ...controllersOf({ ...options, controllers: parts }, used)])
+  const metadata = sharedMetadata(client, clock);
+  const used = { consumers, sharedTargets, scheduler, metadata, clock, onError: report };
+  for (const loop of [
+    manager,
+    metadata,
+    ...controllersOf({ ...options, controllers: parts }, used),
+  ])
     running.start((stop) => loop.run(stop));
   try {
     await running.join();
@@ -210,6 +217,7 @@ interface ControllerDependencies {
   readonly consumers: TenantTargets;
   readonly sharedTargets: SharedTargetIndex;
   readonly scheduler: Scheduler | undefined;
+  readonly metadata: MetadataInformers;
   readonly clock: Clock;
   readonly onError: Report;
 }
@@ -217,7 +225,7 @@ interface ControllerDependencies {
 /** The controllers that have watches of their own. */
 function controllersOf(
   options: MulticlusterOptions,
-  { consumers, sharedTargets, scheduler, clock, onError }: ControllerDependencies,
+  { consumers, sharedTargets, scheduler, metadata, clock, onError }: ControllerDependencies,
 ): readonly { run(signal: AbortSignal): Promise<void> }[] {
   const { client, controllers = new Set() } = options;
   const loops: { run(signal: AbortSignal): Promise<void> }[] = [];
@@ -227,7 +235,7 @@ function controllersOf(
     const own = { ...options.gracePeriods, onError: onError("deployment-splitter") };
     const computeWorkspacesOf = (tenant: ClusterName) =>
       new Set(consumers.computeWorkspacesOf(tenant).values());
-    const used = { targets: consumers, computeWorkspacesOf, scheduler };
+    const used = { targets: consumers, computeWorkspacesOf, scheduler, metadata };
     loops.push(workloadCoordinators({ client, clock, ...used, ...own }));
   }
   if (controllers.has("traffic")) {
@@ -237,14 +245,21 @@ function controllersOf(
       unreachableAfterMs,
       onError: onError("traffic"),
     };
-    loops.push(traffic({ client, clock, targets: consumers, ...own }));
+    loops.push(traffic({ client, clock, metadata, targets: consumers, ...own }));
   }
   if (controllers.has("volumes")) {
     const meant = {
       targetOf: (cluster: string, name: string) => sharedTargets.targetOf(cluster, name),
     };
     loops.push(
-      volumes({ client, clock, targets: consumers, ...meant, onError: onError("volumes") }),
+      volumes({
+        client,
+        clock,
+        metadata,
+        targets: consumers,
+        ...meant,
+        onError: onError("volumes"),
+      }),
     );
   }
   if (controllers.has("api-access")) {

@@ -1,5 +1,6 @@
 /**
- * Goal: at rest, syncers renew Leases, and no other request reaches the control plane. Method: all
+ * Goal: at rest, syncers renew Leases, and no other request reaches the control plane; until then a
+ * workload takes few writes, and a kind is watched once. Method: all
  * controllers of physical clusters and an agent, over clients that count, with a cluster in Push
  * mode and one in Pull mode without a tunnel, for a minute of a clock that the test moves.
  */
@@ -20,12 +21,20 @@ function recorded(plane: TestControlPlane, client: Client, requests: string[]): 
   const recording = {
     ...transport,
     send: (request: TransportRequest) => {
-      requests.push(`${request.method} ${request.path.split("?")[0]}`);
+      requests.push(described(request));
       return transport.send(request);
     },
     close: () => transport.close(),
   };
   return new Client({ transport: recording, basePath, clock: plane.clock, random });
+}
+
+function described({ method, path, headers }: TransportRequest): string {
+  const [resource = "", query = ""] = path.split("?");
+  if (!query.includes("watch=true")) return `${method} ${resource}`;
+  const isSelected = query.includes("Selector=");
+  const isMetadata = JSON.stringify(headers).includes("as=PartialObjectMetadata");
+  return `WATCH ${isSelected ? "selected " : ""}${isMetadata ? "metadata " : ""}${resource}`;
 }
 
 async function started(t: TestContext) {
@@ -101,5 +110,48 @@ describe("requests at rest", () => {
     t.diagnostic(`${requests.length} renewals in a minute`);
     // Three in each Lease of a minute, from the syncer in the control plane and from the agent.
     assert.ok(requests.length >= 6 && requests.length <= 8, String(requests.length));
+  });
+
+  it("a Deployment over two clusters takes at most 18 writes until it is ready", async (t) => {
+    const { plane, requests, kubeconfigs, pass, until } = await started(t);
+    const { client, clock } = plane;
+    for (const name of ["east", "west"]) {
+      const cluster = await startPhysicalCluster(t, { name, clock });
+      kubeconfigs.set(name, cluster.kubeconfig);
+      await register(client, name, {
+        kubeconfig: cluster.kubeconfig,
+        resources: ["deployments.apps", "replicasets.apps"],
+      });
+    }
+    const isReady = async (name: string) => {
+      const { status } = await client.resource(syncTargets).get({ name });
+      return isConditionTrue(status?.conditions, "Ready");
+    };
+    await until(async () => (await isReady("east")) && (await isReady("west")));
+    await pass(60_000);
+    requests.length = 0;
+    await client.resource(deployments).create(deployment("web"));
+    await pass(60_000);
+    const writes = requests.filter(
+      (one) => !/^(GET|WATCH) |\/leases\/|\/synctargets\/[^/]+\/status$/.test(one),
+    );
+    t.diagnostic(`${writes.length} writes`);
+    assert.ok(writes.length <= 18, writes.join("\n"));
+  });
+
+  it("controllers share one watch of a kind's metadata", async (t) => {
+    const { plane, requests, kubeconfigs, until } = await started(t);
+    const { client, clock } = plane;
+    const east = await startPhysicalCluster(t, { name: "east", clock });
+    kubeconfigs.set("east", east.kubeconfig);
+    await register(client, "east", { kubeconfig: east.kubeconfig });
+    await until(async () => {
+      const { status } = await client.resource(syncTargets).get({ name: "east" });
+      return isConditionTrue(status?.conditions, "Ready");
+    });
+    const watches = requests.filter(
+      (one) => one === "WATCH metadata /clusters/*/apis/apps/v1/deployments",
+    );
+    assert.equal(watches.length, 1, requests.filter((one) => one.startsWith("WATCH")).join("\n"));
   });
 });

@@ -11,6 +11,7 @@ import { type JsonValue, jsonEqual } from "@kcp-ts/machinery/json";
 import { type ClusterName, rootCluster } from "@kcp-ts/machinery/names";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import {
+  type Change,
   type Client,
   type Clusters,
   Controller,
@@ -40,6 +41,7 @@ import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./cluster-st
 import { type DecideInput, type Decision, isStopBeforeStart, writtenClusters } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { FencedClusters, type FencingScope } from "./fencing.ts";
+import type { MetadataInformers } from "./metadata-informers.ts";
 import { decideWithOverrides } from "./overrides.ts";
 import { coordinatePinned, isPinned } from "./pinned-workload.ts";
 import { type ScaledCluster, scalingEvents } from "./placement-events.ts";
@@ -59,6 +61,7 @@ import {
 } from "./refusals.ts";
 import { Reservations } from "./reservations.ts";
 import { readRevisions, writeRevisionHistory } from "./revision-writer.ts";
+import { revisionAnnotation } from "./revisions.ts";
 import { StatusWriteGuard } from "./status-write-guard.ts";
 import type { Strategy } from "./strategy.ts";
 import { metadataAndTargets } from "./watched-clusters.ts";
@@ -80,6 +83,8 @@ export interface CoordinatorOptions {
    * accepts every workload.
    */
   readonly scheduler?: Scheduler | undefined;
+  /** The metadata watches that coordinators share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   /** The caches of all kinds; no workload is decided before they are complete. */
   readonly barrier: CacheBarrier;
   readonly gracePeriods: GracePeriods;
@@ -141,14 +146,22 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     onError,
     reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
   })
-    .watch(workloads, { indexers, map: (object, key) => workloadKeyOf(object, key, workloads) })
+    .watch(workloads, {
+      indexers,
+      delayMs: (change) => (isReport(change) ? reportDelayMs : 0),
+      map: (object, key) => workloadKeyOf(object, key, workloads),
+    })
     .watch<SyncTarget, ClusterInfo>(syncTargets, {
       transform: clusterInfoOf,
       predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
       map: (_target, key) => wholesIn(key),
     });
   if (copies !== workloads) {
-    controller.watch(copies, { indexers, map: (copy, key) => ownersOf(copy, key, workloads) });
+    controller.watch(copies, {
+      indexers,
+      delayMs: () => reportDelayMs,
+      map: (copy, key) => ownersOf(copy, key, workloads),
+    });
   }
   for (const related of relatedObjects?.kinds ?? []) {
     controller.watch(related, {
@@ -192,6 +205,30 @@ const indexers = {
   wholes: { values: workloadsOnly },
   "all-wholes": { values: workloadsOnly, acrossClusters: true },
 };
+
+/**
+ * Clusters report one after the other, and each write of a reconcile is a change, too: what comes
+ * within this time is one reconcile.
+ */
+const reportDelayMs = 250;
+
+/**
+ * Whether only a per-cluster object changes, or the status of a workload: what users write is
+ * reconciled at once.
+ */
+function isReport(change: Change<KubernetesObject>): boolean {
+  if (!isWorkload(change.object)) return true;
+  if (change.type !== "updated" || !isWorkload(change.previous)) return false;
+  return jsonEqual(writtenByUsers(change.object), writtenByUsers(change.previous));
+}
+
+/** Kinds without a generation are compared by their version: everything may be a user's write. */
+function writtenByUsers({ metadata }: KubernetesObject): JsonValue {
+  const { uid = "", generation, resourceVersion = "", deletionTimestamp = null } = metadata;
+  const { labels = {}, annotations = {} } = metadata;
+  const { [revisionAnnotation]: _, ...own } = annotations;
+  return [uid, generation ?? resourceVersion, deletionTimestamp, labels, own] as JsonValue;
+}
 
 /**
  * The workload that a change requeues: the changed object itself, or the workload that a

@@ -35,6 +35,7 @@ export { isPropagated, withPropagatedTargets } from "./dependencies/propagated-t
 export { podReferences } from "./dependencies/references.ts";
 export { deploymentStrategy } from "./deployment-strategy.ts";
 export { customStrategy } from "./kinds/custom.ts";
+export type { MetadataInformers } from "./metadata-informers.ts";
 export {
   type ClaimTemplate,
   claimPhaseIn,
@@ -51,6 +52,7 @@ export type { Strategy } from "./strategy.ts";
 export {
   metadataAndTargets,
   metadataClusters,
+  sharedMetadata,
   type WatchedClustersOptions,
 } from "./watched-clusters.ts";
 export type { Workload } from "./workload.ts";

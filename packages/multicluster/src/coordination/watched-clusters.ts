@@ -15,13 +15,21 @@ import {
   type Transport,
 } from "@kcp-ts/sdk";
 import { syncTargets } from "../api/index.ts";
+import { MetadataInformers } from "./metadata-informers.ts";
 
 export interface WatchedClustersOptions {
   readonly client: Client;
   /** The watch of SyncTargets; the caller runs it. */
   readonly targets: Clusters;
+  /** The metadata watches that controllers share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
+}
+
+/** The caller runs them. */
+export function sharedMetadata(client: Client, clock: Clock): MetadataInformers {
+  return new MetadataInformers({ client: metadataClient(client), clock });
 }
 
 export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
@@ -53,7 +61,8 @@ export function metadataAndTargets(options: WatchedClustersOptions): Clusters {
 
 /** Metadata watches of all logical clusters; their clients read full objects. */
 export function metadataClusters(options: Omit<WatchedClustersOptions, "targets">): Clusters {
-  const { client } = options;
+  const { client, metadata: shared, onError } = options;
+  if (shared !== undefined) return shared.view(client, onError);
   const metadata = logicalClusters({ ...options, client: metadataClient(client) });
   return {
     client: (cluster) => client.inCluster(cluster),

@@ -39,6 +39,7 @@ import {
   claimTemplatesOf,
   clusterInfoOf,
   isUnassigned,
+  type MetadataInformers,
   metadataAndTargets,
   metadataClusters,
   ownerLabelValue,
@@ -105,6 +106,8 @@ export interface VolumesOptions {
   readonly targets: UsedTargets;
   /** The SyncTarget that a name in a logical cluster refers to. */
   readonly targetOf: (cluster: string, target: string) => NamedTarget;
+  /** The metadata watches that controllers share; watches of its own if omitted. */
+  readonly metadata?: MetadataInformers | undefined;
   readonly clock?: Clock;
   /**
    * How long workloads stay stopped for a snapshot that does not finish; then they start again in

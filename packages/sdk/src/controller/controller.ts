@@ -56,6 +56,11 @@ export interface WatchSettings<Object, Cached> extends SharedInformerOptions<Obj
   readonly map?: Mapping<Cached>;
   readonly predicate?: Predicate<Cached>;
   readonly priority?: number;
+  /**
+   * How long the reconcile of a change may wait, so that several changes of one key cause one
+   * reconcile; not at all if omitted.
+   */
+  readonly delayMs?: (change: Change<Cached>) => number;
 }
 
 export interface RunOptions {
@@ -107,14 +112,16 @@ export class Controller {
     resource: Resource<Object>,
     settings: WatchSettings<Object, Cached> = {},
   ): this {
-    const { map = enqueueSelf, predicate, priority = 0, ...shared } = settings;
+    const { map = enqueueSelf, predicate, priority = 0, delayMs, ...shared } = settings;
     const source = this.#options.clusters.source<Object, Cached>(resource, shared);
     const enqueue = (change: Change<Cached>, level: number) => {
       if (predicate !== undefined && !predicate(change)) return;
-      for (const key of map(change.object, change.key)) this.enqueue(key, { priority: level });
+      const waitMs = delayMs?.(change) ?? 0;
+      const add = (key: ObjectKey) => this.#queue.addAfter(key, waitMs, { priority: level });
+      for (const key of map(change.object, change.key)) add(key);
       if (change.type !== "updated" || map === enqueueSelf) return;
       // The keys that the previous object mapped to may have to be reconciled, too.
-      for (const key of map(change.previous, change.key)) this.enqueue(key, { priority: level });
+      for (const key of map(change.previous, change.key)) add(key);
     };
     source.addHandler({
       added: (object, { key, initial }) =>
