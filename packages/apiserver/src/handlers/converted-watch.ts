@@ -29,6 +29,12 @@ export interface ConvertedWatch {
   readonly matchesServed: ((served: Entry) => boolean) | undefined;
 }
 
+/**
+ * Bytes of events that wait for the webhook: each takes several times as much while it is
+ * converted.
+ */
+export const unconvertedBytesMax = 6 << 20;
+
 /** The encoding of the watch whose events are converted. */
 export function storedEncoding(ofServed: ConvertedWatch["matchesServed"]): EventEncoding {
   return ofServed === undefined ? keyed : withPrevious;

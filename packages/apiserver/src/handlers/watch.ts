@@ -32,7 +32,7 @@ import {
   type ListResult,
   type Watcher,
 } from "../watch-cache/index.ts";
-import { convertedEvents, storedEncoding } from "./converted-watch.ts";
+import { convertedEvents, storedEncoding, unconvertedBytesMax } from "./converted-watch.ts";
 import type { HandlerDependencies, HandlerRequest } from "./handler-context.ts";
 import { checkFormat, collectionOf, prefixOf } from "./list.ts";
 import { type ListOptions, parseListOptions, parseResourceVersion } from "./options.ts";
@@ -104,6 +104,7 @@ export async function handleWatch(
     timeoutMs: timeoutOf(options, dependencies.random),
     signal: handled.signal,
     unread,
+    ...(needsConversion ? { bufferedBytesMax: unconvertedBytesMax } : {}),
   });
   endWhenRetired(events, definition);
   const shown = needsConversion
