@@ -141,11 +141,7 @@ function* declaredFields(object: JsonObject, type: TypeSchema): Resumable<FieldS
   return declared;
 }
 
-function* ownedAt(
-  managers: Managers,
-  apiVersion: string,
-  versions: Versions,
-): Resumable<FieldSet> {
+function* ownedAt(managers: Managers, apiVersion: string, versions: Versions): Resumable<FieldSet> {
   let owned = emptyFieldSet;
   for (const manager of managers.values()) {
     if (versions.areAlike(manager.apiVersion, apiVersion)) {
