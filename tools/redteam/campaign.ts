@@ -4,7 +4,7 @@
  * compared before and after.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sleep, systemClock } from "@kcp-ts/machinery/base";
 import { SeededRandom } from "@kcp-ts/testkit";
@@ -13,16 +13,20 @@ import { benchToken, memberToken, requestProbe, ServerProcess } from "../bench/s
 import { accessAttacks } from "./access-attacks.ts";
 import type { Attack, Step, StepResponse } from "./attack.ts";
 import { combination } from "./combination.ts";
+import { crowdAttacks } from "./crowd-attacks.ts";
 import { expressionAttacks } from "./expression-attacks.ts";
+import { headerAttacks } from "./header-attacks.ts";
 import { hostAttacks } from "./host-attacks.ts";
 import { HostileHosts } from "./hostile-hosts.ts";
 import { kindAttacks } from "./kind-attacks.ts";
+import { mergeAttacks } from "./merge-attacks.ts";
 import { objectAttacks } from "./object-attacks.ts";
 import { RawConnections } from "./raw-connections.ts";
 import { readAttacks } from "./read-attacks.ts";
 import { readServedKinds, type ServedKind } from "./served-kinds.ts";
 import { sharingAttacks } from "./sharing-attacks.ts";
 import { TenantClient } from "./tenant-client.ts";
+import { watchAttacks } from "./watch-attacks.ts";
 import { wireAttacks } from "./wire-attacks.ts";
 
 export const holdMaxMs = 50;
@@ -37,6 +41,10 @@ const singleAttacks: readonly Attack[] = [
   ...readAttacks,
   ...wireAttacks,
   ...hostAttacks,
+  ...watchAttacks,
+  ...mergeAttacks,
+  ...crowdAttacks,
+  ...headerAttacks,
 ];
 
 export const allAttacks: readonly Attack[] = [...singleAttacks, combination(singleAttacks)];
@@ -59,6 +67,8 @@ export interface MeasuredStep extends Measurement {
   readonly index: number;
   readonly request: string;
   readonly status: number;
+  /** The beginning of the message of a refusal. */
+  readonly refusal: string;
 }
 
 export interface CampaignOptions {
@@ -91,10 +101,13 @@ export interface CampaignResult {
 
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   mkdirSync(options.directory, { recursive: true });
+  const hosts = await HostileHosts.start(options.directory);
+  const caFile = join(options.directory, "hostile-ca.pem");
+  writeFileSync(caFile, hosts.caPem);
   const server = await ServerProcess.start(join(options.directory, "server"), {
     preload: requestProbe,
+    flags: ["--mount-allowed-hosts", new URL(hosts.url).host, "--mount-proxy-ca-file", caFile],
   });
-  const hosts = await HostileHosts.start(options.directory);
   try {
     return await new Campaign(options, server, hosts).run();
   } finally {
@@ -132,6 +145,7 @@ class Campaign {
       ({ name }) => only.length === 0 || only.some((part) => name.includes(part)),
     );
     if (known.length === 0) throw new Error(`no attack is named ${only.join(" or ")}`);
+    await this.#grantRegistration();
     const before = await this.#bystander();
     const kinds = await readServedKinds(this.#admin, "root:bystander");
     const endsAt = systemClock.monotonic() + seconds * 1000;
@@ -235,7 +249,9 @@ class Campaign {
     const response = await run();
     this.#server.say("end");
     const measurement = JSON.parse(await this.#server.line('{"holdMs"')) as Measurement;
-    const measured: MeasuredStep = { ...place, request, status: response.status, ...measurement };
+    const { status, text } = response;
+    const refusal = /"message":"((?:[^"\\]|\\.){0,200})/.exec(status < 400 ? "" : text)?.[1] ?? "";
+    const measured: MeasuredStep = { ...place, request, status, refusal, ...measurement };
     this.#count++;
     this.#options.onStep?.(measured);
     this.#keep(measured);
@@ -279,6 +295,32 @@ class Campaign {
           name: "cluster-admin",
         },
         subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: memberToken }],
+      }),
+    );
+  }
+
+  /** The operator permits the tenant to register physical clusters. */
+  async #grantRegistration(): Promise<void> {
+    const rbac = "/clusters/root/apis/rbac.authorization.k8s.io/v1";
+    const apiGroup = "rbac.authorization.k8s.io";
+    const metadata = { name: "registers-clusters" };
+    await this.#admin.must(
+      "POST",
+      `${rbac}/clusterroles`,
+      JSON.stringify({
+        metadata,
+        rules: [
+          { apiGroups: ["workload.kcp.io"], resources: ["synctargets"], verbs: ["register"] },
+        ],
+      }),
+    );
+    await this.#admin.must(
+      "POST",
+      `${rbac}/clusterrolebindings`,
+      JSON.stringify({
+        metadata,
+        roleRef: { apiGroup, kind: "ClusterRole", name: metadata.name },
+        subjects: [{ apiGroup, kind: "User", name: memberToken }],
       }),
     );
   }

@@ -13,7 +13,6 @@ import { apiVersionOf, type VersionCodec } from "../registry/index.ts";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { Entry, Revision } from "../storage/index.ts";
 import {
-  decodeObject,
   decodeObjectResumable,
   encodeObjectResumable,
   hasTypeMetaPrefix,
@@ -42,6 +41,7 @@ export class CustomVersionCodec implements VersionCodec {
   /** Made for the first conversion: most definitions never convert. */
   #converted: WeakMap<Entry, Entry> | undefined;
   readonly toServedSync: ((entry: Entry) => Entry) | undefined;
+  readonly toServedResumable: ((entry: Entry) => Resumable<Entry>) | undefined;
   readonly storesAsServed: boolean;
 
   constructor({ version, since, conversion, owner }: CustomVersionCodecOptions) {
@@ -52,9 +52,9 @@ export class CustomVersionCodec implements VersionCodec {
     this.#apiVersion = apiVersionOf(version);
     this.#head = typeMetaPrefix(version.kind, this.#apiVersion);
     this.storesAsServed = version.version === version.definition.storageVersion;
-    this.toServedSync = isTrivial(version.definition)
-      ? (entry) => this.#toServedOne(entry)
-      : undefined;
+    const isSync = isTrivial(version.definition);
+    this.toServedSync = isSync ? (entry) => runSync(this.#servedResumable(entry)) : undefined;
+    this.toServedResumable = isSync ? (entry) => this.#servedResumable(entry) : undefined;
   }
 
   get name(): string {
@@ -88,14 +88,6 @@ export class CustomVersionCodec implements VersionCodec {
     return this.#isUpToDate(entry) ? entry : this.#converted?.get(entry);
   }
 
-  #toServedOne(entry: Entry): Entry {
-    const known = this.#known(entry);
-    if (known !== undefined) return known;
-    const object = decodeObject(entry);
-    const converted = { ...object, apiVersion: this.#apiVersion };
-    return runSync(this.#shapedResumable(entry, object, converted));
-  }
-
   async #convert(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const missing = entries.filter((entry) => this.#known(entry) === undefined);
     const shown = new Map<Entry, Entry>();
@@ -122,14 +114,15 @@ export class CustomVersionCodec implements VersionCodec {
   *#toServedAll(entries: readonly Entry[]): Resumable<readonly Entry[]> {
     const shown: Entry[] = [];
     for (const entry of entries) {
-      const known = this.#known(entry);
-      if (known === undefined) yield;
-      shown.push(known ?? (yield* this.#servedResumable(entry)));
+      if (this.#known(entry) === undefined) yield;
+      shown.push(yield* this.#servedResumable(entry));
     }
     return shown;
   }
 
   *#servedResumable(entry: Entry): Resumable<Entry> {
+    const known = this.#known(entry);
+    if (known !== undefined) return known;
     const object = yield* decodeObjectResumable(entry);
     yield;
     return yield* this.#shapedResumable(entry, object, { ...object, apiVersion: this.#apiVersion });

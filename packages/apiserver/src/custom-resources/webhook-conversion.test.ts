@@ -172,6 +172,21 @@ describe("a conversion webhook", () => {
     );
   });
 
+  it("is called once for each large object of a collection that is deleted", async (t) => {
+    await filled(t);
+    // Converted objects of this size are not kept.
+    const spec = { size: 3, text: "x".repeat(70_000) };
+    for (const name of ["a", "b"])
+      await server.requestOk("POST", v1, { body: { metadata: { name }, spec } });
+    reviews.length = 0;
+    const { items } = await server.request("DELETE", v2);
+    assert.deepEqual(
+      items.map((item) => (item["spec"] as { width: number }).width),
+      [3, 3, 3],
+    );
+    assert.equal(reviews.flatMap(({ request }) => request.objects).length, 3);
+  });
+
   it("converts the objects of a watch", async (t) => {
     await filled(t);
     const watch = await server.watch(`${v2}?watch=1`);

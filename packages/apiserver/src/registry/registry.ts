@@ -108,6 +108,8 @@ export interface WriteResult {
   readonly outcome: "created" | "updated" | "unchanged" | "deleted" | "marked";
   /** The uid of the deleted object. */
   readonly uid?: string | undefined;
+  /** The object before its deletion, in the requested version, as admission has seen it. */
+  readonly served?: Entry;
 }
 
 /**
@@ -297,13 +299,13 @@ export class Registry {
       const shown = await toServed(definition, entry);
       const seen = shown === entry ? old : await decoded(shown);
       await options.validate(seen, seen);
-      if (step.kind === "none") return { entry, isStored: true, outcome: "marked" };
+      if (step.kind === "none") return { entry, served: shown, isStored: true, outcome: "marked" };
       const value =
         step.kind === "mark" ? await runSyncFirst(encodeObjectResumable(step.object)) : "delete";
       if (options.isDryRun) {
         return value === "delete"
-          ? { entry, isStored: true, outcome: "deleted", uid }
-          : { entry: { ...entry, value }, isStored: true, outcome: "marked" };
+          ? { entry, served: shown, isStored: true, outcome: "deleted", uid }
+          : { entry: { ...entry, value }, served: shown, isStored: true, outcome: "marked" };
       }
       const revision = await this.#commit(definition, address, {
         write: { key, value, expected: entry.modifiedAt },
@@ -313,9 +315,10 @@ export class Registry {
       if (revision === undefined) continue;
       if (value === "delete") {
         const gone = changed(entry, entry.value, revision);
-        return { entry: gone, isStored: true, outcome: "deleted", uid };
+        return { entry: gone, served: shown, isStored: true, outcome: "deleted", uid };
       }
-      return { entry: changed(entry, value, revision), isStored: true, outcome: "marked" };
+      const marked = changed(entry, value, revision);
+      return { entry: marked, served: shown, isStored: true, outcome: "marked" };
     }
     throw statusError.internal(`${updateTriesMax} writers in a row were faster`);
   }

@@ -5,7 +5,7 @@
  * Entries are converted right after they were read, and back right before they are stored, so that
  * all code in between handles one version only. A definition without a codec serves what it stores.
  */
-import { yieldToEventLoop } from "@kcp-ts/machinery/base";
+import { type Resumable, yieldToEventLoop } from "@kcp-ts/machinery/base";
 import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { MaybePromise } from "../request/api-request.ts";
 import type { Entry } from "../storage/index.ts";
@@ -20,6 +20,9 @@ export interface VersionCodec {
    * the conversion is asynchronous.
    */
   readonly toServedSync: ((entry: Entry) => Entry) | undefined;
+
+  /** `toServedSync` with yields to the event loop, where a conversion parses the object. */
+  readonly toServedResumable?: ((entry: Entry) => Resumable<Entry>) | undefined;
 
   /**
    * Converts many entries; asynchronously where necessary. Returns the identical list when all
