@@ -9,6 +9,22 @@ export type {
 } from "@kcp-ts/controlplane";
 export { type EventuallyOptions, eventually, FakeClock, flushEventLoop } from "@kcp-ts/testkit";
 export {
+  type ControllerRun,
+  ExplorationError,
+  type ExplorationReport,
+  type ExploreOptions,
+  eventuallyStable,
+  exploreFaults,
+  type FaultPattern,
+  type FaultSchedule,
+  type FaultyTest,
+  type FaultyWorld,
+  faultPatterns,
+  formatSchedule,
+  type StableOptions,
+  type WriteCounter,
+} from "./exploration/index.ts";
+export {
   type ActiveFault,
   type CustomResourceDefinition,
   customResourceDefinitions,
