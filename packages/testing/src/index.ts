@@ -26,6 +26,7 @@ export {
 } from "./exploration/index.ts";
 export {
   type ActiveFault,
+  type CrdSource,
   type CustomResourceDefinition,
   customResourceDefinitions,
   type Fault,

@@ -8,6 +8,7 @@
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { Client } from "@kcp-ts/sdk";
 import { AcceleratedClock } from "@kcp-ts/testkit";
+import type { CrdSource } from "../install-crds.ts";
 import {
   startTestControlPlane,
   type TestControlPlane,
@@ -152,11 +153,11 @@ async function narrow(explorer: Explorer, failure: Failure): Promise<Failure> {
 
 class Explorer {
   readonly #k: TestControlPlane;
-  readonly #crds: readonly string[];
+  readonly #crds: readonly CrdSource[];
   readonly #test: FaultyTest;
   runs = 0;
 
-  constructor(k: TestControlPlane, crds: readonly string[], test: FaultyTest) {
+  constructor(k: TestControlPlane, crds: readonly CrdSource[], test: FaultyTest) {
     this.#k = k;
     this.#crds = crds;
     this.#test = test;
