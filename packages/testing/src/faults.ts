@@ -9,7 +9,7 @@ import type { ApiRequest, ApiResponse } from "@kcp-ts/apiserver";
 import type { Handle, Middleware } from "@kcp-ts/controlplane";
 import { type Clock, sleep } from "@kcp-ts/machinery/base";
 import { AbortableBody } from "@kcp-ts/sdk/client";
-import type { WriteCounter } from "./exploration/eventually-stable.ts";
+import type { WriteCounter } from "./eventually-stable.ts";
 import { matchesRequest, placeOf, type RequestMatch } from "./request-match.ts";
 
 export interface Fault {

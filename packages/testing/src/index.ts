@@ -8,22 +8,22 @@ export type {
   Middleware,
 } from "@kcp-ts/controlplane";
 export { type EventuallyOptions, eventually, FakeClock, flushEventLoop } from "@kcp-ts/testkit";
+export { eventuallyStable, type StableOptions, type WriteCounter } from "./eventually-stable.ts";
 export {
   type ControllerRun,
   ExplorationError,
   type ExplorationReport,
   type ExploreOptions,
-  eventuallyStable,
   exploreFaults,
-  type FaultPattern,
-  type FaultSchedule,
   type FaultyTest,
   type FaultyWorld,
+} from "./explore-faults.ts";
+export {
+  type FaultPattern,
+  type FaultSchedule,
   faultPatterns,
   formatSchedule,
-  type StableOptions,
-  type WriteCounter,
-} from "./exploration/index.ts";
+} from "./fault-schedule.ts";
 export {
   type ActiveFault,
   type CrdSource,

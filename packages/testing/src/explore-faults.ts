@@ -8,12 +8,6 @@
 import type { UserInfo } from "@kcp-ts/apiserver";
 import { Client } from "@kcp-ts/sdk";
 import { AcceleratedClock } from "@kcp-ts/testkit";
-import type { CrdSource } from "../install-crds.ts";
-import {
-  startTestControlPlane,
-  type TestControlPlane,
-  type TestControlPlaneOptions,
-} from "../test-control-plane.ts";
 import { eventuallyStable, type StableOptions } from "./eventually-stable.ts";
 import {
   type FaultPattern,
@@ -23,6 +17,12 @@ import {
   isOneByOne,
 } from "./fault-schedule.ts";
 import { FaultyTransport, Opportunities } from "./faulty-transport.ts";
+import type { CrdSource } from "./install-crds.ts";
+import {
+  startTestControlPlane,
+  type TestControlPlane,
+  type TestControlPlaneOptions,
+} from "./test-control-plane.ts";
 
 export interface FaultyWorld {
   /** An administrator's client of a fresh logical cluster, without faults: for the test itself. */

@@ -26,7 +26,7 @@ const websites = defineResource<Website>({
   kind: "Website",
   namespaced: true,
 });
-const crd = fileURLToPath(new URL("../../../../examples/website.crd.yaml", import.meta.url));
+const crd = fileURLToPath(new URL("../../../examples/website.crd.yaml", import.meta.url));
 const crds = [crd];
 const at = { name: "hello", namespace: "default" };
 
