@@ -14,7 +14,7 @@ export interface PackageOptions {
   readonly folder: string;
 }
 
-const doors = ["index", "sdk", "kinds", "apiserver", "tenancy", "testing"] as const;
+const doors = ["index", "sdk", "kinds", "schema", "apiserver", "tenancy", "testing"] as const;
 const workspaces = [
   "machinery",
   "pki",

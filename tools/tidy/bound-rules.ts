@@ -43,6 +43,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/testkit/src/": "tests only",
   "packages/simulator/src/": "a pretended cluster for development, whose users are its owner",
   "packages/sdk/src/fake-server/": "tests of controllers only",
+  "packages/testing/src/merge-events.ts": "tests of controllers only",
   "packages/pki/src/der-writer.ts": own,
   "packages/multicluster-server/src/sync-target-admission.ts": annotations,
   "packages/controlplane/src/log.ts": own,

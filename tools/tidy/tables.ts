@@ -18,7 +18,10 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
   // Extends the API server by what any embedder has.
   tenancy: { packages: ["machinery", "apiserver"], node: "everywhere" },
   // Also runs in browsers, but for where kubeconfigs are read and sockets opened.
-  sdk: { packages: ["machinery"], node: ["kubeconfig", "transport", "fake-server", "websocket"] },
+  sdk: {
+    packages: ["machinery"],
+    node: ["kubeconfig", "transport", "fake-server", "websocket", "run"],
+  },
   controllers: { packages: ["machinery", "sdk"], node: [] },
   multicluster: { packages: ["machinery", "sdk"], node: "everywhere" },
   // The half of it that lives inside the server.
@@ -251,6 +254,10 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     // For tests of controllers.
     "fake-server": ["client"],
     controller: ["client", "informer", "kinds", "leader-election", "metrics", "work-queue"],
+    // Own kinds from TypeScript; apart, because it weighs more than a client.
+    schema: ["client", "controller"],
+    // A program in one call: docs/adr/0096.
+    run: ["client", "controller", "kubeconfig", "leader-election", "metrics"],
   },
   simulator: {
     shapes: [],

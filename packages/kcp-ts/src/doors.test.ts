@@ -9,6 +9,7 @@ const behind: Readonly<Record<string, string>> = {
   index: "controlplane",
   sdk: "sdk",
   kinds: "sdk/kinds",
+  schema: "sdk/schema",
   apiserver: "apiserver",
   tenancy: "tenancy",
   testing: "testing",
@@ -35,6 +36,7 @@ describe("the published package", () => {
       "kcp-ts",
       "kcp-ts/sdk",
       "kcp-ts/kinds",
+      "kcp-ts/schema",
       "kcp-ts/apiserver",
       "kcp-ts/tenancy",
     ]) {

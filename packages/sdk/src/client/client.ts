@@ -8,7 +8,9 @@
 import { type Clock, type Random, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { type JsonValue, stringifyJson } from "@kcp-ts/machinery/json";
 import { startDeadline } from "./deadline.ts";
+import { metadataTransport } from "./metadata-transport.ts";
 import type { KubernetesObject } from "./object.ts";
+import type { ObjectName } from "./options.ts";
 import { requirePreconditions } from "./required-preconditions.ts";
 import type { Resource } from "./resource.ts";
 import { ResourceClient } from "./resource-client.ts";
@@ -50,11 +52,20 @@ export interface ClientOptions {
   readonly onWarning?: (text: string, request: RequestSummary) => void;
   /** Called after every attempt, for metrics. */
   readonly onResponse?: (request: RequestSummary, response: ResponseSummary) => void;
+  /** Called with the server's response to every write through a `ResourceClient`. */
+  readonly onWritten?: OnWritten | undefined;
   readonly clock?: Clock;
   readonly random?: Random;
   /** Limits of responses; unlimited if omitted, for trusted servers. */
   readonly responseLimits?: ResponseLimits | undefined;
 }
+
+/** The object as it was written; of a deletion, the last state if the server returns it. */
+export type OnWritten = (
+  resource: Resource,
+  target: ObjectName,
+  written: KubernetesObject | undefined,
+) => void;
 
 export interface RequestSummary {
   readonly method: Method;
@@ -110,6 +121,7 @@ export class Client {
   readonly clock: Clock;
   readonly random: Random;
   readonly responseLimits: ResponseLimits | undefined;
+  readonly onWritten: OnWritten | undefined;
   readonly #options: ClientOptions;
   readonly #headers: RequestHeaders;
   readonly #requestTimeoutMs: number;
@@ -123,6 +135,7 @@ export class Client {
     this.clock = options.clock ?? systemClock;
     this.random = options.random ?? systemRandom;
     this.responseLimits = options.responseLimits;
+    this.onWritten = options.onWritten;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
     this.#deadlines = new SharedDeadlines(this.clock, this.#requestTimeoutMs);
     this.#headers = { accept: "application/json", "user-agent": options.userAgent ?? "kcp-ts-sdk" };
@@ -145,6 +158,16 @@ export class Client {
   /** The same server below another base path, for virtual workspaces. */
   withBasePath(basePath: string): Client {
     return new Client({ ...this.#options, basePath });
+  }
+
+  /** The same server; `onWritten` is told about every write. */
+  withOnWritten(onWritten: OnWritten): Client {
+    return new Client({ ...this.#options, onWritten });
+  }
+
+  /** The same server: lists and watches return metadata only, of any type. */
+  withMetadataOnly(): Client {
+    return new Client({ ...this.#options, transport: metadataTransport(this.transport) });
   }
 
   /**

@@ -72,6 +72,16 @@ export type ObjectInput<Object extends KubernetesObject> = Omit<
   readonly metadata: Partial<ObjectMeta>;
 };
 
+/** What the verbs accept: an `ObjectInput` whose metadata may have undefined members. */
+export type WriteInput<Object extends KubernetesObject> = Omit<ObjectInput<Object>, "metadata"> & {
+  readonly metadata: MetadataInput;
+};
+
+/** Members that are undefined are not sent. */
+export type MetadataInput = {
+  readonly [Name in keyof ObjectMeta]?: ObjectMeta[Name] | undefined;
+};
+
 export interface ListMeta {
   readonly resourceVersion?: string;
   readonly continue?: string;

@@ -12,10 +12,11 @@ import { ListReader } from "./list-stream.ts";
 import type {
   KubernetesObject,
   ListMeta,
-  ObjectInput,
+  MetadataInput,
   ObjectList,
   PartialObjectMetadata,
   Table,
+  WriteInput,
 } from "./object.ts";
 import { type ObjectIdentity, ObservedObject } from "./observed-object.ts";
 import {
@@ -39,6 +40,7 @@ import { apiVersionOf, type Resource, type ResourcePath, resourcePath } from "./
 import { ItemCounter } from "./response-limits.ts";
 import { approximateBytes, HeldBytes } from "./response-memory.ts";
 import { type RetryOptions, retryOnConflict } from "./retry-on-conflict.ts";
+import { type StatusOf, statusPatch } from "./status-patch.ts";
 import { SubresourceClient } from "./subresource-client.ts";
 import { type WatchEvent, watchBatches } from "./watch.ts";
 
@@ -228,7 +230,7 @@ export class ResourceClient<Object extends KubernetesObject> {
     }
   }
 
-  async create(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+  async create(object: WriteInput<Object>, options: WriteOptions = {}): Promise<Object> {
     const path = this.#path({ namespace: object.metadata.namespace });
     return this.#write("POST", path, this.#body(object), options);
   }
@@ -237,12 +239,12 @@ export class ResourceClient<Object extends KubernetesObject> {
    * Replaces the object; the server rejects the update with Conflict if its resourceVersion is not
    * the newest.
    */
-  async update(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+  async update(object: WriteInput<Object>, options: WriteOptions = {}): Promise<Object> {
     return this.#write("PUT", this.#path(nameOf(object)), this.#body(object), options);
   }
 
   /** Replaces the `status` subresource, nothing else. */
-  async updateStatus(object: ObjectInput<Object>, options: WriteOptions = {}): Promise<Object> {
+  async updateStatus(object: WriteInput<Object>, options: WriteOptions = {}): Promise<Object> {
     const path = this.#path({ ...nameOf(object), subresource: "status" });
     return this.#write("PUT", path, this.#body(object), options);
   }
@@ -255,12 +257,33 @@ export class ResourceClient<Object extends KubernetesObject> {
     return this.#patch(this.#path({ ...target, subresource: "status" }), patch, options);
   }
 
+  /**
+   * Makes this the status of an object that was read, by a merge patch of what differs; without a
+   * difference nothing is sent. It fails when the object was replaced by another of its name.
+   */
+  async setStatus(
+    object: Object,
+    status: StatusOf<Object>,
+    options: WriteOptions = {},
+  ): Promise<Object> {
+    const { status: current = {} } = object as { readonly status?: object };
+    const patch = statusPatch(current, status);
+    if (patch === undefined) return object;
+    const { uid } = object.metadata;
+    const metadata = uid === undefined ? {} : { uid };
+    return this.patchStatus(
+      nameOf(object),
+      { type: "merge", patch: { metadata, status: patch } },
+      options,
+    );
+  }
+
   /** Server-side apply: creates the object or sets the given fields to the given values. */
-  async apply(object: ObjectInput<Object>, options: ApplyOptions = {}): Promise<Object> {
+  async apply(object: WriteInput<Object>, options: ApplyOptions = {}): Promise<Object> {
     return this.#apply(object, undefined, options);
   }
 
-  async applyStatus(object: ObjectInput<Object>, options: ApplyOptions = {}): Promise<Object> {
+  async applyStatus(object: WriteInput<Object>, options: ApplyOptions = {}): Promise<Object> {
     return this.#apply(object, "status", options);
   }
 
@@ -270,7 +293,17 @@ export class ResourceClient<Object extends KubernetesObject> {
   async delete(target: ObjectName, options: DeleteOptions = {}): Promise<void> {
     const { signal } = options;
     const path = this.#path(target);
-    await this.client.json({ method: "DELETE", path, body: deleteBody(options), signal });
+    const answer = await this.client.json({
+      method: "DELETE",
+      path,
+      body: deleteBody(options),
+      signal,
+    });
+    const { onWritten } = this.client;
+    if (onWritten === undefined || options.dryRun === true) return;
+    const last = asObject<KubernetesObject>(answer);
+    const isLeft = last.kind === this.resource.kind && last.metadata.finalizers !== undefined;
+    onWritten(this.resource, target, isLeft ? last : undefined);
   }
 
   async deleteCollection(
@@ -288,7 +321,7 @@ export class ResourceClient<Object extends KubernetesObject> {
    */
   async modify(
     target: ObjectName,
-    change: (current: Object) => ObjectInput<Object> | undefined,
+    change: (current: Object) => WriteInput<Object> | undefined,
     options: WriteOptions & Pick<RetryOptions, "attemptsMax"> = {},
   ): Promise<Object> {
     const { clock, random } = this.client;
@@ -382,7 +415,7 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   async #apply(
-    object: ObjectInput<Object>,
+    object: WriteInput<Object>,
     subresource: string | undefined,
     options: ApplyOptions,
   ): Promise<Object> {
@@ -414,16 +447,20 @@ export class ResourceClient<Object extends KubernetesObject> {
       fieldManager,
       fieldValidation,
     });
-    return asObject(await this.client.json({ method, path: query, body, contentType, signal }));
+    const written = asObject<Object>(
+      await this.client.json({ method, path: query, body, contentType, signal }),
+    );
+    if (dryRun !== true) this.client.onWritten?.(this.resource, nameOf(written), written);
+    return written;
   }
 
-  #body(object: ObjectInput<Object>): JsonValue {
+  #body(object: WriteInput<Object>): JsonValue {
     const { kind } = this.resource;
     return { apiVersion: apiVersionOf(this.resource), kind, ...object } as unknown as JsonValue;
   }
 }
 
-function nameOf({ metadata }: { metadata: { name?: string; namespace?: string } }): ObjectName {
+function nameOf({ metadata }: { readonly metadata: MetadataInput }): ObjectName {
   return { name: metadata.name ?? "", namespace: metadata.namespace };
 }
 

@@ -58,6 +58,10 @@ export class ClusterSetSource<Cached> implements ObjectSource<Cached> {
     };
   }
 
+  seenVersion(cluster: ClusterName): string | undefined {
+    return this.#informers.get(cluster)?.seenVersion();
+  }
+
   addIndexers(indexers: Indexers<Cached>): void {
     this.#indexers.push(indexers);
     for (const informer of this.#informers.values()) informer.addIndexers(indexers);

@@ -15,6 +15,7 @@ import { ClusterSetSource } from "./cluster-set-source.ts";
 import type { Clusters, ObjectSource } from "./clusters.ts";
 
 export interface ClusterSetOptions {
+  /** Omitted: errors are logged. */
   readonly onError?: (error: unknown, cluster: ClusterName) => void;
   readonly metrics?: MetricsRegistry;
   readonly clock?: Clock;

@@ -5,7 +5,7 @@
 import { sleep } from "@kcp-ts/machinery/base";
 import { type DynamicObject, defineResource } from "../client/index.ts";
 import { apiExportEndpointSlices } from "../kinds/index.ts";
-import { type Clusters, type ClustersOptions, logicalClusters } from "./clusters.ts";
+import { type Clusters, type ClustersOptions, overAllClusters } from "./clusters.ts";
 
 export interface ExportConsumersOptions extends ClustersOptions {
   /**
@@ -32,7 +32,7 @@ export async function exportConsumers(options: ExportConsumersOptions): Promise<
     // The endpoint URLs are rewritten to the address of this client's server; other shards would
     // have further endpoints.
     if (url !== undefined)
-      return logicalClusters({ ...options, client: client.withBasePath(new URL(url).pathname) });
+      return overAllClusters({ ...options, client: client.withBasePath(new URL(url).pathname) });
     await sleep(client.clock, pollMs, signal);
   }
 }
