@@ -57,7 +57,6 @@ import {
   requestedReplicas,
   rolloutRecordOf,
 } from "./placement-record.ts";
-import type { ClusterCopy, ClusterShare, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { isSurplus } from "./retained-replicas.ts";
 import { rolloutUnavailableOf } from "./rollout/copy-rollout-view.ts";
@@ -69,6 +68,9 @@ import { scheduledResultOf } from "./scheduled-condition.ts";
 import { withinSharedLimits } from "./shared-limits.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
 import type { CopyStatus, ScheduledResult } from "./status-aggregation.ts";
+import type { ClusterCopy, ClusterShare, PlanInput } from "./stepper/cluster-share.ts";
+import type { Plan } from "./stepper/plan.ts";
+import { step } from "./stepper/step.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -92,6 +94,8 @@ export interface DecideInput {
   readonly gracePeriods: GracePeriods;
   readonly nowMs: number;
   readonly scheduling?: SchedulingContext | undefined;
+  /** The stepper; tests of invariants pass one with a seeded fault. */
+  readonly step?: typeof step;
 }
 
 /**
@@ -169,8 +173,10 @@ export function decide(input: DecideInput): Decision {
     nowMs,
     requestHash: requestHashOf(parent),
   };
-  const request = { replicas, clusters: shares, scaledDownBy, migration };
-  const plan = strategy.plan({ ...request, ...limits, ...moving }, parent);
+  const ordinals = strategy.ordinalsOf?.(input);
+  const request = { replicas, clusters: shares, scaledDownBy, migration, ordinals };
+  const capabilities = strategy.capabilitiesOf?.(parent) ?? strategy.capabilities;
+  const plan = (input.step ?? step)({ ...request, ...limits, ...moving }, capabilities);
   const isDisruptionBlocked = problem !== undefined && input.copies.length > 0;
   const steps = { ...(isDisruptionBlocked ? unchangedPlan(clusters) : plan), migration };
   const { budget } = moving;
@@ -298,15 +304,15 @@ export function writtenClusters(
  * The resources that the workload requests in its clusters, and whether any limit applies to them.
  */
 function resourceDemandOf({ strategy, parent }: DecideInput, { quotas }: SchedulingResult) {
-  const { replicaScheduling } = strategy;
+  const { unit } = strategy.capabilities;
   const { requests } = schedulableOf(strategy, parent);
-  const isLimited = quotas.length > 0 && requests.size > 0 && replicaScheduling !== "Duplicated";
-  return { requests, isLimited, isOrdinal: replicaScheduling === "Ordinal" };
+  const isLimited = quotas.length > 0 && requests.size > 0 && unit !== "Everywhere";
+  return { requests, isLimited, isOrdinal: unit === "Ordinal" };
 }
 
 /** A duplicated workload has a copy in every cluster, so its copies never exceed the total. */
 function exceedsTotal({ strategy }: DecideInput, plan: Plan, maxTotal: number): boolean {
-  return strategy.replicaScheduling !== "Duplicated" && isSurplus(plan, maxTotal);
+  return strategy.capabilities.unit !== "Everywhere" && isSurplus(plan, maxTotal);
 }
 
 /**
@@ -552,7 +558,7 @@ function clusterCopyOf(
   const { metadata } = object;
   const report = strategy.statusReportOf(object);
   const { isObserved } = report;
-  const isWhole = strategy.replicaScheduling === "Duplicated";
+  const isWhole = strategy.capabilities.unit === "Everywhere";
   return {
     ...strategy.shareOf(object),
     ...report,

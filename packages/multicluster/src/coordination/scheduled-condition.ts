@@ -5,12 +5,13 @@
 import { softFinalizersAnnotation } from "../api/index.ts";
 import type { ClusterSchedulingResult, ReplicaLimit } from "../scheduling/index.ts";
 import type { ClusterState } from "./cluster-state.ts";
-import type { MoveState } from "./move-machine.ts";
 import type { ClusterPlacement } from "./placement-record.ts";
-import type { ClusterShare, Plan } from "./plan-moves.ts";
 import type { RolloutPlan } from "./rollout/plan-rollout.ts";
 import { rolloutMessage } from "./rollout/rollout-message.ts";
 import type { ScheduledResult } from "./status-aggregation.ts";
+import type { ClusterShare } from "./stepper/cluster-share.ts";
+import type { MoveState } from "./stepper/move-machine.ts";
+import type { Plan } from "./stepper/plan.ts";
 
 export interface ScheduledInput {
   readonly replicas: number;

@@ -18,7 +18,6 @@ import type {
   SchedulingResult,
   SharedReplicaLimit,
 } from "../scheduling/index.ts";
-import { isToBeDrained, isUnreachable } from "./cluster-share.ts";
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { copiesWithin, replicasWithin, retainsCopy, withState } from "./limit-shares.ts";
 import type { Placement } from "./placement.ts";
@@ -28,6 +27,7 @@ import {
   lastAssignment,
   recordedInFlight,
 } from "./placement-record.ts";
+import { isToBeDrained, isUnreachable } from "./stepper/cluster-share.ts";
 
 export interface LimitedClusters {
   readonly clusters: readonly EvaluatedCluster[];
@@ -66,8 +66,8 @@ function limitedBy(
   const { strategy, parent } = subject;
   const last = lastAssignment(subject.record);
   const inFlight = recordedInFlight(subject.record);
-  const isCopied = strategy.replicaScheduling === "Duplicated";
-  const isOrdinal = strategy.replicaScheduling === "Ordinal";
+  const isCopied = strategy.capabilities.unit === "Everywhere";
+  const isOrdinal = strategy.capabilities.unit === "Ordinal";
   const { failover, rollout } = placement ?? {};
   const isStaying =
     isOrdinal || failover?.strategy === "StopBeforeStart" || rollout?.paused === true;

@@ -3,7 +3,7 @@
  * reasons. Pure; the result depends only on the input, and not on its order.
  *
  * Cluster states are evaluated in `coordination/cluster-state.ts`, and the replicas of each cluster
- * are computed in `coordination/distribute.ts`, from this result.
+ * are computed in `coordination/stepper/distribute.ts`, from this result.
  */
 import type { LabelSelector } from "@kcp-ts/machinery/selectors";
 import type { Taint, Toleration } from "../api/index.ts";
