@@ -19,6 +19,7 @@ import {
   type ClusterSchedulingResult,
   type ExistingWorkload,
   filterAndScore,
+  hasEffect,
   type LocationLimits,
   type Policy,
   type ReplicaLimit,
@@ -508,9 +509,9 @@ function withSchedulingResult(
   result: ClusterSchedulingResult | undefined,
 ): ClusterEvaluation {
   if (result === undefined) return clusterEvaluation;
-  if (result.evictionReasons.length > 0) return excluded(clusterEvaluation);
+  if (hasEffect(result, "Evict")) return excluded(clusterEvaluation);
   const isOpen = clusterEvaluation.state === "Ready" || clusterEvaluation.state === "Recovering";
-  return isOpen && result.filterReasons.length > 0
+  return isOpen && hasEffect(result, "Reject")
     ? { ...clusterEvaluation, state: "Cordoned" }
     : clusterEvaluation;
 }

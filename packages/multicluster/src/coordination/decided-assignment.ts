@@ -5,7 +5,7 @@ import { type InFlightByCluster, inFlightReplicas } from "../scheduling/index.ts
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { type Assignment, assignedReplicasIn, lastAssignment } from "./placement-record.ts";
 import { retainedReplicas, unreachableCopies } from "./retained-replicas.ts";
-import { unschedulableReason } from "./scheduled-condition.ts";
+import { unschedulableReason } from "./rule-records.ts";
 import { type ClusterShare, isToBeDrained } from "./stepper/cluster-share.ts";
 import type { Plan } from "./stepper/plan.ts";
 

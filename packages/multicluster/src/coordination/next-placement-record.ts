@@ -28,7 +28,7 @@ import {
   withDecision,
 } from "./placement-record.ts";
 import type { RolloutRecord } from "./rollout/rollout-record.ts";
-import { unschedulableReason } from "./scheduled-condition.ts";
+import { unschedulableReason } from "./rule-records.ts";
 import { type ScheduledResult, withTransitionTimes } from "./status-aggregation.ts";
 import type { MoveState } from "./stepper/move-machine.ts";
 import type { MoveRecord } from "./stepper/move-record.ts";

@@ -11,12 +11,13 @@
  * because they move were not assigned twice: the last decision records the assigned number.
  * Replicas without a feasible cluster stay, and reserve no capacity in other clusters.
  */
-import type {
-  CurrentReplicas,
-  InFlightByCluster,
-  ReplicaLimit,
-  SchedulingResult,
-  SharedReplicaLimit,
+import {
+  type CurrentReplicas,
+  hasEffect,
+  type InFlightByCluster,
+  type ReplicaLimit,
+  type SchedulingResult,
+  type SharedReplicaLimit,
 } from "../scheduling/index.ts";
 import type { DecideInput, EvaluatedCluster } from "./decide.ts";
 import { copiesWithin, replicasWithin, retainsCopy, withState } from "./limit-shares.ts";
@@ -108,9 +109,7 @@ function bySize(one: SharedReplicaLimit, other: SharedReplicaLimit): number {
 /** Whether the cluster must have no replicas. */
 function isExcluded({ schedulingResult, share }: EvaluatedCluster): boolean {
   return (
-    schedulingResult === undefined ||
-    schedulingResult.evictionReasons.length > 0 ||
-    isToBeDrained(share)
+    schedulingResult === undefined || hasEffect(schedulingResult, "Evict") || isToBeDrained(share)
   );
 }
 
