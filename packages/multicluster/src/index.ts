@@ -135,6 +135,7 @@ export {
   planChange,
   type ReviewedPlan,
   readSnapshot,
+  ruleBook,
   type SnapshotChange,
   type SnapshotWorkload,
   type WorkspaceSnapshot,

@@ -13,7 +13,7 @@
  *     Draining:     drained, evictAfter passed, the SyncTarget is being deleted, or excluded
  *     Unregistered: no SyncTarget of that name exists
  *
- * The effect of each state on a workload's copy in the cluster (`plan-moves.ts` applies it):
+ * The effect of each state on a workload's copy in the cluster (`stepper/step.ts` applies it):
  *
  * | state        | scales up | ready replicas count | scales down          |
  * |--------------|-----------|----------------------|----------------------|

@@ -19,6 +19,7 @@ import {
   type ClusterSchedulingResult,
   type ExistingWorkload,
   filterAndScore,
+  hasEffect,
   type LocationLimits,
   type Policy,
   type ReplicaLimit,
@@ -62,7 +63,6 @@ import {
   requestedReplicas,
   rolloutRecordOf,
 } from "./placement-record.ts";
-import type { ClusterCopy, ClusterShare, Plan, PlanInput } from "./plan-moves.ts";
 import { podTemplateOf } from "./pod-template.ts";
 import { isSurplus } from "./retained-replicas.ts";
 import { rolloutUnavailableOf } from "./rollout/copy-rollout-view.ts";
@@ -74,6 +74,9 @@ import { scheduledResultOf } from "./scheduled-condition.ts";
 import { withinSharedLimits } from "./shared-limits.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
 import type { CopyStatus, ScheduledResult } from "./status-aggregation.ts";
+import type { ClusterCopy, ClusterShare, PlanInput } from "./stepper/cluster-share.ts";
+import type { Plan } from "./stepper/plan.ts";
+import { step } from "./stepper/step.ts";
 import type { Strategy } from "./strategy.ts";
 import type { Workload } from "./workload.ts";
 
@@ -97,6 +100,8 @@ export interface DecideInput {
   readonly gracePeriods: GracePeriods;
   readonly nowMs: number;
   readonly scheduling?: SchedulingContext | undefined;
+  /** The stepper; tests of invariants pass one with a seeded fault. */
+  readonly step?: typeof step;
 }
 
 /**
@@ -174,8 +179,10 @@ export function decide(input: DecideInput): Decision {
     nowMs,
     requestHash: requestHashOf(parent),
   };
-  const request = { replicas, clusters: shares, scaledDownBy, migration };
-  const plan = strategy.plan({ ...request, ...limits, ...moving }, parent);
+  const ordinals = strategy.ordinalsOf?.(input);
+  const request = { replicas, clusters: shares, scaledDownBy, migration, ordinals };
+  const capabilities = strategy.capabilitiesOf?.(parent) ?? strategy.capabilities;
+  const plan = (input.step ?? step)({ ...request, ...limits, ...moving }, capabilities);
   const isDisruptionBlocked = problem !== undefined && input.copies.length > 0;
   const steps = { ...(isDisruptionBlocked ? unchangedPlan(clusters) : plan), migration };
   const { budget } = moving;
@@ -303,15 +310,15 @@ export function writtenClusters(
  * The resources that the workload requests in its clusters, and whether any limit applies to them.
  */
 function resourceDemandOf({ strategy, parent }: DecideInput, { quotas }: SchedulingResult) {
-  const { replicaScheduling } = strategy;
+  const { unit } = strategy.capabilities;
   const { requests } = schedulableOf(strategy, parent);
-  const isLimited = quotas.length > 0 && requests.size > 0 && replicaScheduling !== "Duplicated";
-  return { requests, isLimited, isOrdinal: replicaScheduling === "Ordinal" };
+  const isLimited = quotas.length > 0 && requests.size > 0 && unit !== "Everywhere";
+  return { requests, isLimited, isOrdinal: unit === "Ordinal" };
 }
 
 /** A duplicated workload has a copy in every cluster, so its copies never exceed the total. */
 function exceedsTotal({ strategy }: DecideInput, plan: Plan, maxTotal: number): boolean {
-  return strategy.replicaScheduling !== "Duplicated" && isSurplus(plan, maxTotal);
+  return strategy.capabilities.unit !== "Everywhere" && isSurplus(plan, maxTotal);
 }
 
 /**
@@ -507,9 +514,9 @@ function withSchedulingResult(
   result: ClusterSchedulingResult | undefined,
 ): ClusterEvaluation {
   if (result === undefined) return clusterEvaluation;
-  if (result.evictionReasons.length > 0) return excluded(clusterEvaluation);
+  if (hasEffect(result, "Evict")) return excluded(clusterEvaluation);
   const isOpen = clusterEvaluation.state === "Ready" || clusterEvaluation.state === "Recovering";
-  return isOpen && result.filterReasons.length > 0
+  return isOpen && hasEffect(result, "Reject")
     ? { ...clusterEvaluation, state: "Cordoned" }
     : clusterEvaluation;
 }
@@ -557,7 +564,7 @@ function clusterCopyOf(
   const { metadata } = object;
   const report = strategy.statusReportOf(object);
   const { isObserved } = report;
-  const isWhole = strategy.replicaScheduling === "Duplicated";
+  const isWhole = strategy.capabilities.unit === "Everywhere";
   return {
     ...strategy.shareOf(object),
     ...report,

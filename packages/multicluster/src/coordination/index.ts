@@ -47,7 +47,20 @@ export { capacityAnnotation, selectorAnnotation, weightsAnnotation } from "./pla
 export { isSameDecision, type PlacementRecord, requestedOrdinals } from "./placement-record.ts";
 export { podTemplateOf } from "./pod-template.ts";
 export type { CopyRollout } from "./rollout/plan-rollout.ts";
-export { unschedulableReason } from "./scheduled-condition.ts";
+export {
+  clusterStateRule,
+  groupedCounts,
+  recordText,
+  rejectionsOf,
+  unschedulableReason,
+} from "./rule-records.ts";
+export { scheduledRules } from "./scheduled-condition.ts";
+export {
+  copyEverywhere,
+  dividedReplicas,
+  singleOverlapping,
+  singleRunningOnce,
+} from "./stepper/capabilities.ts";
 export type { Strategy } from "./strategy.ts";
 export {
   metadataAndTargets,

@@ -130,7 +130,7 @@ export class Reservations {
    * not take their capacity meanwhile.
    */
   #underWay(workload: Workload, { plan, totalLimit, record }: Decision): number {
-    if (this.#strategy.replicaScheduling !== "Ordinal") return 0;
+    if (this.#strategy.capabilities.unit !== "Ordinal") return 0;
     let given = plan.unscheduled;
     for (const share of plan.goal.values()) given += share;
     // The in-flight replicas of the record are visible to every coordinator.

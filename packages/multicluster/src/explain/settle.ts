@@ -56,7 +56,7 @@ export function* settle(
     // workloads are asked once again when the last ordinal has moved.
     const onlyOrdinals =
       changed.length > 0 &&
-      changed.every(({ first }) => first.strategy.replicaScheduling === "Ordinal");
+      changed.every(({ first }) => first.strategy.capabilities.unit === "Ordinal");
     round = onlyOrdinals ? changed : all;
   }
   return all.map((workload) => settling.resultOf(workload));
@@ -197,7 +197,7 @@ function leftBehind(
  * replicas, and a workload with a data cluster waits for its volumes: their goal is the result.
  */
 function isStepped({ strategy, workload }: SnapshotWorkload): boolean {
-  if (strategy.replicaScheduling === "Ordinal") return true;
+  if (strategy.capabilities.unit === "Ordinal") return true;
   const tie = stringMember(workload.metadata.annotations, volumeClusterAnnotation) ?? "";
   return strategy.decide === undefined && tie === "";
 }

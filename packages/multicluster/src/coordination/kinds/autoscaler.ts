@@ -33,10 +33,7 @@ import {
   writtenClusters,
 } from "../decide.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
-import { distribute, weightMax } from "../distribute.ts";
 import { nextPlacementRecord } from "../next-placement-record.ts";
-import { planDuplicated } from "../plan-duplicated.ts";
-import { withoutMoveRecords } from "../plan-moves.ts";
 import {
   aggregatedConditions,
   type CopyStatus,
@@ -47,6 +44,9 @@ import {
   sumStatusFields,
   unlessEqual,
 } from "../status-aggregation.ts";
+import { dividedReplicas } from "../stepper/capabilities.ts";
+import { distribute, weightMax } from "../stepper/distribute.ts";
+import { planOfGoal } from "../stepper/plan.ts";
 import type { Strategy } from "../strategy.ts";
 import {
   asWorkload,
@@ -62,7 +62,7 @@ export const autoscalers = defineResource<Workload>(horizontalPodAutoscalers);
 
 export const autoscalerStrategy: Strategy = {
   name: "horizontalpodautoscalers.autoscaling",
-  replicaScheduling: "Divided",
+  capabilities: dividedReplicas,
   workloads: autoscalers,
   copies: autoscalers,
   accept: asWorkload,
@@ -83,7 +83,6 @@ export const autoscalerStrategy: Strategy = {
       maxReplicas: replicas,
     };
   },
-  plan: planDuplicated,
   decide: decideAutoscaler,
   aggregateStatus: aggregateAutoscalerStatus,
   relatedObjects: { kinds: [deployments], read: readTarget },
@@ -175,7 +174,7 @@ export function decideAutoscaler(input: DecideInput): Decision {
   });
   const writes = { creations, updates, scaleDowns: [], removals };
   const goal = new Map([...limits].map(([name, { max }]) => [name, max]));
-  const plan = { next: new Map(), goal, unscheduled: 0, surplus: 0, ...withoutMoveRecords };
+  const plan = planOfGoal(goal);
   const record = nextPlacementRecord({
     input,
     clusters: places,
@@ -193,7 +192,7 @@ export function decideAutoscaler(input: DecideInput): Decision {
     status,
     events: [],
     clusters: places,
-    plan: { next: new Map(), goal, unscheduled: 0, surplus: 0, ...withoutMoveRecords },
+    plan,
     schedulingResult: assessment,
     requeueAtMs: earliest(...places.map(({ evaluation }: EvaluatedCluster) => evaluation.untilMs)),
     ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),

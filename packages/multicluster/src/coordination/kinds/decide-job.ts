@@ -12,7 +12,6 @@ import {
   volumeGateAnnotation,
 } from "../../api/index.ts";
 import { clusterCopyName, newClusterCopy, updatedClusterCopy } from "../cluster-copy.ts";
-import { isToBeDrained } from "../cluster-share.ts";
 import { earliest } from "../cluster-state.ts";
 import {
   type DecideInput,
@@ -25,14 +24,15 @@ import {
   withEviction,
   writtenClusters,
 } from "../decide.ts";
-import { distribute } from "../distribute.ts";
 import { type ClusterStep, nextPlacementRecord } from "../next-placement-record.ts";
 import type { ScaledCluster } from "../placement-events.ts";
-import { withoutMoveRecords } from "../plan-moves.ts";
-import { eligibleClusters } from "../replica-assignment.ts";
 import { scheduledResultOf } from "../scheduled-condition.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "../single-cluster.ts";
 import type { CopyStatus } from "../status-aggregation.ts";
+import { eligibleClusters } from "../stepper/assign-replicas.ts";
+import { isToBeDrained } from "../stepper/cluster-share.ts";
+import { distribute } from "../stepper/distribute.ts";
+import { planOfGoal } from "../stepper/plan.ts";
 import { specCount, statusCount, type Workload } from "../workload.ts";
 import { countsCompletions, desiredCompletions, finishedConditionOf } from "./job-state.ts";
 
@@ -68,7 +68,7 @@ export function decideJob(input: DecideInput): Decision {
   const updates = all.flatMap((copy) => (leaving.has(copy.object) ? [] : adjusted(input, copy)));
   const unscheduled = creations.length === 0 ? missing : 0;
   const goal = new Map(Object.entries(assignedBy(all, [])));
-  const plan = { next: new Map(), goal, unscheduled, surplus: 0, ...withoutMoveRecords };
+  const plan = planOfGoal(goal, unscheduled);
   const writes = { creations, updates, scaleDowns: [], removals: [...leaving] };
   const written = writtenClusters(writes);
   const scheduled = scheduledResultOf({

@@ -6,7 +6,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import { applyPlan, checkDisjoint, OrdinalCluster, plan } from "./test-support/ordinal-clusters.ts";
+import {
+  applyPlan,
+  checkDisjoint,
+  OrdinalCluster,
+  plan,
+} from "../test-support/ordinal-clusters.ts";
 
 function play(seed: number): void {
   const random = new SeededRandom(seed);

@@ -4,16 +4,17 @@
  */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { ClusterState } from "../cluster-state.ts";
+import { moveRecordOf, recordedMove } from "../placement-record.ts";
+import { singleOverlapping } from "./capabilities.ts";
 import {
   type ClusterCopy,
   type ClusterShare,
   type RolloutBudget,
   unlimitedBudget,
 } from "./cluster-share.ts";
-import type { ClusterState } from "./cluster-state.ts";
 import type { MoveRecord } from "./move-record.ts";
-import { moveRecordOf, recordedMove } from "./placement-record.ts";
-import { planIndivisible } from "./plan-indivisible.ts";
+import { step } from "./step.ts";
 
 const deadlineMs = 60_000;
 
@@ -28,18 +29,21 @@ class Whole {
 
   /** Runs all steps until none is left, with clusters that start nothing. */
   settle(requestHash = "wish", budget: Partial<RolloutBudget> = {}) {
-    for (let step = 0; step < 20; step++) {
+    for (let round = 0; round < 20; round++) {
       const clusters = [...this.standings].map(
         ([name, state]): ClusterShare => ({ name, state, copy: this.parts.get(name) }),
       );
-      const plan = planIndivisible({
-        replicas: 1,
-        clusters,
-        scaledDownBy: 0,
-        nowMs: this.nowMs,
-        requestHash,
-        budget: { ...unlimitedBudget, deadlineMs, ...budget },
-      });
+      const plan = step(
+        {
+          replicas: 1,
+          clusters,
+          scaledDownBy: 0,
+          nowMs: this.nowMs,
+          requestHash,
+          budget: { ...unlimitedBudget, deadlineMs, ...budget },
+        },
+        singleOverlapping,
+      );
       const before = JSON.stringify([...this.parts]);
       for (const [name, wanted] of plan.next) this.#carryOut(name, wanted, plan.records.get(name));
       if (JSON.stringify([...this.parts]) === before) return plan;

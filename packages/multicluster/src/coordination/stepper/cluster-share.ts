@@ -2,7 +2,7 @@
  * The input of a plan: the clusters that have, or could have, a copy of a workload, and how far
  * their reports count.
  */
-import type { ClusterState } from "./cluster-state.ts";
+import type { ClusterState } from "../cluster-state.ts";
 import type { MoveRecord } from "./move-record.ts";
 
 export interface ClusterShare {

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
-import type { ClusterState } from "./cluster-state.ts";
-import { planDuplicated } from "./plan-duplicated.ts";
-import type { ClusterCopy, ClusterShare } from "./plan-moves.ts";
-import { planStopBeforeStart } from "./plan-stop-before-start.ts";
+import type { ClusterState } from "../cluster-state.ts";
+import { copyEverywhere, singleSchedule } from "./capabilities.ts";
+import type { ClusterCopy, ClusterShare, VolumeMigration } from "./cluster-share.ts";
+import { step } from "./step.ts";
 
 const copy = (more: Partial<ClusterCopy> = {}): ClusterCopy => ({
   replicas: 1,
@@ -23,8 +23,11 @@ const copy = (more: Partial<ClusterCopy> = {}): ClusterCopy => ({
 const share = (name: string, state: ClusterState, its?: Partial<ClusterCopy>): ClusterShare =>
   its === undefined ? { name, state } : { name, state, copy: copy(its) };
 
+const everywhere = (clusters: readonly ClusterShare[], migration?: VolumeMigration) =>
+  step({ replicas: 1, clusters, scaledDownBy: 0, migration }, copyEverywhere);
+
 const exclusive = (...clusters: ClusterShare[]) =>
-  Object.fromEntries(planStopBeforeStart({ replicas: 1, clusters, canRest: true }).next);
+  Object.fromEntries(step({ replicas: 1, clusters, scaledDownBy: 0 }, singleSchedule).next);
 
 describe("single workload", () => {
   it("a single workload is stopped and removed before it starts in another cluster", () => {
@@ -71,7 +74,7 @@ function history(seed: number): void {
     part: undefined as ClusterCopy | undefined,
     wasLost: false,
   }));
-  for (let step = 0; step < 200; step++) {
+  for (let round = 0; round < 200; round++) {
     const place = places[random.integer(places.length)];
     assert.ok(place !== undefined);
     if (random.chance(0.1)) {
@@ -84,7 +87,7 @@ function history(seed: number): void {
     const clusters: ClusterShare[] = places.map(({ name, standing: clusterState, part: its }) =>
       its === undefined ? { name, state: clusterState } : { name, state: clusterState, copy: its },
     );
-    const { next } = planStopBeforeStart({ replicas: 1, clusters, canRest: true });
+    const { next } = step({ replicas: 1, clusters, scaledDownBy: 0 }, singleSchedule);
     for (const one of places) {
       const wanted = next.get(one.name);
       if (wanted === "remove" && one.part !== undefined)
@@ -102,8 +105,7 @@ function history(seed: number): void {
 }
 
 describe("duplicated workload", () => {
-  const copies = (...clusters: ClusterShare[]) =>
-    Object.fromEntries(planDuplicated({ clusters }).next);
+  const copies = (...clusters: ClusterShare[]) => Object.fromEntries(everywhere(clusters).next);
 
   it("a duplicated workload gets a copy with each cluster, loses it with the cluster, and keeps it in an Unreachable one", () => {
     assert.deepEqual(
@@ -125,7 +127,7 @@ describe("duplicated workload", () => {
         share("east", "Draining", {}),
         share("west", "Ready", { isVolumeGateOpen: opened }),
       ];
-      return Object.fromEntries(planDuplicated({ clusters, migration }).next);
+      return Object.fromEntries(everywhere(clusters, migration).next);
     };
     assert.deepEqual(
       [next(false), next(true)],
@@ -142,7 +144,7 @@ describe("duplicated workload", () => {
     assert.deepEqual(copies(leaving, share("west", "Ready")), { east: 1, west: 1 });
     const starting = share("west", "Ready", {});
     assert.deepEqual(copies(leaving, starting), { east: 1, west: 1 });
-    assert.equal(planDuplicated({ clusters: [leaving, starting] }).surplus, 1);
+    assert.equal(everywhere([leaving, starting]).surplus, 1);
     // A copy in a second Draining cluster does not count, nor does a report of an older spec.
     const other = share("north", "Draining", { available: 1 });
     const older = share("west", "Ready", { available: 1, isObserved: false });

@@ -12,7 +12,10 @@ import {
   persistedMoveStates,
 } from "./move-machine.ts";
 
-const page = readFileSync(new URL("../../../../docs/internals/moves.md", import.meta.url), "utf8");
+const page = readFileSync(
+  new URL("../../../../../docs/internals/moves.md", import.meta.url),
+  "utf8",
+);
 
 describe("lifecycle of a copy", () => {
   it("docs/internals/moves.md has the same states, events and transitions", () => {

@@ -2,6 +2,8 @@
  * The desired assignment of a workload's replicas to clusters, from the current assignment and the
  * states of the clusters.
  */
+
+import type { ClusterState } from "../cluster-state.ts";
 import {
   type ClusterShare,
   isFailed,
@@ -11,7 +13,6 @@ import {
   type RolloutBudget,
   sumOf,
 } from "./cluster-share.ts";
-import type { ClusterState } from "./cluster-state.ts";
 import { type ClusterWeightInfo, distribute } from "./distribute.ts";
 
 /**

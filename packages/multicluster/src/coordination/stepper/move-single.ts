@@ -19,6 +19,7 @@
  *    its volumes are in its cluster, which requires that the old copy has stopped. The old copy
  *    stays until then, so that a rejected migration stops nothing.
  */
+import { eligibleClusters } from "./assign-replicas.ts";
 import {
   type ClusterCopy,
   type ClusterShare,
@@ -29,15 +30,12 @@ import {
   type VolumeMigration,
 } from "./cluster-share.ts";
 import { distribute } from "./distribute.ts";
-import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
-import { eligibleClusters } from "./replica-assignment.ts";
+import type { ProposedStep } from "./plan.ts";
 
-export interface StopBeforeStartInput {
+export interface SingleInput {
   /** 1, or 0 for a finished workload that must not start again. */
   readonly replicas: number;
   readonly clusters: readonly ClusterShare[];
-  /** Whether a copy can be stopped before it is removed. */
-  readonly canRest?: boolean;
   readonly migration?: VolumeMigration | undefined;
 }
 
@@ -45,10 +43,11 @@ interface ClusterWithCopy extends ClusterShare {
   readonly copy: ClusterCopy;
 }
 
-export function planStopBeforeStart(input: StopBeforeStartInput): Plan {
-  const { replicas, clusters, canRest = false, migration } = input;
+/** `canRest`: a copy can be stopped before it is removed. */
+export function moveSingle(input: SingleInput, canRest: boolean): ProposedStep {
+  const { replicas, clusters, migration } = input;
   if (migration !== undefined && replicas > 0 && clusters.some(isHomeOf(migration)))
-    return planMigration(input, migration);
+    return migrate(input, migration, canRest);
   const next = new Map<string, number | "remove">();
   const holders = clusters.filter((share): share is ClusterWithCopy => share.copy !== undefined);
   const chosen = stayingOf(holders)?.name ?? (replicas > 0 ? newPlace(clusters) : undefined);
@@ -82,7 +81,7 @@ export function planStopBeforeStart(input: StopBeforeStartInput): Plan {
     goal,
     unscheduled: replicas > 0 && chosen === undefined ? replicas : 0,
     surplus: chosen === undefined ? 0 : others.filter((share) => !isUnreachable(share)).length,
-    ...withoutMoveRecords,
+    deferred: 0,
   };
 }
 
@@ -90,14 +89,15 @@ function isHomeOf({ from }: VolumeMigration): (share: ClusterShare) => boolean {
   return ({ name, copy }) => name === from && copy !== undefined && !copy.isDeleting;
 }
 
-function planMigration(
-  { replicas, clusters, canRest = false }: StopBeforeStartInput,
+function migrate(
+  { replicas, clusters }: SingleInput,
   to: VolumeMigration,
-): Plan {
+  canRest: boolean,
+): ProposedStep {
   const heir = clusters.find(({ name }) => name === to.to);
   const isTaken = heir?.copy?.isVolumeGateOpen === true && !heir.copy.isDeleting;
   const others = clusters.filter(({ name }) => name !== to.to && (isTaken || name !== to.from));
-  const { next } = planStopBeforeStart({ replicas: 0, clusters: others, canRest });
+  const { next } = moveSingle({ replicas: 0, clusters: others }, canRest);
   const steps = new Map(next);
   if (!isTaken) steps.set(to.from, copyOfShare(clusters, to.from)?.replicas ?? replicas);
   if (heir?.copy?.isDeleting !== true) steps.set(to.to, replicas);
@@ -106,7 +106,7 @@ function planMigration(
     goal: new Map([[to.to, replicas]]),
     unscheduled: 0,
     surplus: others.filter(({ copy }) => copy !== undefined).length + (isTaken ? 0 : 1),
-    ...withoutMoveRecords,
+    deferred: 0,
   };
 }
 
@@ -118,7 +118,7 @@ function copyOfShare(shares: readonly ClusterShare[], name: string): ClusterCopy
  * For workloads that run to completion: a Draining cluster keeps a running copy, and no other
  * cluster starts it.
  */
-export function finishInPlace<Input extends StopBeforeStartInput>(input: Input): Input {
+export function finishInPlace<Input extends SingleInput>(input: Input): Input {
   const isBusy = ({ state, copy }: ClusterShare) =>
     state === "Draining" && (copy?.available ?? 0) > 0;
   const clusters = input.clusters.map(

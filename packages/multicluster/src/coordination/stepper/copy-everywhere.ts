@@ -12,6 +12,7 @@
  * 3. In a volume migration, the source copy stays until the destination copy may run: a rejected
  *    migration stops nothing.
  */
+import { eligibleClusters } from "./assign-replicas.ts";
 import {
   type ClusterShare,
   isToBeDrained,
@@ -20,15 +21,14 @@ import {
   minAvailable,
   type VolumeMigration,
 } from "./cluster-share.ts";
-import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
-import { eligibleClusters } from "./replica-assignment.ts";
+import type { ProposedStep } from "./plan.ts";
 
-export interface DuplicatedInput {
+export interface EverywhereInput {
   readonly clusters: readonly ClusterShare[];
   readonly migration?: VolumeMigration | undefined;
 }
 
-export function planDuplicated({ clusters, migration }: DuplicatedInput): Plan {
+export function copyEverywhereStep({ clusters, migration }: EverywhereInput): ProposedStep {
   const open = eligibleClusters(clusters);
   const goal = new Map<string, number>();
   for (const share of clusters) {
@@ -57,7 +57,7 @@ export function planDuplicated({ clusters, migration }: DuplicatedInput): Plan {
   }
   const crowded = clusters.filter((one) => open.has(one) && !goal.has(one.name)).length;
   const unscheduled = Math.max(crowded, goal.size === 0 ? 1 : 0);
-  return { next, goal, unscheduled, ...withoutMoveRecords, surplus };
+  return { next, goal, unscheduled, surplus, deferred: 0 };
 }
 
 /**

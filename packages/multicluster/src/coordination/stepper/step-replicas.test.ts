@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import type { ClusterState } from "../cluster-state.ts";
+import { dividedReplicas } from "./capabilities.ts";
+import type { ClusterCopy, ClusterShare } from "./cluster-share.ts";
 import { unlimitedBudget } from "./cluster-share.ts";
-import type { ClusterState } from "./cluster-state.ts";
-import { type ClusterCopy, type ClusterShare, planMoves } from "./plan-moves.ts";
+import { step } from "./step.ts";
 
 const copy = (
   replicas: number,
@@ -24,7 +26,7 @@ const share = (name: string, state: ClusterState, has?: ClusterCopy): ClusterSha
   copy: has,
 });
 const next = (replicas: number, ...clusters: ClusterShare[]) =>
-  Object.fromEntries(planMoves({ replicas, clusters, scaledDownBy: 0 }).next);
+  Object.fromEntries(step({ replicas, clusters, scaledDownBy: 0 }, dividedReplicas).next);
 
 describe("plan of moves", () => {
   it("a new Deployment is scheduled in one step", () => {
@@ -58,7 +60,7 @@ describe("plan of moves", () => {
   it("a copy that is being removed attracts no replicas to its cluster", () => {
     const going = copy(4, 4, { isDeleting: true });
     const clusters = [share("east", "Ready", going), share("west", "Ready", copy(1))];
-    const { goal } = planMoves({ replicas: 1, clusters, scaledDownBy: 0 });
+    const { goal } = step({ replicas: 1, clusters, scaledDownBy: 0 }, dividedReplicas);
     assert.deepEqual(Object.fromEntries(goal), { east: 0, west: 1 });
     const cordoned = share("east", "Cordoned", going);
     assert.deepEqual(next(8, cordoned, share("west", "Ready", copy(4))), { west: 8 });
@@ -84,22 +86,24 @@ describe("plan of moves", () => {
       ...share("west", "Ready", has),
       maxReplicas: 2,
     });
-    const step = (east: number, has?: ClusterCopy) => {
+    const then = (east: number, has?: ClusterCopy) => {
       const clusters = [share("east", "Draining", copy(east)), west(has)];
-      return Object.fromEntries(planMoves({ replicas: 4, clusters, scaledDownBy: 0, budget }).next);
+      return Object.fromEntries(
+        step({ replicas: 4, clusters, scaledDownBy: 0, budget }, dividedReplicas).next,
+      );
     };
-    assert.deepEqual(step(4), { east: 3 });
-    assert.deepEqual(step(3), { east: 3, west: 1 });
-    assert.deepEqual(step(3, copy(1)), { east: 2, west: 1 });
-    assert.deepEqual(step(2, copy(1)), { east: 2, west: 2 });
+    assert.deepEqual(then(4), { east: 3 });
+    assert.deepEqual(then(3), { east: 3, west: 1 });
+    assert.deepEqual(then(3, copy(1)), { east: 2, west: 1 });
+    assert.deepEqual(then(2, copy(1)), { east: 2, west: 2 });
     // Two replicas have no feasible cluster.
-    assert.deepEqual(step(2, copy(2)), { east: 2, west: 2 });
+    assert.deepEqual(then(2, copy(2)), { east: 2, west: 2 });
   });
 
   it("when some replicas have no feasible cluster, replicas above a cluster's limit move first", () => {
     const crowded: ClusterShare = { ...share("east", "Ready", copy(3)), maxReplicas: 2 };
     const clusters = [crowded, share("west", "Draining", copy(2))];
-    const { next } = planMoves({ replicas: 4, clusters, scaledDownBy: 0 });
+    const { next } = step({ replicas: 4, clusters, scaledDownBy: 0 }, dividedReplicas);
     assert.deepEqual(Object.fromEntries(next), { east: 2, west: 2 });
   });
 
@@ -112,7 +116,9 @@ describe("plan of moves", () => {
 
   it("a scale-down removes unavailable replicas immediately, and available ones within maxUnavailable", () => {
     const scaled = (replicas: number, ...clusters: ClusterShare[]) =>
-      Object.fromEntries(planMoves({ replicas, clusters, scaledDownBy: 15 - replicas }).next);
+      Object.fromEntries(
+        step({ replicas, clusters, scaledDownBy: 15 - replicas }, dividedReplicas).next,
+      );
     const starting = (name: string, replicas: number, available: number) =>
       share(name, "Ready", copy(replicas, available));
     assert.deepEqual(scaled(6, starting("a", 8, 2), starting("b", 7, 1)), { a: 3, b: 3 });
@@ -179,7 +185,7 @@ describe("plan of moves from random states", () => {
   it("available replicas never fall below the requested replicas, nor further below", () => {
     fc.assert(
       fc.property(fc.nat(20), members, fc.nat(10), (replicas, list, scaledDownBy) => {
-        const { next } = planMoves({ replicas, clusters: list, scaledDownBy });
+        const { next } = step({ replicas, clusters: list, scaledDownBy }, dividedReplicas);
         const after = (one: ClusterShare) => {
           const step = next.get(one.name) ?? one.copy?.replicas ?? 0;
           return step === "remove" ? 0 : step;
@@ -195,8 +201,11 @@ describe("plan of moves from random states", () => {
     fc.assert(
       fc.property(fc.nat(20), members, (replicas, list) => {
         let now: readonly ClusterShare[] = list;
-        for (let step = 0; step < 10; step++) {
-          const { next } = planMoves({ replicas, clusters: now, scaledDownBy: step === 0 ? 5 : 0 });
+        for (let round = 0; round < 10; round++) {
+          const { next } = step(
+            { replicas, clusters: now, scaledDownBy: round === 0 ? 5 : 0 },
+            dividedReplicas,
+          );
           const then = now.flatMap((one): readonly ClusterShare[] => {
             const wanted = next.get(one.name);
             if (wanted === "remove")

@@ -17,9 +17,9 @@
  * The table of persisted states × events is complete by type. An event is an observation of one
  * reconcile, not a change since the last one: so most of a state follows from the event alone,
  * nothing depends on having observed every step, and little is persisted between reconciles: that a
- * copy exists, that it is new, and that it was rolled back (`move-record.ts`). `plan-moves.ts`
- * consults this table before it scales a copy up or down; docs/internals/moves.md shows the same
- * table, and a test compares the two.
+ * copy exists, that it is new, and that it was rolled back (`move-record.ts`). `step.ts` consults
+ * this table before it scales a copy up or down; docs/internals/moves.md shows the same table, and
+ * a test compares the two.
  */
 
 export const moveStates = [

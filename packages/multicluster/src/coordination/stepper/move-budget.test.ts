@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import type { ClusterState } from "../cluster-state.ts";
+import { PlacementError } from "../placement-error.ts";
+import { budgetOf, failoverOf, rolloutOf } from "../rollout-policy.ts";
+import { dividedReplicas } from "./capabilities.ts";
 import {
   type ClusterCopy,
   type ClusterShare,
   type RolloutBudget,
   unlimitedBudget,
 } from "./cluster-share.ts";
-import type { ClusterState } from "./cluster-state.ts";
 import type { MoveRecord } from "./move-record.ts";
-import { PlacementError } from "./placement-error.ts";
-import { type Plan, planMoves } from "./plan-moves.ts";
-import { budgetOf, failoverOf, rolloutOf } from "./rollout-policy.ts";
+import type { Plan } from "./plan.ts";
+import { step } from "./step.ts";
 
 const copy = (
   replicas: number,
@@ -44,14 +46,10 @@ interface Case {
 
 function plan({ replicas, members, budget, scaledDownBy = 0, nowMs = 0 }: Case): Plan {
   const full = { ...unlimitedBudget, ...budget };
-  return planMoves({
-    replicas,
-    clusters: members,
-    scaledDownBy,
-    budget: full,
-    nowMs,
-    requestHash: "wish",
-  });
+  return step(
+    { replicas, clusters: members, scaledDownBy, budget: full, nowMs, requestHash: "wish" },
+    dividedReplicas,
+  );
 }
 const next = (one: Case) => Object.fromEntries(plan(one).next);
 const states = (one: Case) => Object.fromEntries(plan(one).states);

@@ -6,21 +6,27 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SeededRandom } from "@kcp-ts/testkit";
+import {
+  copyEverywhere,
+  dividedOrdinals,
+  type StepCapabilities,
+  singleRunningOnce,
+  singleSchedule,
+} from "./capabilities.ts";
 import { type ClusterShare, type PlanInput, unlimitedBudget } from "./cluster-share.ts";
-import { withMoveGuards } from "./move-guards.ts";
 import { mayGrow, mayShrink } from "./move-machine.ts";
-import { planDuplicated } from "./plan-duplicated.ts";
-import type { Plan } from "./plan-moves.ts";
-import { planOrdinals } from "./plan-ordinals.ts";
-import { finishInPlace, planStopBeforeStart } from "./plan-stop-before-start.ts";
+import type { Plan } from "./plan.ts";
+import { step } from "./step.ts";
 
-const planners: Readonly<Record<string, (input: PlanInput) => Plan>> = {
-  ordinal: (input) => withMoveGuards(input, (wish) => planOrdinals({ ...wish, first: 0 })),
-  duplicate: (input) => withMoveGuards(input, planDuplicated),
-  schedule: (input) =>
-    withMoveGuards(input, (wish) => planStopBeforeStart({ ...wish, canRest: true })),
-  once: (input) => withMoveGuards(input, (wish) => planStopBeforeStart(finishInPlace(wish))),
+const rows: Readonly<Record<string, StepCapabilities>> = {
+  ordinal: dividedOrdinals,
+  duplicate: copyEverywhere,
+  schedule: singleSchedule,
+  once: singleRunningOnce,
 };
+const planners: Readonly<Record<string, (input: PlanInput) => Plan>> = Object.fromEntries(
+  Object.entries(rows).map(([kind, row]) => [kind, (input: PlanInput) => step(input, row)]),
+);
 
 const clusterStates = [
   "Ready",
@@ -75,9 +81,9 @@ describe("plans without a replica budget", () => {
           const told = `seed ${seed}, ${name}: ${JSON.stringify({ members, next: [...next] })}`;
           const state = states.get(name) ?? assert.fail(told);
           const has = copy?.replicas ?? 0;
-          const step = next.get(name);
-          const isLess = copy !== undefined && (step === "remove" || (step ?? has) < has);
-          const isMore = typeof step === "number" && step > has;
+          const wanted = next.get(name);
+          const isLess = copy !== undefined && (wanted === "remove" || (wanted ?? has) < has);
+          const isMore = typeof wanted === "number" && wanted > has;
           assert.ok(!isLess || mayShrink[state], `${state} gives up; ${told}`);
           assert.ok(!isMore || mayGrow[state], `${state} gets more; ${told}`);
           if (copy?.isDisruptionBlocked === true) {

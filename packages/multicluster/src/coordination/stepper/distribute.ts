@@ -18,6 +18,7 @@
  *    stays unchanged.
  */
 import { assert } from "@kcp-ts/machinery/base";
+import { sumOf } from "./cluster-share.ts";
 
 export interface ClusterWeightInfo {
   readonly name: string;
@@ -250,8 +251,4 @@ function round(
 
 function add(shares: Map<string, number>, name: string, replicas: number): void {
   shares.set(name, (shares.get(name) ?? 0) + replicas);
-}
-
-function sumOf<Item>(items: readonly Item[], amountOf: (item: Item) => number): number {
-  return items.reduce((sum, item) => sum + amountOf(item), 0);
 }

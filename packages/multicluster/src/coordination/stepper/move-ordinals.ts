@@ -23,6 +23,7 @@
  * 7. An ordinal with PersistentVolumeClaims leaves only when these may move to its destination, and
  *    starts only in the cluster that has them: they are requested first.
  */
+import { eligibleClusters } from "./assign-replicas.ts";
 import {
   type ClusterShare,
   isStoppedByFencing,
@@ -43,14 +44,16 @@ import {
   sizeOf,
   unionOfRanges,
 } from "./ordinal-ranges.ts";
-import { type Plan, withoutMoveRecords } from "./plan-moves.ts";
-import { eligibleClusters } from "./replica-assignment.ts";
+import type { ProposedStep } from "./plan.ts";
 
-export interface OrdinalInput extends Pick<PlanInput, "replicas" | "clusters" | "maxTotal"> {
+export interface OrdinalInput
+  extends Pick<PlanInput, "replicas" | "clusters" | "maxTotal" | "budget"> {
+  readonly ordinals?: OrdinalOptions | undefined;
+}
+
+export interface OrdinalOptions {
   /** The first ordinal of the workload. */
   readonly first: number;
-  /** How many ordinals may be unavailable during a move, including the moving one; 1 if omitted. */
-  readonly unavailable?: number | undefined;
   /** The clusters of the ordinals' PersistentVolumeClaims; the ordinals have none if omitted. */
   readonly volumes?: OrdinalVolumes | undefined;
 }
@@ -68,16 +71,9 @@ export interface OrdinalVolumes {
   keptBy(ordinal: number): string | undefined;
 }
 
-export interface OrdinalPlan extends Plan {
-  /**
-   * The desired ordinals of each cluster, with their claims. Undefined while nothing new can be
-   * requested.
-   */
-  readonly requestedOrdinals: ReadonlyMap<string, OrdinalRange> | undefined;
-}
-
-export function planOrdinals(input: OrdinalInput): OrdinalPlan {
-  const { replicas, clusters, first, volumes, maxTotal: placeable = replicas } = input;
+export function moveOrdinals(input: OrdinalInput): ProposedStep {
+  const { replicas, clusters, maxTotal: placeable = replicas } = input;
+  const { first, volumes } = input.ordinals ?? { first: 0 };
   const all: OrdinalRange = { start: first, end: first + replicas };
   const accepting = new Set([...eligibleClusters(clusters)].filter(hasRoom));
   const retained = keptRanges(clusters, all, accepting.size > 0);
@@ -230,7 +226,7 @@ function hasOnlyItsOwn(share: ClusterShare): boolean {
  */
 function dispensable(
   leaving: readonly MovableOrdinal[],
-  { replicas, maxTotal = replicas, clusters, unavailable = 1 }: OrdinalInput,
+  { replicas, maxTotal = replicas, clusters, budget }: OrdinalInput,
   kept: ReadonlyMap<string, OrdinalRange>,
 ): readonly MovableOrdinal[] {
   // All surplus ordinals of a cluster may be among its available ones.
@@ -240,7 +236,8 @@ function dispensable(
     return Math.max(0, minAvailable(share) - Math.max(0, superfluous));
   };
   const missing = Math.min(replicas, maxTotal) - sumOf(clusters, surely);
-  if (missing < Math.max(1, unavailable)) return leaving;
+  // The moving ordinal is unavailable, too.
+  if (missing < Math.max(1, budget?.unavailable ?? 1)) return leaving;
   return leaving.filter(({ from }) => clusters.some((one) => one.name === from && isIdle(one)));
 }
 
@@ -478,7 +475,7 @@ function planOf(
   shares: readonly ClusterShare[],
   ranges: ReadonlyMap<string, OrdinalRange>,
   unplaced: readonly OrdinalRange[],
-): Plan {
+): ProposedStep {
   const next = new Map<string, number | "remove">();
   const starts = new Map<string, number>();
   const goal = new Map<string, number>();
@@ -509,7 +506,7 @@ function planOf(
     starts.set(name, range?.start ?? copy?.start ?? 0);
   }
   const total = unplaced.reduce((sum, range) => sum + sizeOf(range), 0);
-  return { next, starts, goal, unscheduled: total, surplus, ...withoutMoveRecords };
+  return { next, starts, goal, unscheduled: total, surplus, deferred: 0 };
 }
 
 /**
