@@ -41,6 +41,7 @@ import { placementReviewDefinition, placementReviewers } from "./placement-revie
 import { SealingKey } from "./sealing-key.ts";
 import { syncTargetAdmission } from "./sync-target-admission.ts";
 import { mayRegister } from "./sync-target-verbs.ts";
+import { withTemplateDefaults } from "./template-defaults.ts";
 
 /** The image that the Dockerfile in the root of this repository builds. */
 export const agentImageDefault = "kcp-syncer:0.1.0";
@@ -97,7 +98,7 @@ export interface PhysicalClustersDependencies {
 
 export class PhysicalClusters {
   readonly resources: readonly ResourceDefinition[] = [
-    ...multiclusterKinds.map(systemDefinition),
+    ...multiclusterKinds.map((kind) => withTemplateDefaults(systemDefinition(kind))),
     placementReviewDefinition,
   ];
   readonly admissionPlugin: AdmissionPlugin;

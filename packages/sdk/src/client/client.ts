@@ -253,7 +253,9 @@ export class Client {
    * can be repeated. An error status is a response here, not an error.
    */
   upgrade(request: ClientRequest): Promise<UpgradeResponse> {
-    const wire = this.#wire(request, request.signal);
+    // What comes through the connection is no object: kubelets answer 406 to a client of JSON.
+    const headers = { accept: "*/*", ...request.headers };
+    const wire = this.#wire({ ...request, headers }, request.signal);
     if (this.transport.upgrade !== undefined) return this.transport.upgrade(wire);
     const why = "this transport has no connections that could be handed over";
     return Promise.reject(new TransportError("refused", why));

@@ -3,13 +3,31 @@
  * mutation.
  */
 import { isJsonObject, type JsonValue } from "@kcp-ts/machinery/json";
-import { mutableItems, mutableMemberIfPresent, setDefault } from "./mutable-members.ts";
-import type { Draft } from "./strategy.ts";
+import {
+  mutableItems,
+  mutableMember,
+  mutableMemberIfPresent,
+  setDefault,
+} from "../../mutable-members.ts";
+import type { Draft } from "../../strategy.ts";
 
 const graceSecondsDefault = 30;
 const fileModeDefault = 0o644;
 
+/** The defaults of a Pod template: without those that only Pods get. */
+export function setTemplateDefaults(spec: Draft, member = "template"): void {
+  const template = mutableMember(spec, member);
+  const metadata = mutableMemberIfPresent(template, "metadata");
+  // Protobuf clients send a generation of 0, which means nothing here.
+  if (metadata?.["generation"] === 0) delete metadata["generation"];
+  setPodSpecDefaults(mutableMember(template, "spec"));
+}
+
 export function setPodSpecDefaults(spec: Draft): void {
+  // The older field name is an alias of the other one.
+  setDefault(spec, "serviceAccountName", spec["serviceAccount"] ?? "");
+  if (spec["serviceAccountName"] === "") delete spec["serviceAccountName"];
+  else spec["serviceAccount"] = spec["serviceAccountName"] as JsonValue;
   setDefault(spec, "dnsPolicy", "ClusterFirst");
   setDefault(spec, "restartPolicy", "Always");
   setDefault(spec, "schedulerName", "default-scheduler");
@@ -24,10 +42,6 @@ export function setPodSpecDefaults(spec: Draft): void {
 /** Defaults of Pods that templates do not get. */
 export function setPodDefaults(spec: Draft): void {
   setPodSpecDefaults(spec);
-  // The older field name is an alias of the other one.
-  setDefault(spec, "serviceAccountName", spec["serviceAccount"] ?? "");
-  if (spec["serviceAccountName"] === "") delete spec["serviceAccountName"];
-  else spec["serviceAccount"] = spec["serviceAccountName"] as JsonValue;
   if (Number(spec["terminationGracePeriodSeconds"]) < 0) spec["terminationGracePeriodSeconds"] = 1;
   setDefault(spec, "enableServiceLinks", true);
   for (const member of ["containers", "initContainers"])

@@ -1,67 +1,51 @@
 /** HorizontalPodAutoscalers: v2 is the storage version, and v1 is converted. */
-import {
-  conversionCodec,
-  listIn,
-  mutableMember,
-  objectIn,
-  type ResourceDefinition,
-  setDefault,
-  textIn,
-} from "@kcp-ts/apiserver/kinds";
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   autoscalingV1HorizontalPodAutoscaler,
   horizontalPodAutoscaler,
 } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { type Generation, inGeneration } from "../shapes/index.ts";
-import { defineKind, type KindOptions } from "./kind.ts";
+import { conversionCodec } from "../../conversion-codec.ts";
+import { mutableMember, setDefault } from "../../mutable-members.ts";
+import type { NativeKind } from "../native-kind.ts";
+import { listIn, objectIn, textIn } from "../standard.ts";
 
 const cpuPercentDefault = 80;
 
-function autoscaler(
-  version: "v1" | "v2",
-  generation: Generation,
-): Omit<KindOptions, "setDefaults"> {
-  return {
-    group: "autoscaling",
-    version,
-    kind: "HorizontalPodAutoscaler",
-    resource: "horizontalpodautoscalers",
-    shortNames: ["hpa"],
-    categories: ["all"],
-    hasGeneration: false,
-    shape: inGeneration(
-      version === "v1" ? autoscalingV1HorizontalPodAutoscaler : horizontalPodAutoscaler,
-      generation,
-    ),
-    validate: boundErrors,
-  };
-}
+const common = {
+  group: "autoscaling",
+  kind: "HorizontalPodAutoscaler",
+  resource: "horizontalpodautoscalers",
+  shortNames: ["hpa"],
+  categories: ["all"],
+  hasGeneration: false,
+  validate: boundErrors,
+} as const;
 
-export function autoscalersKinds(generation: Generation): readonly ResourceDefinition[] {
-  const v2 = defineKind({
-    ...autoscaler("v2", generation),
-    setDefaults(draft) {
-      const spec = mutableMember(draft, "spec");
-      setDefault(spec, "minReplicas", 1);
-      if (listIn(spec["metrics"]).length === 0) spec["metrics"] = [cpuMetric(cpuPercentDefault)];
-    },
-  });
-  const v1 = defineKind({
-    ...autoscaler("v1", generation),
-    setDefaults: (draft) => setDefault(mutableMember(draft, "spec"), "minReplicas", 1),
-  });
-  return [
-    v2,
-    {
-      ...v1,
-      storageVersion: "v2",
-      storedAs: { group: "autoscaling", resource: "horizontalpodautoscalers", identity: "" },
-      codec: conversionCodec({ name: "autoscaling/v1", toServed: toV1, toStored: toV2 }),
-    },
-  ];
-}
+export const horizontalPodAutoscalers: NativeKind = {
+  ...common,
+  version: "v2",
+  shape: horizontalPodAutoscaler,
+  setDefaults(draft) {
+    const spec = mutableMember(draft, "spec");
+    setDefault(spec, "minReplicas", 1);
+    if (listIn(spec["metrics"]).length === 0) spec["metrics"] = [cpuMetric(cpuPercentDefault)];
+  },
+  prepareNew(draft) {
+    draft["status"] = { desiredReplicas: 0, currentMetrics: null };
+  },
+};
+
+export const horizontalPodAutoscalersV1: NativeKind = {
+  ...common,
+  version: "v1",
+  shape: autoscalingV1HorizontalPodAutoscaler,
+  setDefaults: (draft) => setDefault(mutableMember(draft, "spec"), "minReplicas", 1),
+  storage: {
+    storageVersion: "v2",
+    codec: conversionCodec({ name: "autoscaling/v1", toServed: toV1, toStored: toV2 }),
+  },
+};
 
 function cpuMetric(averageUtilization: number): JsonObject {
   return {

@@ -1,0 +1,67 @@
+/** The rules of kinds that create Pods from a template and find them by a selector. */
+import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import {
+  type LabelSelectorObject,
+  type Labels,
+  selectorFromLabelSelectorObject,
+} from "@kcp-ts/machinery/selectors";
+import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { templateErrors } from "../core/pod-rules.ts";
+import { labelSelectorErrors } from "../label-selector-errors.ts";
+import { listIn, objectIn, textIn } from "../standard.ts";
+
+const noMatch = "`selector` does not match template `labels`";
+
+export interface TemplateOwner {
+  /** As Kubernetes' messages name the kind: `deployment`. */
+  readonly name: string;
+  /** As the message about deadlines names it: `ReplicaSet`. */
+  readonly deadlineName: string;
+  /** Volumes that the kind adds to its Pods. */
+  readonly claimed?: readonly string[];
+}
+
+/** A selector must exist, not be empty, and match the labels of the template. */
+export function selectedTemplateErrors(
+  spec: JsonObject,
+  { name, deadlineName, claimed = [] }: TemplateOwner,
+): FieldError[] {
+  const errors = selectorErrors(spec["selector"], name);
+  const template = objectIn(spec, "template");
+  if (errors.length === 0) {
+    const labels = objectIn(objectIn(template, "metadata"), "labels");
+    const selector = selectorFromLabelSelectorObject(spec["selector"] as LabelSelectorObject);
+    if (!selector.matches(labels as unknown as Labels))
+      errors.push(fieldError.invalid("spec.template.metadata.labels", labels, noMatch));
+  }
+  errors.push(...templateErrors(template, "spec.template", claimed));
+  const podSpec = objectIn(template, "spec");
+  const policy = textIn(podSpec, "restartPolicy");
+  if (policy !== "Always")
+    errors.push(fieldError.notSupported("spec.template.spec.restartPolicy", policy, ["Always"]));
+  if (podSpec["activeDeadlineSeconds"] !== undefined)
+    errors.push(
+      fieldError.forbidden(
+        "spec.template.spec.activeDeadlineSeconds",
+        `activeDeadlineSeconds in ${deadlineName} is not Supported`,
+      ),
+    );
+  return errors;
+}
+
+function selectorErrors(selector: JsonObject[string] | undefined, name: string): FieldError[] {
+  if (!isJsonObject(selector)) return [fieldError.required("spec.selector")];
+  const errors = labelSelectorErrors(selector, "spec.selector");
+  if (isEmptySelector(selector))
+    errors.push(
+      fieldError.invalid("spec.selector", selector, `empty selector is invalid for ${name}`),
+    );
+  return errors;
+}
+
+export function isEmptySelector(selector: JsonObject): boolean {
+  return (
+    Object.keys(objectIn(selector, "matchLabels")).length === 0 &&
+    listIn(selector["matchExpressions"]).length === 0
+  );
+}

@@ -1,0 +1,171 @@
+/**
+ * A native kind: a kind that Kubernetes builds in, with a spec that users write, a status that
+ * controllers write, and the particulars of the kind.
+ *
+ * A NativeKind is data. A simulated cluster serves it as one of its built-in resources; a logical
+ * cluster serves it while a definition names it (ADR 0090). Both add to it, or narrow its shape,
+ * by copying the data.
+ */
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
+import { dnsSubdomainErrors, type NameErrors } from "@kcp-ts/machinery/names";
+import {
+  type Decoded,
+  decodeShape,
+  decodeShapeResumable,
+  type MessageShape,
+} from "@kcp-ts/machinery/shape";
+import type { FieldError } from "@kcp-ts/machinery/status";
+import { mutableMemberIfPresent } from "../mutable-members.ts";
+import type { ResourceDefinition } from "../resource-definition.ts";
+import type { Draft, Strategy, SubresourceStrategy } from "../strategy.ts";
+import { workloadPrinter } from "./printers/workload-printers.ts";
+import {
+  ageCell,
+  ageColumn,
+  baseStrategy,
+  builtIn,
+  nameCell,
+  nameColumn,
+  restoreMembers,
+  startGeneration,
+} from "./standard.ts";
+
+export interface NativeKind {
+  readonly group: string;
+  /** `v1` if omitted. */
+  readonly version?: string;
+  readonly kind: string;
+  readonly resource: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly isNamespaced?: boolean;
+  readonly shape: MessageShape;
+  /** The shape lacks fields that the defaults may set: they are dropped again. */
+  readonly isNarrowed?: boolean;
+  /** False for kinds without a status subresource. */
+  readonly hasStatus?: boolean;
+  /** False for kinds without metadata.generation. */
+  readonly hasGeneration?: boolean;
+  readonly nameErrors?: NameErrors;
+  /**
+   * Sets defaults for omitted fields; must not change existing fields. Runs when a body is decoded,
+   * so that admission sees the defaults.
+   */
+  readonly setDefaults?: (draft: Draft) => void;
+  /** Sets further fields of a new object. */
+  readonly prepareNew?: (draft: Draft) => void;
+  /** Sets further fields of an updated object. */
+  readonly prepareUpdated?: (draft: Draft, old: JsonObject) => void;
+  /** Sets fields of a status that are served even when they are empty, as Go serializes them. */
+  readonly completeStatus?: (status: Draft, old: JsonObject) => void;
+  /** Restores metadata that a write of the status may not change. */
+  readonly restoreStatusMetadata?: (metadata: Draft, old: JsonObject) => void;
+  readonly validate?: (object: JsonObject) => FieldError[];
+  readonly validateUpdate?: (updated: JsonObject, old: JsonObject) => FieldError[];
+  readonly validateStatus?: (updated: JsonObject, old: JsonObject) => FieldError[];
+  readonly subresources?: readonly (readonly [string, SubresourceStrategy])[];
+  readonly strategy?: Partial<Strategy>;
+  /** Set for a version that is stored as another one. */
+  readonly storage?: Pick<ResourceDefinition, "storageVersion" | "codec">;
+}
+
+export function nativeDefinition(options: NativeKind): ResourceDefinition {
+  const { kind, shape, hasStatus = true, hasGeneration = true, isNamespaced = true } = options;
+  const { setDefaults, prepareNew, validate = () => [] } = options;
+  const printer = workloadPrinter(options.group, kind);
+  const withDefaults = ({ value, unknownFields }: Decoded): Decoded => {
+    setDefaults?.(value as Draft);
+    return options.isNarrowed === true
+      ? { value: decodeShape(shape, value as JsonObject).value, unknownFields }
+      : { value, unknownFields };
+  };
+  const prune = (draft: Draft) => {
+    if (options.isNarrowed !== true) return;
+    const { value } = decodeShape(shape, draft);
+    for (const member of Object.keys(draft))
+      if (!isJsonObject(value) || value[member] === undefined) delete draft[member];
+    Object.assign(draft, value);
+  };
+  return builtIn({
+    group: options.group,
+    version: options.version ?? "v1",
+    resource: options.resource,
+    singular: kind.toLowerCase(),
+    kind,
+    isNamespaced,
+    shortNames: options.shortNames ?? [],
+    categories: options.categories ?? [],
+    subresources: new Map([
+      ...(hasStatus ? [["status", statusEndpoint(options)] as const] : []),
+      ...(options.subresources ?? []),
+    ]),
+    ...options.storage,
+    strategy: {
+      ...baseStrategy,
+      nameErrors: options.nameErrors ?? dnsSubdomainErrors,
+      shape,
+      allowsUnconditionalUpdate: true,
+      ...(setDefaults === undefined
+        ? {}
+        : {
+            decode: (value) => withDefaults(decodeShape(shape, value)),
+            *decodeResumable(value) {
+              return withDefaults(yield* decodeShapeResumable(shape, value));
+            },
+          }),
+      prepareForCreate(draft) {
+        if (hasStatus) delete draft["status"];
+        if (hasGeneration) startGeneration(draft);
+        prepareNew?.(draft);
+        prune(draft);
+      },
+      prepareForUpdate(draft, old) {
+        if (hasStatus) restoreMembers(draft, old, "status");
+        options.prepareUpdated?.(draft, old);
+      },
+      validate: (object) => (isClusterCopy(object) ? [] : validate(object)),
+      validateUpdate: (updated, old) =>
+        isClusterCopy(old)
+          ? []
+          : [...validate(updated), ...(options.validateUpdate?.(updated, old) ?? [])],
+      columns: [nameColumn, ...(printer?.columns ?? [ageColumn])],
+      cells: (object, nowMs) => [
+        nameCell(object),
+        ...(printer?.cells(object, nowMs) ?? [ageCell(object, nowMs)]),
+      ],
+      ...options.strategy,
+    },
+  });
+}
+
+/** Changes the status, and metadata as far as the kind permits it; the rest may be omitted. */
+function statusEndpoint(options: NativeKind): SubresourceStrategy {
+  const { completeStatus, restoreStatusMetadata, validateStatus = () => [] } = options;
+  return {
+    verbs: ["get", "patch", "update"],
+    prepareForUpdate(draft, old) {
+      for (const member of new Set([...Object.keys(draft), ...Object.keys(old)]))
+        if (member !== "metadata" && member !== "status")
+          restoreMembers(draft, old, member as "spec");
+      restoreStatusMetadata?.(draft["metadata"] as Draft, old);
+      const own = completeStatus && mutableMemberIfPresent(draft, "status");
+      if (own !== undefined) completeStatus?.(own, old);
+    },
+    validateUpdate: (updated, old) => (isClusterCopy(old) ? [] : validateStatus(updated, old)),
+  };
+}
+
+const copyLabelPrefix = "state.workload.kcp.io/";
+const copyState = "Upsync";
+
+/**
+ * Whether the object is a copy of one that a physical cluster has accepted: it is stored as it is
+ * there, and changes as it changes there.
+ */
+function isClusterCopy({ metadata }: JsonObject): boolean {
+  const labels = isJsonObject(metadata) ? metadata["labels"] : undefined;
+  if (!isJsonObject(labels as JsonValue)) return false;
+  for (const [label, value] of Object.entries(labels as JsonObject))
+    if (value === copyState && label.startsWith(copyLabelPrefix)) return true;
+  return false;
+}
