@@ -45,7 +45,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/sdk/src/fake-server/": "tests of controllers only",
   "packages/pki/src/der-writer.ts": own,
   "packages/multicluster-server/src/sync-target-admission.ts": annotations,
-  "packages/controlplane/src/log.ts": own,
+  "packages/apiserver/src/log.ts": own,
   "packages/apiserver/src/admission-sources/declared-kind.ts":
     "the schema of a definition, which was bounded, as this process published it",
   "packages/apiserver/src/manifests/read-manifests.ts": operator,

@@ -103,6 +103,7 @@ export {
   type LabelValues,
   type MetricOptions,
   MetricsRegistry,
+  processMetrics,
   seriesPerMetricMax,
 } from "./metrics/index.ts";
 export * from "./transport/index.ts";

@@ -14,7 +14,7 @@ import {
   startDeadline,
 } from "../client/index.ts";
 import { formatKey, type ObjectKey, type SharedInformerOptions } from "../informer/index.ts";
-import { MetricsRegistry } from "../metrics/index.ts";
+import { type MetricsRegistry, processMetrics } from "../metrics/index.ts";
 import { type AddOptions, type RateLimiter, WorkQueue } from "../work-queue/index.ts";
 import type { Change } from "./change.ts";
 import type { Clusters } from "./clusters.ts";
@@ -90,7 +90,7 @@ export class Controller {
     this.name = options.name;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const metrics = options.metrics ?? new MetricsRegistry();
+    const metrics = options.metrics ?? processMetrics;
     this.#metrics = controllerMetrics(metrics, options.name);
     this.#queue = new WorkQueue<ObjectKey>({
       name: options.name,
