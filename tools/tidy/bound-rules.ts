@@ -46,7 +46,7 @@ export const boundless: Readonly<Record<string, string>> = {
   "packages/testing/src/merge-events.ts": "tests of controllers only",
   "packages/pki/src/der-writer.ts": own,
   "packages/multicluster-server/src/sync-target-admission.ts": annotations,
-  "packages/controlplane/src/log.ts": own,
+  "packages/apiserver/src/log.ts": own,
   "packages/apiserver/src/admission-sources/declared-kind.ts":
     "the schema of a definition, which was bounded, as this process published it",
   "packages/apiserver/src/manifests/read-manifests.ts": operator,

@@ -300,7 +300,11 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
   },
   controlplane: { backup: ["compose"], compose: [] },
   cli: {
-    commands: ["type-generator", "demo"],
+    commands: ["type-generator", "demo", "completion", "operations"],
+    // Words for shells, of any command line.
+    completion: [],
+    // What `kcp status` and `kcp doctor` read and check, and how a cluster is registered.
+    operations: [],
     "type-generator": [],
     demo: ["workspace-plugin"],
     "process-output": [],

@@ -101,6 +101,8 @@ export {
   type TlsMaterial,
   type TlsVersion,
 } from "./http/index.ts";
+export { createLog, type LogFormat, type LogOptions } from "./log.ts";
+export { ProcessMetrics } from "./metrics/index.ts";
 export { pipeline } from "./pipeline.ts";
 export {
   type Catalog,

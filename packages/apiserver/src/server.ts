@@ -48,6 +48,7 @@ import { ClusterStorageQuota, FlowControlConfigController } from "./flow-control
 import type { AdditionalSubresource, Reviewers, TokenSource } from "./handlers/index.ts";
 import type { HealthChecks } from "./health/index.ts";
 import { healthChecks } from "./health-wiring.ts";
+import type { MetricSource } from "./metrics/index.ts";
 import { wireMetrics } from "./metrics-wiring.ts";
 import { type PipelineDependencies, requestHandler } from "./pipeline.ts";
 import {
@@ -136,6 +137,8 @@ export interface ApiServerOptions<Extension extends ServerExtension = ServerExte
    * do not count as content of a logical cluster.
    */
   readonly virtualResources?: readonly VirtualResource[] | undefined;
+  /** Metrics of other parts of the process, which /metrics shows after the server's own. */
+  readonly metricSources?: readonly MetricSource[] | undefined;
   /** Runs a garbage collection; called while the storage is read through at the start. */
   readonly collectGarbage?: (() => void) | undefined;
 }
@@ -175,7 +178,7 @@ export class ApiServer<Extension extends ServerExtension = ServerExtension> {
     const registry = new Registry({ ...parts, confirmCreate, quota });
     const source = namespaceSource(registry, watchCache);
     this.#storedObjects = new StoredObjectCounts(storage, watchCache.hub, log);
-    const counters = [damaged.counter, supervisor.restarts];
+    const counters = [damaged.counter, supervisor.restarts, ...(options.metricSources ?? [])];
     const metrics = wireMetrics(watchCache, this.#storedObjects, counters, () => this.#inFlight);
     this.#watchCache = watchCache;
     this.extension = this.#extend({ registry, watchCache });

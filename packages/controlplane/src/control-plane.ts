@@ -24,9 +24,10 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
-import { ControlPlaneCore, processUser } from "./compose/core.ts";
+import { ControlPlaneCore, type CoreOptions, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
+import { startProcessMetrics } from "./compose/process-metrics.ts";
 import { listen, makeRootDirectory } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
@@ -109,7 +110,9 @@ async function compose(
   const certificates = await ensureServingCertificates({ directory, hostnames, clock });
   const tokens = await tokensOf(context.batteries, { kubeconfigPath, tokenStorePath });
   const collectGarbage = garbageCollector();
-  const core = await composeCore(options, storage, context, { tokens, collectGarbage });
+  const metricSources = startProcessMetrics(options, started);
+  const settings = { tokens, collectGarbage, metricSources };
+  const core = await composeCore(options, storage, context, settings);
   const { server } = core;
   started.endsBy(() => core.close());
   await core.start();
@@ -155,10 +158,8 @@ async function compose(
   started.endsBy(() => core.stopControllers());
   startControlLoops(core, options, { caPem: certificates.caPem, externalUrl });
   core.startControllers();
-  const { peerUrl } = options;
   // A certificate of the operator is verified by the system's CA certificates.
-  const caPem = tls.own === undefined ? certificates.caPem : undefined;
-  if (peerUrl !== undefined) core.startPeers({ url: peerUrl.replace(/\/+$/, ""), caPem });
+  core.startPeers(options.peerUrl, tls.own === undefined ? certificates.caPem : undefined);
   const releaseMemory = () => server.releaseMemory();
   const collector = startIdleCollection({ clock, log, collectGarbage, releaseMemory });
   started.endsBy(() => collector.stop());
@@ -190,13 +191,14 @@ function startControlLoops(
 interface CoreSettings {
   readonly tokens: AdminTokens | undefined;
   readonly collectGarbage: () => void;
+  readonly metricSources: CoreOptions["metricSources"];
 }
 
 async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  { tokens, collectGarbage }: CoreSettings,
+  { collectGarbage, ...settings }: CoreSettings,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log } = context;
   return ControlPlaneCore.compose({
@@ -204,7 +206,7 @@ async function composeCore(
     ...context,
     storage,
     isStoreShared: options.storage.kind === "etcd",
-    tokens,
+    ...settings,
     root: {
       workspaceTypes: batteries.has("workspace-types"),
       metricsViewer: batteries.has("metrics-viewer"),

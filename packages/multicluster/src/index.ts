@@ -87,6 +87,7 @@ export {
   syncerFinalizer,
   syncerLeaseName,
   syncerLeaseNamespace,
+  syncerVersionAnnotation,
   syncPolicies,
   syncTargetNameCharactersMax,
   syncTargetResource,

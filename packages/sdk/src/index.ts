@@ -115,6 +115,7 @@ export {
   type LabelValues,
   type MetricOptions,
   MetricsRegistry,
+  processMetrics,
   seriesPerMetricMax,
 } from "./metrics/index.ts";
 export * from "./run/index.ts";

@@ -54,6 +54,13 @@ const guides: Readonly<Record<string, readonly RegExp[]>> = {
     /NAME +AGE\ndefault +\d+s/,
     /namespace "shop" deleted\n(.*\n)*yes\n/,
   ],
+  "operating.md": [
+    /deployment "web" successfully rolled out/,
+    /✓ cluster root\/us-west1 +Ready, Push mode/,
+    /✓ directory .* is private/,
+    /Server: kcp v\d+\.\d+\.\d+/,
+    /us-east1 cordoned\nus-west1 cordoned\nus-east1 uncordoned\nus-west1 uncordoned/,
+  ],
   "physical-clusters.md": [
     /synctarget\.workload\.kcp\.io\/us-east1 condition met/,
     /us-east1 +True +Ready +ClusterReady +v1\.36/,

@@ -1,5 +1,6 @@
 /** The server's own metrics, under the names that dashboards for Kubernetes use. */
 import { Counter, Gauge, Histogram, type HistogramSeries, MetricRegistry } from "./metrics.ts";
+import { TopTenants } from "./top-tenants.ts";
 
 export interface ServerGauges {
   readonly inFlight: () => { readonly readOnly: number; readonly mutating: number };
@@ -115,6 +116,8 @@ export class ServerMetrics {
       labels: ["group", "index", "resource"],
     }),
   );
+
+  readonly topTenants = this.registry.add(new TopTenants());
 
   #last: SampleSeries | undefined;
 

@@ -169,6 +169,7 @@ function observeRequest(
     isLongRunning: response.isWatch === true,
   };
   const { body } = response;
+  if (scope !== undefined) metrics.topTenants.record(scope.cluster);
   metrics.observe(sample, body instanceof Uint8Array ? body.length : undefined);
   if (body !== undefined && !(body instanceof Uint8Array))
     observeStream(response, body, sample, metrics);

@@ -1,9 +1,11 @@
 /** `kcp start`: the control plane in this process, until a signal stops it. */
+import { resolve } from "node:path";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
   startControlPlane,
 } from "@kcp-ts/controlplane";
+import { kcpVersion } from "@kcp-ts/machinery/base";
 import type { Command } from "commander";
 import colors from "picocolors";
 import {
@@ -85,8 +87,9 @@ export function addStart(program: Command): void {
   addTrafficFlags(command);
   addLogFlags(addStopFlags(command)).action((flags: StartFlags) => {
     const log = logOf(flags);
-    const start = () => startControlPlane(optionsOf(flags), { log });
-    return serve({ name: "kcp", log, start, banner });
+    const options = optionsOf(flags);
+    const start = () => startControlPlane(options, { log });
+    return serve({ name: "kcp", log, start, banner: (server) => banner(server, options) });
   });
 }
 
@@ -149,19 +152,23 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
   };
 }
 
-function banner({ url, kubeconfigPath }: ControlPlane): readonly string[] {
+/** The three next lines lead from an empty control plane to a first Deployment. */
+export function banner(
+  { url, kubeconfigPath }: Pick<ControlPlane, "url" | "kubeconfigPath">,
+  { rootDirectory, storage }: Pick<ControlPlaneOptions, "rootDirectory" | "storage">,
+): readonly string[] {
   const { bold, cyan, dim } = colors;
+  const data = storage.kind === "embedded" ? resolve(rootDirectory, "data") : storage.kind;
+  const root = rootDirectory === ".kcp" ? "" : ` --root-directory ${rootDirectory}`;
   return [
     "",
-    `  ${bold("kcp is ready")} at ${cyan(url)}`,
+    `  ${bold(`kcp v${kcpVersion} is ready`)} at ${cyan(url)}`,
+    `  ${dim("data:")} ${data}`,
     "",
-    `  ${dim("Talk to it from another terminal:")}`,
+    `  ${dim("Next, in another terminal:")}`,
     `    export KUBECONFIG=${kubeconfigPath}`,
-    "    kubectl create configmap hello --from-literal=who=world",
-    "    kubectl get configmaps",
-    "",
-    `  ${dim("A logical cluster of its own is one path away:")}`,
-    `    kubectl --server ${url}/clusters/my-team get namespaces`,
+    `    kcp sim --clusters 2 --join${root} &`,
+    "    kubectl create deployment web --image=nginx --replicas=6",
     "",
     `  ${dim("Ctrl-C stops it.")}`,
     "",

@@ -89,6 +89,8 @@ export interface CoreOptions
   readonly audit?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
   readonly collectGarbage?: (() => void) | undefined;
+  /** Metrics beside those of requests. */
+  readonly metricSources?: ApiServerOptions["metricSources"];
 }
 
 export interface ControlLoopsToStart
@@ -181,8 +183,9 @@ export class ControlPlaneCore {
   }
 
   /** The address at which other servers of the store reach this one. */
-  startPeers(address: PeerAddress): void {
-    this.#parts.multicluster?.meetPeers(address);
+  startPeers(url: string | undefined, caPem: PeerAddress["caPem"]): void {
+    if (url !== undefined)
+      this.#parts.multicluster?.meetPeers({ url: url.replace(/\/+$/, ""), caPem });
   }
 
   /**
@@ -367,5 +370,6 @@ function serverOptions(
     audit: options.audit,
     ...options.limits,
     collectGarbage: options.collectGarbage,
+    metricSources: options.metricSources,
   };
 }

@@ -58,6 +58,7 @@ export {
   limitGateAnnotationPrefix,
   limitGateOf,
 } from "./limit-gate.ts";
+export { connectedTunnels, movedReplicas, placementDecisions } from "./multicluster-metrics.ts";
 export {
   exportConditions,
   type ImportedPort,
@@ -217,6 +218,7 @@ export {
   syncerLeaseLabel,
   syncerLeaseName,
   syncerLeaseNamespace,
+  syncerVersionAnnotation,
   syncTargetOfLease,
 } from "./syncer-lease.ts";
 export {

@@ -26,7 +26,7 @@ import {
   type ObjectKey,
   type SharedInformerOptions,
 } from "../informer/index.ts";
-import { MetricsRegistry } from "../metrics/index.ts";
+import { type MetricsRegistry, processMetrics } from "../metrics/index.ts";
 import { type AddOptions, type RateLimiter, WorkQueue } from "../work-queue/index.ts";
 import { CachedReader } from "./cached-reader.ts";
 import type { Change } from "./change.ts";
@@ -124,7 +124,7 @@ export class Controller {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = logAbout(options.log ?? consoleLog, options.name);
-    const metrics = options.metrics ?? new MetricsRegistry();
+    const metrics = options.metrics ?? processMetrics;
     this.#metrics = controllerMetrics(metrics, options.name);
     this.#queue = new WorkQueue<ObjectKey>({
       name: options.name,

@@ -1,5 +1,6 @@
 /** Metrics without a dependency. Names are those of Kubernetes dashboards. */
 export { clientMetrics } from "./client-metrics.ts";
+export { processMetrics } from "./process-metrics.ts";
 export {
   type ReflectorMetrics,
   reflectorMetrics,

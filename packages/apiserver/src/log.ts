@@ -1,6 +1,6 @@
 /** Structured logs: JSON lines for machines, readable lines on a terminal. */
-import type { ServerLog } from "@kcp-ts/apiserver";
 import { pino } from "pino";
+import type { ServerLog } from "./server-log.ts";
 
 export type LogFormat = "json" | "pretty";
 
