@@ -24,6 +24,7 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
+import { consoleConfigurationOf, consoleMiddleware } from "./compose/console.ts";
 import { ControlPlaneCore, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
@@ -198,10 +199,13 @@ async function composeCore(
   context: ComposeContext,
   { tokens, collectGarbage }: CoreSettings,
 ): Promise<ControlPlaneCore> {
-  const { clock, batteries, log } = context;
+  const { clock, batteries, log, extensions } = context;
+  const page = consoleConfigurationOf(options);
+  const middleware = [...(page ? [consoleMiddleware(page)] : []), ...(extensions.middleware ?? [])];
   return ControlPlaneCore.compose({
     ...options,
     ...context,
+    extensions: { ...extensions, middleware },
     storage,
     isStoreShared: options.storage.kind === "etcd",
     tokens,

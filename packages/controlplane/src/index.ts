@@ -20,6 +20,11 @@ export {
   type RestoreResult,
   restore,
 } from "./backup/index.ts";
+export {
+  type ConsoleConfiguration,
+  type ConsoleOptions,
+  consoleSite,
+} from "./compose/console.ts";
 export type {
   ControllerContext,
   ControllerProgram,

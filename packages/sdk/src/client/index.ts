@@ -51,6 +51,7 @@ export type {
   PageOptions,
   Patch,
   SelectorOptions,
+  TableOptions,
   WatchOptions,
   WriteOptions,
 } from "./options.ts";

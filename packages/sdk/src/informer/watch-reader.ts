@@ -18,7 +18,7 @@ import { isWatchListUnsupported, WatchListUnsupportedError } from "./failure.ts"
 import { ReadLimit } from "./read-limit.ts";
 
 export interface WatchReaderOptions<Object extends KubernetesObject> {
-  readonly resource: ResourceClient<Object>;
+  readonly resource: Pick<ResourceClient<Object>, "watchBatches">;
   readonly selector?: SelectorOptions | undefined;
   /** All members that are read; all members of the object if omitted. */
   readonly members?: MemberTree | undefined;
