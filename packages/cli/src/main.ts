@@ -3,6 +3,7 @@ import { addApiServer } from "./commands/apiserver.ts";
 import { addBackup } from "./commands/backup.ts";
 import { addClusterController } from "./commands/cluster-controller.ts";
 import { addCompat } from "./commands/compat.ts";
+import { addConsole } from "./commands/console.ts";
 import { addCrdPuller } from "./commands/crd-puller.ts";
 import { addDemo } from "./commands/demo.ts";
 import { addGenerate } from "./commands/generate.ts";
@@ -22,6 +23,7 @@ export const verbs = [
   addTestServer,
   addSim,
   addDemo,
+  addConsole,
   addGenerate,
   addCompat,
   addSyncer,

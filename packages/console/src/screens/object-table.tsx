@@ -120,7 +120,8 @@ function cell(
 ) {
   if (name === "Age") return ageText(row.metadata.creationTimestamp, now.value);
   const value = row.cells[at];
-  const text = typeof value === "object" ? JSON.stringify(value ?? "") : String(value ?? "");
+  const text =
+    typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
   if (at === 0) return <a href={addressOf(row, props)}>{text}</a>;
   if (stateColumn.test(name) && statusTone(text) !== "none") return <Tone word={text} />;
   return text;
