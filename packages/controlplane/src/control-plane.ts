@@ -3,7 +3,7 @@
  */
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
-import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/apiserver";
+import { type ApiServer, consoleMiddleware, Listener, type ServerLog } from "@kcp-ts/apiserver";
 import { ensureDefaultNamespace } from "@kcp-ts/controllers";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
@@ -24,7 +24,6 @@ import {
 import type { Client } from "@kcp-ts/sdk";
 import { type Battery, batteriesOf } from "./batteries.ts";
 import { composeAudit } from "./compose/audit.ts";
-import { consoleConfigurationOf, consoleMiddleware } from "./compose/console.ts";
 import { ControlPlaneCore, processUser } from "./compose/core.ts";
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
@@ -182,10 +181,8 @@ function startControlLoops(
 ): void {
   const { controllers: controlLoops, physicalClusters, eventTtlMs } = options;
   if (!controlLoops && physicalClusters === undefined) return;
-  const isShared = options.storage.kind === "etcd";
-  const agentUrl = () => externalUrl;
-  const shared = { caPem, isShared, eventTtlMs, controlLoops };
-  core.startControlLoops({ ...shared, physicalClusters, agentUrl });
+  const shared = { caPem, isShared: options.storage.kind === "etcd", eventTtlMs, controlLoops };
+  core.startControlLoops({ ...shared, physicalClusters, agentUrl: () => externalUrl });
 }
 
 interface CoreSettings {
@@ -200,12 +197,10 @@ async function composeCore(
   { tokens, collectGarbage }: CoreSettings,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log, extensions } = context;
-  const page = consoleConfigurationOf(options);
-  const middleware = [...(page ? [consoleMiddleware(page)] : []), ...(extensions.middleware ?? [])];
   return ControlPlaneCore.compose({
     ...options,
     ...context,
-    extensions: { ...extensions, middleware },
+    extensions: { ...extensions, middleware: consoleMiddleware(options, extensions.middleware) },
     storage,
     isStoreShared: options.storage.kind === "etcd",
     tokens,

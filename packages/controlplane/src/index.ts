@@ -1,3 +1,4 @@
+export { consoleSite } from "@kcp-ts/apiserver";
 export {
   type Manifest,
   ManifestError,
@@ -20,11 +21,6 @@ export {
   type RestoreResult,
   restore,
 } from "./backup/index.ts";
-export {
-  type ConsoleConfiguration,
-  type ConsoleOptions,
-  consoleSite,
-} from "./compose/console.ts";
 export type {
   ControllerContext,
   ControllerProgram,

@@ -1,8 +1,7 @@
-import { listenerLimits, unreadLimits } from "@kcp-ts/apiserver";
+import { type ConsoleOptions, listenerLimits, unreadLimits } from "@kcp-ts/apiserver";
 import type { PhysicalClusterOptions } from "@kcp-ts/multicluster-server";
 import type { AuthorizationOptions } from "./compose/authorization.ts";
 import type { ClientAuthorityOptions } from "./compose/client-authority.ts";
-import type { ConsoleOptions } from "./compose/console.ts";
 import type { IssuerOptions } from "./compose/issuers.ts";
 import type { RequestHeaderOptions } from "./compose/request-headers.ts";
 import type { ServiceAccountOptions } from "./compose/service-accounts.ts";

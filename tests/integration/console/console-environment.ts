@@ -73,7 +73,7 @@ export class ConsoleEnvironment {
   /** Registers two clusters, and places a Deployment in both. */
   async placeWorkload(): Promise<void> {
     for (const name of ["us-east1", "us-west1"]) {
-      const cluster = await startListeningCluster({ name, nodes: 3, log });
+      const cluster = await startListeningCluster({ name, nodes: 3, kubelet, log });
       this.#clusters.push(cluster);
       const spec = { kubeconfig: cluster.kubeconfig ?? "" };
       await this.client.resource(kinds.syncTargets).create({ metadata: { name }, spec });
@@ -140,6 +140,7 @@ export class ConsoleEnvironment {
   }
 }
 
+const kubelet = { startDelayMs: { min: 50, max: 200 }, stopDelayMs: 50 };
 const log = createLog({ format: "pretty", verbosity: 0, write: () => undefined });
 
 function startPlane(
@@ -157,7 +158,7 @@ function startPlane(
       shutdownTimeoutMs: 2000,
       physicalClusters: {
         link,
-        importPollMs: 5000,
+        importPollMs: 1000,
         gracePeriods: { unreachableAfterMs: 6000, recoveryMs: 500 },
       },
     },

@@ -13,6 +13,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { consoleSite } from "@kcp-ts/controlplane";
+import { bounds, isBoundExceeded, readBounded } from "@kcp-ts/machinery/bounds";
 import type { Client, Method } from "@kcp-ts/sdk";
 
 export interface ConsoleProxyOptions {
@@ -38,8 +39,6 @@ interface Proxy {
 }
 
 const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
-/** Above what the server takes, so that the server is the one that refuses. */
-const bodyBytesMax = 8 << 20;
 const loginPath = "/login?secret=";
 
 export async function startConsoleProxy(options: ConsoleProxyOptions): Promise<ConsoleProxy> {
@@ -174,15 +173,14 @@ async function forward({ client }: Proxy, request: IncomingMessage, response: Se
   }
 }
 
+/** Undefined for a body that is larger than what the server takes. */
 async function bodyOf(request: IncomingMessage): Promise<Uint8Array | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > bodyBytesMax) return undefined;
-    chunks.push(chunk);
+  try {
+    return await readBounded(bounds.requestBody, request as AsyncIterable<Uint8Array>);
+  } catch (error) {
+    if (isBoundExceeded(error)) return undefined;
+    throw error;
   }
-  return Buffer.concat(chunks);
 }
 
 function messageOf(error: unknown): string {

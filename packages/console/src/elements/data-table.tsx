@@ -35,11 +35,9 @@ interface DataTableProps {
 const rowPixels = 28;
 const overscan = 12;
 
-export function DataTable(props: DataTableProps) {
-  const { columns, count, label } = props;
-  const scroller = useRef<HTMLDivElement>(null);
+/** The part of the scroller that is seen. */
+function useView(scroller: { readonly current: HTMLElement | null }) {
   const [view, setView] = useState({ top: 0, height: 800 });
-  const [active, setActive] = useState(-1);
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return;
@@ -52,6 +50,36 @@ export function DataTable(props: DataTableProps) {
       element.removeEventListener("scroll", measure);
     };
   }, []);
+  return view;
+}
+
+/** The row that a key leads to. */
+function rowOfKey(key: string, active: number, count: number, page: number): number | undefined {
+  const to = {
+    ArrowDown: active + 1,
+    ArrowUp: active - 1,
+    PageDown: active + page,
+    PageUp: active - page,
+    Home: 0,
+    End: count - 1,
+  }[key];
+  return to === undefined ? undefined : Math.max(0, Math.min(count - 1, to));
+}
+
+function scrollTo(element: HTMLElement | null, row: number): void {
+  if (element === null) return;
+  const top = row * rowPixels;
+  const bottom = top + 2 * rowPixels;
+  if (top < element.scrollTop) element.scrollTop = top;
+  else if (bottom > element.scrollTop + element.clientHeight)
+    element.scrollTop = bottom - element.clientHeight;
+}
+
+export function DataTable(props: DataTableProps) {
+  const { columns, count, label } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const view = useView(scroller);
+  const [active, setActive] = useState(-1);
   const first = Math.max(0, Math.floor(view.top / rowPixels) - overscan);
   const last = Math.min(count, Math.ceil((view.top + view.height) / rowPixels) + overscan);
   const isAtEnd = last >= count;
@@ -59,28 +87,13 @@ export function DataTable(props: DataTableProps) {
     if (isAtEnd) props.onEnd?.();
   }, [isAtEnd, count]);
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
-  const move = (to: number) => {
-    const next = Math.max(0, Math.min(count - 1, to));
-    setActive(next);
-    const element = scroller.current;
-    if (element === null) return;
-    const top = next * rowPixels;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + 2 * rowPixels > element.scrollTop + element.clientHeight)
-      element.scrollTop = top + 2 * rowPixels - element.clientHeight;
-  };
   const onKey = (event: TargetedKeyboardEvent<HTMLElement>) => {
     const page = Math.floor(view.height / rowPixels) - 2;
-    const to = {
-      ArrowDown: active + 1,
-      ArrowUp: active - 1,
-      PageDown: active + page,
-      PageUp: active - page,
-      Home: 0,
-      End: count - 1,
-    }[event.key];
-    if (to !== undefined) move(to);
-    else if (event.key === "Enter" && active >= 0 && event.target === event.currentTarget) {
+    const to = rowOfKey(event.key, active, count, page);
+    if (to !== undefined) {
+      setActive(to);
+      scrollTo(scroller.current, to);
+    } else if (event.key === "Enter" && active >= 0 && event.target === event.currentTarget) {
       const { address } = props.row(active);
       if (address !== undefined) props.onOpen?.(address);
     } else return;

@@ -13,6 +13,8 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     element.current?.showModal();
+    // What is to be filled in comes first, not the way out.
+    element.current?.querySelector<HTMLElement>("input, textarea, select")?.focus();
   }, []);
   return (
     <dialog ref={element} class={isWide ? "broad" : ""} aria-label={title} onClose={onClose}>

@@ -1,4 +1,5 @@
 /** What the user may do: the server's own word, by SelfSubjectAccessReviews. */
+import type { JsonObject } from "@kcp-ts/machinery/json";
 import type { Client } from "@kcp-ts/sdk/client";
 import { useLoaded } from "./loaded.ts";
 
@@ -30,7 +31,8 @@ function reviewed(client: Client, access: Access, key: string): Promise<boolean>
 
 async function reviewAccess(client: Client, access: Access): Promise<boolean> {
   const apiVersion = "authorization.k8s.io/v1";
-  const resourceAttributes = JSON.parse(JSON.stringify(access));
+  const named = Object.entries(access).filter(([, value]) => value !== undefined);
+  const resourceAttributes = Object.fromEntries(named) as JsonObject;
   const review = (await client.json({
     method: "POST",
     path: `/apis/${apiVersion}/selfsubjectaccessreviews`,

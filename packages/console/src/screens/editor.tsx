@@ -20,8 +20,7 @@ interface Draft {
 type Step =
   | { readonly kind: "editing" }
   | { readonly kind: "review"; readonly outcome: DynamicObject }
-  | { readonly kind: "conflict"; readonly theirs: DynamicObject }
-  | { readonly kind: "written" };
+  | { readonly kind: "conflict"; readonly theirs: DynamicObject };
 
 function yamlOf({ metadata, ...rest }: DynamicObject, withManagers: boolean): string {
   const { managedFields, ...others } = metadata;
@@ -35,35 +34,11 @@ function withVersion(text: string, version: string): string {
   return text.replace(/^( {2}resourceVersion: ).*$/m, `$1${JSON.stringify(version)}`);
 }
 
-export function Editor({ cluster, resource, object }: ObjectProps) {
-  const client = useSession().clientIn(cluster);
-  const [draft, setDraft] = useState<Draft | undefined>(undefined);
-  const [step, setStep] = useState<Step>({ kind: "editing" });
-  const [error, setError] = useState<unknown>(undefined);
-  const [withManagers, setWithManagers] = useState(false);
+export function Editor(props: ObjectProps) {
+  const { resource, object } = props;
+  const [base, setBase] = useState<DynamicObject | undefined>(undefined);
+  const [isWritten, setWritten] = useState(false);
   const [isRevealed, setRevealed] = useState(resource.kind !== "Secret");
-  const { name, namespace } = object.metadata;
-  const access = { group: resource.group, resource: resource.resource, namespace, name };
-  const mayUpdate = useAccess(client, { ...access, verb: "update" });
-  const path = resourcePath(resource, { name, namespace });
-  const put = async (text: string, isTrial: boolean) => {
-    const query = `${isTrial ? "dryRun=All&" : ""}fieldManager=kcp-console&fieldValidation=Strict`;
-    const request = { method: "PUT", path: `${path}?${query}` } as const;
-    return (await client.json({ ...request, text, contentType: "application/yaml" })) as never;
-  };
-  const attempt = async (work: () => Promise<Step>) => {
-    setError(undefined);
-    try {
-      setStep(await work());
-    } catch (failure) {
-      if (!isStatusError(failure, "Conflict")) return setError(failure);
-      const theirs = await client.resource(resource).get({ name, namespace });
-      setStep({ kind: "conflict", theirs: theirs as DynamicObject });
-    }
-  };
-  const run = (work: () => Promise<Step>) => {
-    attempt(work).catch(setError);
-  };
   if (!isRevealed)
     return (
       <p>
@@ -72,89 +47,117 @@ export function Editor({ cluster, resource, object }: ObjectProps) {
         </button>
       </p>
     );
-  if (draft === undefined)
-    return (
-      <>
-        <div class="bar">
-          <button
-            type="button"
-            class="primary"
-            disabled={mayUpdate !== true}
-            title={mayUpdate === false ? `You may not update ${resource.resource} here` : undefined}
-            onClick={() => {
-              setStep({ kind: "editing" });
-              setDraft({ base: object, text: yamlOf(object, false) });
-            }}
-          >
-            Edit
-          </button>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={withManagers}
-              onChange={(event) => setWithManagers(event.currentTarget.checked)}
-            />
-            managedFields
-          </label>
-          {step.kind === "written" ? <span role="status">Written.</span> : null}
-        </div>
-        <pre class="yaml" tabIndex={0}>
-          {yamlOf(object, withManagers)}
-        </pre>
-      </>
-    );
-  const { base, text } = draft;
-  const leave = () => {
-    setDraft(undefined);
-    setError(undefined);
+  if (base === undefined)
+    return <Reader {...props} isWritten={isWritten} onEdit={() => setBase(object)} />;
+  const leave = (isDone: boolean) => {
+    setWritten(isDone);
+    setBase(undefined);
   };
+  return <Writer {...props} object={base} onLeave={leave} />;
+}
+
+interface ReaderProps extends ObjectProps {
+  readonly isWritten: boolean;
+  readonly onEdit: () => void;
+}
+
+function Reader({ cluster, resource, object, isWritten, onEdit }: ReaderProps) {
+  const [withManagers, setWithManagers] = useState(false);
+  const { name, namespace } = object.metadata;
+  const access = { group: resource.group, resource: resource.resource, namespace, name };
+  const mayUpdate = useAccess(useSession().clientIn(cluster), { ...access, verb: "update" });
   return (
     <>
       <div class="bar">
-        {step.kind === "editing" ? (
-          <button
-            type="button"
-            class="primary"
-            onClick={() => run(async () => ({ kind: "review", outcome: await put(text, true) }))}
-          >
-            Review the change
-          </button>
-        ) : null}
-        {step.kind === "review" ? (
-          <button
-            type="button"
-            class="primary"
-            onClick={() =>
-              run(async () => {
-                await put(text, false);
-                leave();
-                return { kind: "written" };
-              })
-            }
-          >
-            Write
-          </button>
-        ) : null}
-        {step.kind === "conflict" ? (
-          <button
-            type="button"
-            class="primary"
-            onClick={() => {
-              const { theirs } = step;
-              const version = theirs.metadata.resourceVersion ?? "";
-              setDraft({ base: theirs, text: withVersion(text, version) });
-              setStep({ kind: "editing" });
-            }}
-          >
-            Continue from the newest version
-          </button>
-        ) : null}
+        <button
+          type="button"
+          class="primary"
+          disabled={mayUpdate !== true}
+          title={mayUpdate === false ? `You may not update ${resource.resource} here` : undefined}
+          onClick={onEdit}
+        >
+          Edit
+        </button>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={withManagers}
+            onChange={(event) => setWithManagers(event.currentTarget.checked)}
+          />
+          managedFields
+        </label>
+        {isWritten ? <span role="status">Written.</span> : null}
+      </div>
+      <pre class="yaml" tabIndex={0}>
+        {yamlOf(object, withManagers)}
+      </pre>
+    </>
+  );
+}
+
+interface WriterProps extends ObjectProps {
+  readonly onLeave: (isWritten: boolean) => void;
+}
+
+/** The text is the server's to read: it is sent as it is. */
+function useWriter({ cluster, resource, object, onLeave }: WriterProps) {
+  const client = useSession().clientIn(cluster);
+  const [draft, setDraft] = useState<Draft>({ base: object, text: yamlOf(object, false) });
+  const [step, setStep] = useState<Step>({ kind: "editing" });
+  const [error, setError] = useState<unknown>(undefined);
+  const { name, namespace } = object.metadata;
+  const put = async (isTrial: boolean) => {
+    const query = `${isTrial ? "dryRun=All&" : ""}fieldManager=kcp-console&fieldValidation=Strict`;
+    const path = `${resourcePath(resource, { name, namespace })}?${query}`;
+    const request = { method: "PUT", path, text: draft.text } as const;
+    return (await client.json({ ...request, contentType: "application/yaml" })) as never;
+  };
+  const attempt = async (isTrial: boolean) => {
+    setError(undefined);
+    try {
+      const outcome: DynamicObject = await put(isTrial);
+      if (isTrial) setStep({ kind: "review", outcome });
+      else onLeave(true);
+    } catch (failure) {
+      if (!isStatusError(failure, "Conflict")) return setError(failure);
+      const theirs = await client.resource(resource).get({ name, namespace });
+      setStep({ kind: "conflict", theirs: theirs as DynamicObject });
+    }
+  };
+  const send = (isTrial: boolean) => {
+    attempt(isTrial).catch(setError);
+  };
+  const rebase = (theirs: DynamicObject) => {
+    const version = theirs.metadata.resourceVersion ?? "";
+    setDraft({ base: theirs, text: withVersion(draft.text, version) });
+    setStep({ kind: "editing" });
+  };
+  return { draft, setDraft, step, setStep, error, send, rebase };
+}
+
+function Writer(props: WriterProps) {
+  const { draft, setDraft, step, setStep, error, send, rebase } = useWriter(props);
+  const before = yamlOf(draft.base, false);
+  const next = {
+    editing: { text: "Review the change", act: () => send(true) },
+    review: { text: "Write", act: () => send(false) },
+    conflict: {
+      text: "Continue from the newest version",
+      act: () => step.kind === "conflict" && rebase(step.theirs),
+    },
+  }[step.kind];
+  return (
+    <>
+      <div class="bar">
+        <button type="button" class="primary" onClick={next.act}>
+          {next.text}
+        </button>
         {step.kind === "editing" ? null : (
           <button type="button" onClick={() => setStep({ kind: "editing" })}>
             Back to the text
           </button>
         )}
-        <button type="button" onClick={leave}>
+        <button type="button" onClick={() => props.onLeave(false)}>
           Cancel
         </button>
       </div>
@@ -162,20 +165,20 @@ export function Editor({ cluster, resource, object }: ObjectProps) {
       {step.kind === "review" ? (
         <DiffView
           label="What the server would store"
-          before={yamlOf(base, false)}
+          before={before}
           after={yamlOf(step.outcome, false)}
         />
       ) : null}
       {step.kind === "conflict" ? (
-        <Conflict base={yamlOf(base, false)} theirs={yamlOf(step.theirs, false)} mine={text} />
+        <Conflict base={before} theirs={yamlOf(step.theirs, false)} mine={draft.text} />
       ) : null}
       {step.kind === "editing" ? (
         <textarea
           class="yaml"
-          aria-label={`YAML of ${name}`}
+          aria-label={`YAML of ${props.object.metadata.name}`}
           spellcheck={false}
-          value={text}
-          onInput={(event) => setDraft({ base, text: event.currentTarget.value })}
+          value={draft.text}
+          onInput={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
         />
       ) : null}
     </>

@@ -48,17 +48,7 @@ export function ObjectTable(props: ObjectTableProps) {
   const shown = live.columns
     .map((column, at) => ({ ...column, at }))
     .filter(({ priority = 0 }) => priority === 0);
-  const leading = [
-    ...(selection === undefined ? [] : [{ name: "", width: 4 }]),
-    ...(cluster === "*" ? [{ name: "Cluster", width: 20 }] : []),
-    ...(resource.namespaced && !ns ? [{ name: "Namespace", width: 18 }] : []),
-  ];
-  const columns = [
-    ...leading,
-    ...shown.map(({ name, description, at }) => {
-      return { name, description, width: columnWidth(name, at, live.rows) };
-    }),
-  ];
+  const columns = columnsOf(shown, live.rows, props);
   const { sort = "" } = query;
   const onSort = (column: string) => setQuery({ sort: sort === column ? `-${column}` : column });
   const row = (index: number) => {
@@ -100,6 +90,22 @@ export function ObjectTable(props: ObjectTableProps) {
       </p>
     </>
   );
+}
+
+/** The server's columns, behind those that say where the object is. */
+function columnsOf(
+  shown: readonly (ServerColumn & { readonly at: number })[],
+  rows: readonly LiveTableRow[],
+  { cluster, resource, query, selection }: ObjectTableProps,
+) {
+  return [
+    ...(selection === undefined ? [] : [{ name: "", width: 4 }]),
+    ...(cluster === "*" ? [{ name: "Cluster", width: 20 }] : []),
+    ...(resource.namespaced && !query["ns"] ? [{ name: "Namespace", width: 18 }] : []),
+    ...shown.map(({ name, description, at }) => {
+      return { name, description, width: columnWidth(name, at, rows) };
+    }),
+  ];
 }
 
 function checkbox(row: LiveTableRow, { keys, toggle }: NonNullable<ObjectTableProps["selection"]>) {

@@ -1,5 +1,5 @@
 /** Where a workload is, why, what is on its way, and what would be if. */
-import { type DynamicObject, defineResource } from "@kcp-ts/sdk/client";
+import { type Client, type DynamicObject, defineResource } from "@kcp-ts/sdk/client";
 import { syncTargets, type WorkloadPlacement, workloadPlacements } from "@kcp-ts/sdk/kinds";
 import { useState } from "preact/hooks";
 import {
@@ -207,20 +207,8 @@ interface Question {
   readonly plan: () => Promise<PlannedChange>;
 }
 
-function WhatIf({ cluster, placement }: PlacementProps) {
-  const client = useSession().clientIn(cluster);
-  const targets = useLoaded(
-    (signal) => client.resource(syncTargets).listMetadata({ limit: 500, signal }),
-    cluster,
-  ).result;
-  const names = [
-    ...new Set([
-      ...(placement.status?.clusters ?? []).map((one) => one.name),
-      ...(targets?.items ?? []).map(({ metadata }) => metadata.name),
-    ]),
-  ];
-  const [target, setTarget] = useState("");
-  const [replicas, setReplicas] = useState("");
+function WhatIf(props: PlacementProps) {
+  const client = useSession().clientIn(props.cluster);
   const [question, setQuestion] = useState<Question | undefined>(undefined);
   const [asked, setAsked] = useState(0);
   const { result, error } = useLoaded(
@@ -231,71 +219,10 @@ function WhatIf({ cluster, placement }: PlacementProps) {
     setQuestion(one);
     setAsked(asked + 1);
   };
-  const chosen = target || names[0] || "";
-  const about = (verb: "drain" | "loss") =>
-    ask({
-      title: verb === "drain" ? `If ${chosen} were drained` : `If ${chosen} were lost`,
-      line: `kubectl kcp plan ${verb} ${chosen}`,
-      plan: async () => ({ [verb]: chosen }),
-    });
-  const scale = async (): Promise<PlannedChange> => {
-    const { group, version, kind, name, namespace } = workloadOf(placement);
-    const resource = `${kind.toLowerCase()}s`;
-    const type = defineResource<DynamicObject>({
-      group,
-      version,
-      resource,
-      kind,
-      namespaced: true,
-    });
-    const patch = { spec: { replicas: Number(replicas) } };
-    const options = { dryRun: true } as const;
-    const object = await client
-      .resource(type)
-      .patch({ namespace, name }, { type: "merge", patch }, options);
-    return { objects: [object as never] };
-  };
   return (
     <section class="block" aria-labelledby="what-if">
       <h2 id="what-if">What if</h2>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          Cluster
-          <select value={chosen} onChange={(event) => setTarget(event.currentTarget.value)}>
-            {names.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <button type="button" disabled={chosen === ""} onClick={() => about("drain")}>
-          were drained
-        </button>
-        <button type="button" disabled={chosen === ""} onClick={() => about("loss")}>
-          were lost
-        </button>
-        <label>
-          Replicas
-          <input
-            type="number"
-            min={0}
-            value={replicas}
-            onInput={(event) => setReplicas(event.currentTarget.value)}
-          />
-        </label>
-        <button
-          type="button"
-          disabled={!/^\d+$/.test(replicas)}
-          onClick={() =>
-            ask({
-              title: `If it had ${replicas} replicas`,
-              line: "kubectl kcp plan -f edited.yaml",
-              plan: scale,
-            })
-          }
-        >
-          were so many
-        </button>
-      </form>
+      <Questions {...props} onAsk={ask} />
       {question === undefined ? (
         <p class="quiet">Nothing is changed by asking.</p>
       ) : (
@@ -308,6 +235,78 @@ function WhatIf({ cluster, placement }: PlacementProps) {
         </>
       )}
     </section>
+  );
+}
+
+/** The workload as the server would store it with another number of replicas. */
+async function scaled(
+  client: Client,
+  placement: WorkloadPlacement,
+  replicas: number,
+): Promise<PlannedChange> {
+  const { group, version, kind, name, namespace } = workloadOf(placement);
+  const resource = `${kind.toLowerCase()}s`;
+  const type = defineResource<DynamicObject>({ group, version, resource, kind, namespaced: true });
+  const patch = { type: "merge", patch: { spec: { replicas } } } as const;
+  const object = await client.resource(type).patch({ namespace, name }, patch, { dryRun: true });
+  return { objects: [object as never] };
+}
+
+type QuestionsProps = PlacementProps & { readonly onAsk: (question: Question) => void };
+
+function Questions({ cluster, placement, onAsk }: QuestionsProps) {
+  const client = useSession().clientIn(cluster);
+  const targets = useLoaded(
+    (signal) => client.resource(syncTargets).listMetadata({ limit: 500, signal }),
+    cluster,
+  ).result;
+  const own = (placement.status?.clusters ?? []).map((one) => one.name);
+  const others = (targets?.items ?? []).map(({ metadata }) => metadata.name);
+  const names = [...new Set([...own, ...others])];
+  const [target, setTarget] = useState("");
+  const [replicas, setReplicas] = useState("");
+  const chosen = target || names[0] || "";
+  const about = (verb: "drain" | "loss") =>
+    onAsk({
+      title: verb === "drain" ? `If ${chosen} were drained` : `If ${chosen} were lost`,
+      line: `kubectl kcp plan ${verb} ${chosen}`,
+      plan: async () => ({ [verb]: chosen }),
+    });
+  const scale = () =>
+    onAsk({
+      title: `If it had ${replicas} replicas`,
+      line: "kubectl kcp plan -f edited.yaml",
+      plan: () => scaled(client, placement, Number(replicas)),
+    });
+  return (
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        Cluster
+        <select value={chosen} onChange={(event) => setTarget(event.currentTarget.value)}>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <button type="button" disabled={chosen === ""} onClick={() => about("drain")}>
+        were drained
+      </button>
+      <button type="button" disabled={chosen === ""} onClick={() => about("loss")}>
+        were lost
+      </button>
+      <label>
+        Replicas
+        <input
+          type="number"
+          min={0}
+          value={replicas}
+          onInput={(event) => setReplicas(event.currentTarget.value)}
+        />
+      </label>
+      <button type="button" disabled={!/^\d+$/.test(replicas)} onClick={scale}>
+        were so many
+      </button>
+    </form>
   );
 }
 

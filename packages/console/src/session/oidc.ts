@@ -1,8 +1,10 @@
 /**
- * OIDC login: the code flow with PKCE, of a public client. The server verifies the tokens; this code
- * only gets them.
+ * OIDC login: the code flow with PKCE, of a public client. The server verifies the tokens; this
+ * code only gets them.
  */
+import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { FetchTransport, type TransportResponse } from "@kcp-ts/sdk/client";
 
 export interface OidcIssuer {
   readonly issuer: string;
@@ -23,6 +25,8 @@ interface PendingLogin {
   readonly returnTo: string;
 }
 
+/** Of absolute addresses: the issuer is another origin, and gets no cookies. */
+const transport = new FetchTransport();
 const pendingKey = "kcp-console-login";
 
 export async function redirectToIssuer(oidc: OidcIssuer, returnTo: string): Promise<void> {
@@ -58,7 +62,7 @@ export async function completeLogin(
   const state = query.get("state");
   if (text === null || state === null) return undefined;
   sessionStorage.removeItem(pendingKey);
-  const pending = JSON.parse(text) as PendingLogin;
+  const pending = parseBounded(bounds.refusal, text) as unknown as PendingLogin;
   if (state !== pending.state) throw new Error("the login was begun by another page: try again");
   const refusal = query.get("error_description") ?? query.get("error");
   if (refusal !== null) throw new Error(`the issuer refused the login: ${refusal}`);
@@ -82,8 +86,8 @@ export function claimsOf(token: string): JsonObject {
   const payload = (token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
   try {
     const bytes = Uint8Array.from(atob(payload), (one) => one.charCodeAt(0));
-    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return isJsonObject(claims as never) ? (claims as JsonObject) : {};
+    const claims = parseBounded(bounds.refusal, new TextDecoder().decode(bytes));
+    return isJsonObject(claims) ? claims : {};
   } catch {
     // Not a JSON web token: an opaque one has no claims.
     return {};
@@ -97,9 +101,9 @@ interface IssuerDocument {
 
 async function discoverIssuer({ issuer }: OidcIssuer): Promise<IssuerDocument> {
   const url = `${issuer.replace(/\/+$/, "")}/.well-known/openid-configuration`;
-  const response = await fetch(url, { credentials: "omit" });
-  if (!response.ok) throw new Error(`the issuer ${issuer} answered ${response.status}`);
-  return (await response.json()) as IssuerDocument;
+  const response = await transport.send({ method: "GET", path: url, headers: {} });
+  if (response.status !== 200) throw new Error(`the issuer ${issuer} answered ${response.status}`);
+  return (await readJson(response)) as unknown as IssuerDocument;
 }
 
 async function requestTokens(
@@ -107,15 +111,22 @@ async function requestTokens(
   form: Readonly<Record<string, string>>,
 ): Promise<OidcTokens> {
   const { token_endpoint: endpoint } = await discoverIssuer(oidc);
-  const body = new URLSearchParams({ ...form, client_id: oidc.clientId });
-  const response = await fetch(endpoint, { method: "POST", body, credentials: "omit" });
-  const result = (await response.json()) as Readonly<Record<string, string | undefined>>;
+  const body = new URLSearchParams({ ...form, client_id: oidc.clientId }).toString();
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const response = await transport.send({ method: "POST", path: endpoint, headers, body });
+  const result = (await readJson(response)) as Readonly<Record<string, string | undefined>>;
   const idToken = result["id_token"];
-  if (!response.ok || idToken === undefined)
+  if (response.status !== 200 || idToken === undefined)
     throw new Error(
       `the issuer gave no token: ${result["error_description"] ?? result["error"] ?? response.status}`,
     );
   return { idToken, refreshToken: result["refresh_token"] };
+}
+
+async function readJson({ body }: TransportResponse): Promise<JsonObject> {
+  const value = parseBounded(bounds.refusal, await body.text(bounds.refusal.bytesMax));
+  if (!isJsonObject(value)) throw new Error("the issuer's answer is not an object");
+  return value;
 }
 
 function redirectUri(): string {

@@ -2,11 +2,12 @@
  * Session: the user's credentials, and clients that use them. The page has no permissions of its
  * own: without credentials there is no client.
  *
- * A pasted token is kept in the storage of this tab, and ends with it. Behind `kcp console` the page
- * holds no credentials at all.
+ * A pasted token is kept in the storage of this tab, and ends with it. Behind `kcp console` the
+ * page holds no credentials at all.
  */
 
 import { systemClock } from "@kcp-ts/machinery/base";
+import { bounds, parseBounded } from "@kcp-ts/machinery/bounds";
 import { isStatusError } from "@kcp-ts/machinery/status";
 import { Client, FetchTransport } from "@kcp-ts/sdk/client";
 import { type Signal, signal } from "@preact/signals";
@@ -66,8 +67,10 @@ export class Session {
   /** Reads the configuration, and uses the credentials that are there. */
   async start(): Promise<void> {
     try {
-      const response = await fetch("/console/config.json");
-      this.#configuration = (await response.json()) as ConsoleConfiguration;
+      const request = { method: "GET", path: "/console/config.json", headers: {} } as const;
+      const { body } = await this.#client.transport.send(request);
+      const text = await body.text(bounds.refusal.bytesMax);
+      this.#configuration = parseBounded(bounds.refusal, text) as unknown as ConsoleConfiguration;
       await this.#begin();
     } catch (error) {
       this.state.value = { kind: "failed", message: textOf(error) };

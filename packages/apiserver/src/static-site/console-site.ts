@@ -1,11 +1,11 @@
 /**
- * The console: a page at /console/ that speaks the API with the user's own credentials. Here are its
- * files and policies; it has no endpoint of its own, and no permissions.
+ * The console: a page at /console/ that speaks the API with the user's own credentials. These are
+ * its files and policies; it has no endpoint of its own, and no permissions.
  */
 import { access } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { StaticSite } from "@kcp-ts/apiserver";
-import type { Middleware } from "./extensions.ts";
+import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
+import { StaticSite } from "./static-site.ts";
 
 export interface ConsoleOptions {
   /** False: no console. */
@@ -75,22 +75,27 @@ export function consoleSite(configuration: ConsoleConfiguration): StaticSite {
   });
 }
 
-/** Answers the console's paths, and no other. */
-export function consoleMiddleware(configuration: ConsoleConfiguration): Middleware {
-  const site = consoleSite(configuration);
-  return (request, next) => (site.has(request) ? site.serve(request) : next(request));
-}
+type Handle = (request: ApiRequest) => ApiResponse | Promise<ApiResponse>;
+type Middleware = (request: ApiRequest, next: Handle) => ApiResponse | Promise<ApiResponse>;
 
-export function consoleConfigurationOf(
+/**
+ * In front of `others`, middleware that answers the console's paths and no other; only the others
+ * where the console is off.
+ */
+export function consoleMiddleware(
   options: ConsoleOptions & {
     readonly oidcIssuerUrl?: string | undefined;
     readonly oidcClientId?: string | undefined;
   },
-): ConsoleConfiguration | undefined {
-  if (options.console === false) return undefined;
+  others: readonly Middleware[] = [],
+): readonly Middleware[] {
+  if (options.console === false) return others;
   const issuer = options.consoleOidcIssuerUrl ?? options.oidcIssuerUrl;
   const clientId = options.consoleOidcClientId ?? options.oidcClientId;
   const scopes = options.consoleOidcScopes ?? ["openid", "profile", "email"];
   const oidc = issuer && clientId ? { issuer, clientId, scopes } : undefined;
-  return { authentication: "token", oidc };
+  const site = consoleSite({ authentication: "token", oidc });
+  const page: Middleware = (request, next) =>
+    site.has(request) ? site.serve(request) : next(request);
+  return [page, ...others];
 }
