@@ -8,6 +8,7 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix, relative } from "node:path";
 import { build } from "esbuild";
+import { buildConsole } from "./console-files.ts";
 
 export interface PackageOptions {
   /** Emptied first. */
@@ -37,6 +38,7 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(join(folder, "bin"), { recursive: true });
   await bundle(folder);
+  await buildConsole({ folder: join(folder, "lib", "console") });
   for (const name of [...workspaces, "kcp-ts"]) await copyDeclarations(name, folder);
   for (const [name, program] of Object.entries(programs))
     await writeFile(join(folder, "bin", `${name}.mjs`), bin(program), { mode: 0o755 });

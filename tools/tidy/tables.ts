@@ -57,6 +57,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     packages: ["machinery", "sdk", "multicluster", "simulator", "controlplane", "testing"],
     node: "everywhere",
   },
+  // Runs in browsers: docs/adr/0093.
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
   "kcp-ts": {
@@ -208,6 +209,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],
     openapi: ["request", "content", "registry"],
+    // Files of the console: docs/adr/0093.
+    "static-site": ["request"],
     // Revisions, keys and entries of storage are words here; reads and writes go through registry
     // and watch-cache.
     handlers: [
@@ -299,12 +302,22 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     compute: ["api", "negotiation"],
   },
   controlplane: { backup: ["compose"], compose: [] },
+  // Effects are in `session` and `live`; screens draw what these hold: docs/adr/0093.
+  console: {
+    session: [],
+    navigation: ["session"],
+    live: ["session"],
+    elements: ["navigation"],
+    screens: ["session", "navigation", "live", "elements"],
+  },
   cli: {
-    commands: ["type-generator", "demo", "completion", "operations"],
+    commands: ["type-generator", "demo", "completion", "operations", "console-proxy"],
     // Words for shells, of any command line.
     completion: [],
     // What `kcp status` and `kcp doctor` read and check, and how a cluster is registered.
     operations: [],
+    // A server on loopback that adds the kubeconfig's credentials: docs/adr/0093.
+    "console-proxy": [],
     "type-generator": [],
     demo: ["workspace-plugin"],
     "process-output": [],

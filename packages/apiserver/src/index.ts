@@ -134,6 +134,12 @@ export { ApiServer, type ApiServerOptions } from "./server.ts";
 export type { ServerLog } from "./server-log.ts";
 export type { ServiceDecision, ServiceViews } from "./service-views.ts";
 export type { AuditWiringOptions, BackendObserver } from "./stages/index.ts";
+export {
+  type ConsoleConfiguration,
+  type ConsoleOptions,
+  consoleMiddleware,
+  consoleSite,
+} from "./static-site/index.ts";
 export { decodeObject } from "./stored-object/index.ts";
 export { unreadLimits } from "./watch-cache/index.ts";
 export {

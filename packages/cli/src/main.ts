@@ -4,6 +4,7 @@ import { addBackup } from "./commands/backup.ts";
 import { addClusterController } from "./commands/cluster-controller.ts";
 import { addCompat } from "./commands/compat.ts";
 import { addCompletion } from "./commands/completion.ts";
+import { addConsole } from "./commands/console.ts";
 import { addCrdPuller } from "./commands/crd-puller.ts";
 import { addDemo } from "./commands/demo.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -30,6 +31,7 @@ export const verbs = [
   addTestServer,
   addSim,
   addDemo,
+  addConsole,
   addGenerate,
   addCompat,
   addSyncer,

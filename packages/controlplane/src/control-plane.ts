@@ -3,7 +3,7 @@
  */
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
-import { type ApiServer, Listener, type ServerLog } from "@kcp-ts/apiserver";
+import { type ApiServer, consoleMiddleware, Listener, type ServerLog } from "@kcp-ts/apiserver";
 import { ensureDefaultNamespace } from "@kcp-ts/controllers";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
@@ -182,10 +182,8 @@ function startControlLoops(
 ): void {
   const { controllers: controlLoops, physicalClusters, eventTtlMs } = options;
   if (!controlLoops && physicalClusters === undefined) return;
-  const isShared = options.storage.kind === "etcd";
-  const agentUrl = () => externalUrl;
-  const shared = { caPem, isShared, eventTtlMs, controlLoops };
-  core.startControlLoops({ ...shared, physicalClusters, agentUrl });
+  const shared = { caPem, isShared: options.storage.kind === "etcd", eventTtlMs, controlLoops };
+  core.startControlLoops({ ...shared, physicalClusters, agentUrl: () => externalUrl });
 }
 
 interface CoreSettings {
@@ -200,10 +198,11 @@ async function composeCore(
   context: ComposeContext,
   { collectGarbage, ...settings }: CoreSettings,
 ): Promise<ControlPlaneCore> {
-  const { clock, batteries, log } = context;
+  const { clock, batteries, log, extensions } = context;
   return ControlPlaneCore.compose({
     ...options,
     ...context,
+    extensions: { ...extensions, middleware: consoleMiddleware(options, extensions.middleware) },
     storage,
     isStoreShared: options.storage.kind === "etcd",
     ...settings,

@@ -1,4 +1,4 @@
-export { createLog, type LogFormat, type LogOptions } from "@kcp-ts/apiserver";
+export { consoleSite, createLog, type LogFormat, type LogOptions } from "@kcp-ts/apiserver";
 export {
   type Manifest,
   ManifestError,

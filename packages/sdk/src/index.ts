@@ -85,6 +85,7 @@ export {
   stringMember,
   type Table,
   type TableColumn,
+  type TableOptions,
   type TableRow,
   type Transport,
   TransportError,

@@ -62,6 +62,10 @@ interface StartFlags
   readonly mountProxyCaFile?: string;
   readonly mountAllowedHosts: readonly string[];
   readonly eventTtl: number;
+  readonly console: boolean;
+  readonly consoleOidcIssuerUrl?: string;
+  readonly consoleOidcClientId?: string;
+  readonly consoleOidcScopes?: readonly string[];
 }
 
 export function addStart(program: Command): void {
@@ -84,6 +88,7 @@ export function addStart(program: Command): void {
   addTenancyFlags(command);
   addMountFlags(addWebhookFlags(command, "webhooks, mounts and SyncTargets"));
   addControllerFlags(command);
+  addConsoleFlags(command);
   addTrafficFlags(command);
   addLogFlags(addStopFlags(command)).action((flags: StartFlags) => {
     const log = logOf(flags);
@@ -109,6 +114,25 @@ function addControllerFlags(command: Command): void {
     3_600_000,
   );
   addPhysicalClusterFlags(command.optionsGroup("Multi-cluster flags:"));
+}
+
+function addConsoleFlags(command: Command): void {
+  command
+    .optionsGroup("Console flags:")
+    .option("--console <bool>", "serve the console at /console/", booleanFlag("--console"), true)
+    .option(
+      "--console-oidc-issuer-url <url>",
+      "OIDC issuer of the console's login (default: --oidc-issuer-url)",
+    )
+    .option(
+      "--console-oidc-client-id <id>",
+      "public OIDC client of the console, with PKCE and the redirect URI <server>/console/ (default: --oidc-client-id)",
+    )
+    .option(
+      "--console-oidc-scopes <scopes>",
+      "comma-separated scopes that the console requests (default: openid,profile,email)",
+      commaSeparated,
+    );
 }
 
 function addMountFlags(command: Command): void {
@@ -146,6 +170,10 @@ function optionsOf(flags: StartFlags): ControlPlaneOptions {
     ...authorizationOptionsOf(flags),
     ...tenancyOptionsOf(flags),
     eventTtlMs: flags.eventTtl,
+    console: flags.console,
+    consoleOidcIssuerUrl: flags.consoleOidcIssuerUrl,
+    consoleOidcClientId: flags.consoleOidcClientId,
+    consoleOidcScopes: flags.consoleOidcScopes,
     storage: storageOptionsOf(flags),
     audit: auditOptionsOf(flags),
     traffic: trafficLimitsOf(flags),

@@ -87,6 +87,8 @@ export interface ClientRequest {
   readonly path: string;
   readonly headers?: RequestHeaders;
   readonly body?: JsonValue | undefined;
+  /** Text that is sent as it is, instead of a body: YAML that a person has edited. */
+  readonly text?: string | undefined;
   readonly contentType?: string | undefined;
   /**
    * The server may compress the response, where the transport supports it: for lists and documents.
@@ -296,17 +298,17 @@ export class Client {
   }
 
   #wire(request: ClientRequest, signal: AbortSignal | undefined): TransportRequest {
-    const { method, body } = request;
+    const { method, body, text } = request;
     let headers = this.#headers;
     if (request.headers !== undefined) headers = { ...headers, ...request.headers };
-    if (body !== undefined) {
+    if (body !== undefined || text !== undefined) {
       headers = { ...headers, "content-type": request.contentType ?? "application/json" };
     }
     return {
       method,
       path: this.basePath + request.path,
       headers,
-      body: body === undefined ? undefined : stringifyJson(body),
+      body: body === undefined ? text : stringifyJson(body),
       mayBeLong: request.mayBeLong,
       signal,
     };

@@ -57,6 +57,7 @@ export type {
   PageOptions,
   Patch,
   SelectorOptions,
+  TableOptions,
   WatchOptions,
   WriteOptions,
 } from "./options.ts";

@@ -31,6 +31,7 @@ import {
   type Patch,
   patchContentTypes,
   type SelectorOptions,
+  type TableOptions,
   type WatchOptions,
   type WriteOptions,
 } from "./options.ts";
@@ -45,6 +46,7 @@ import { SubresourceClient } from "./subresource-client.ts";
 import { type WatchEvent, watchBatches } from "./watch.ts";
 
 const pageSizeDefault = 500;
+const tableAccept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 
 export class ResourceClient<Object extends KubernetesObject> {
   readonly client: Client;
@@ -91,12 +93,9 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** The table that kubectl prints: columns and cells that the server computes. */
-  async table(
-    options: ListOptions & { readonly includeObject?: "None" | "Metadata" | "Object" } = {},
-  ): Promise<Table> {
-    const accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
+  async table(options: ListOptions & TableOptions = {}): Promise<Table> {
     const { includeObject } = options;
-    return asObject(await this.#getList(options, { accept }, { includeObject }));
+    return asObject(await this.#getList(options, { accept: tableAccept }, { includeObject }));
   }
 
   /**
@@ -205,9 +204,21 @@ export class ResourceClient<Object extends KubernetesObject> {
   }
 
   /** The same changes in batches, as they arrive. */
-  async *watchBatches(
-    options: WatchOptions & MemberOptions = {},
-  ): AsyncGenerator<WatchEvent<Object>[]> {
+  watchBatches(options: WatchOptions & MemberOptions = {}): AsyncGenerator<WatchEvent<Object>[]> {
+    return this.#watch<Object>(options, {});
+  }
+
+  /** Changes as tables of one row. The columns are those of `table`, and may be left out. */
+  watchTables(
+    options: WatchOptions & TableOptions & MemberOptions = {},
+  ): AsyncGenerator<WatchEvent<Table & KubernetesObject>[]> {
+    return this.#watch(options, { accept: tableAccept });
+  }
+
+  async *#watch<Shown extends KubernetesObject>(
+    options: WatchOptions & TableOptions & MemberOptions,
+    headers: Readonly<Record<string, string>>,
+  ): AsyncGenerator<WatchEvent<Shown>[]> {
     const { signal, namespace, retriesMax, onOpen, sendInitialEvents, ...rest } = options;
     const { members, onUnreadable, ...query } = rest;
     const path = withQuery(this.#path({ namespace }), {
@@ -218,9 +229,9 @@ export class ResourceClient<Object extends KubernetesObject> {
         : { sendInitialEvents: String(sendInitialEvents), resourceVersionMatch: "NotOlderThan" }),
     });
     try {
-      const response = await this.client.send({ method: "GET", path, signal, retriesMax });
+      const response = await this.client.send({ method: "GET", path, headers, signal, retriesMax });
       onOpen?.();
-      yield* watchBatches<Object>(
+      yield* watchBatches<Shown>(
         response.body,
         { members, onUnreadable },
         this.client.responseLimits,

@@ -18,7 +18,7 @@ import { ReadLimit } from "./read-limit.ts";
 import type { ListWatch } from "./wildcard-resource.ts";
 
 export interface WatchReaderOptions<Object extends KubernetesObject> {
-  readonly resource: ListWatch<Object>;
+  readonly resource: Pick<ListWatch<Object>, "watchBatches">;
   readonly selector?: SelectorOptions | undefined;
   /** All members that are read; all members of the object if omitted. */
   readonly members?: MemberTree | undefined;
