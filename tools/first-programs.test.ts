@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -13,13 +13,14 @@ import { writePackage } from "./package-files.ts";
 
 const exec = promisify(execFile);
 let folder = "";
+let tarball = "";
 const children: ChildProcess[] = [];
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "kcp-ts-first-"));
   await writePackage({ folder: join(folder, "package") });
   const { stdout } = await exec("npm", ["pack", "--silent"], { cwd: join(folder, "package") });
-  const tarball = join(folder, "package", stdout.trim().split("\n").at(-1) ?? "");
+  tarball = join(folder, "package", stdout.trim().split("\n").at(-1) ?? "");
   await exec("tar", ["-xzf", tarball, "-C", folder, "--one-top-level=unpacked"]);
 });
 after(async () => {
@@ -132,6 +133,12 @@ if (process.argv[2] === "create") {
 }
 await close();
 `;
+
+describe("the packed package", () => {
+  it("has less than a megabyte and a half", async () => {
+    assert.ok((await stat(tarball)).size < 1.5e6);
+  });
+});
 
 describe("a program that is copied from a guide", () => {
   it("is a controller that reconciles an own kind against kcp start, and ends when asked to", async () => {

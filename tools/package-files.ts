@@ -5,7 +5,7 @@
  * Everything from npm is bundled but what has native parts. Declarations are copied, with names of
  * workspaces turned into paths.
  */
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, posix, relative } from "node:path";
 import { build } from "esbuild";
 import { buildConsole } from "./console-files.ts";
@@ -16,21 +16,6 @@ export interface PackageOptions {
 }
 
 const doors = ["index", "sdk", "kinds", "schema", "apiserver", "tenancy", "testing"] as const;
-const workspaces = [
-  "machinery",
-  "pki",
-  "process-memory",
-  "testkit",
-  "apiserver",
-  "tenancy",
-  "sdk",
-  "controllers",
-  "multicluster",
-  "multicluster-server",
-  "simulator",
-  "controlplane",
-  "testing",
-] as const;
 /** Has native parts that it finds relative to its own folder. */
 const store = "classic-level";
 
@@ -39,7 +24,7 @@ export async function writePackage({ folder }: PackageOptions): Promise<void> {
   await mkdir(join(folder, "bin"), { recursive: true });
   await bundle(folder);
   await buildConsole({ folder: join(folder, "lib", "console") });
-  for (const name of [...workspaces, "kcp-ts"]) await copyDeclarations(name, folder);
+  await copyDeclarations(folder);
   for (const [name, program] of Object.entries(programs))
     await writeFile(join(folder, "bin", `${name}.mjs`), bin(program), { mode: 0o755 });
   await writeFile(
@@ -81,6 +66,7 @@ async function bundle(folder: string): Promise<void> {
     format: "esm",
     target: "node20",
     minifySyntax: true,
+    minifyWhitespace: true,
     logLevel: "warning",
     external: [store],
     // Bundled CommonJS packages call require for Node's own modules.
@@ -117,16 +103,18 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
   return JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
 }
 
-async function copyDeclarations(workspace: string, folder: string): Promise<void> {
-  const from = `packages/${workspace}/dist`;
-  for (const name of await readdir(from, { recursive: true })) {
-    if (!name.endsWith(".d.ts") || name.endsWith(".test.d.ts") || name.startsWith("package/")) {
-      continue;
-    }
-    const target = posix.join("types", workspace, name);
-    const text = withPaths(await readFile(join(from, name), "utf8"), target);
+/** Those that the doors lead to. */
+async function copyDeclarations(folder: string): Promise<void> {
+  const found = new Set(doors.map((door) => `types/kcp-ts/${door}.d.ts`));
+  for (const target of found) {
+    const from = target.replace(/^types\/([^/]+)\//, "packages/$1/dist/");
+    const text = withPaths(await readFile(from, "utf8"), target);
     await mkdir(dirname(join(folder, target)), { recursive: true });
     await writeFile(join(folder, target), text);
+    for (const [, , name = ""] of text.matchAll(specifier)) {
+      if (name.startsWith("."))
+        found.add(posix.join(posix.dirname(target), name.replace(/\.js$/, ".d.ts")));
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import type { Bench } from "./contest.ts";
  */
 export async function informerRows({ options, report }: Bench): Promise<void> {
   const { informerObjects } = options.sizes;
-  const wantedMegabytes = { whole: 150, metadata: 40 };
+  const wantedMegabytes = { whole: 90, metadata: 40 };
   for (const what of ["whole", "metadata"] as const) {
     for (const how of ["stream", "pages"] as const) {
       const env = {

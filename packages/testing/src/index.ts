@@ -25,6 +25,11 @@ export {
   formatSchedule,
 } from "./fault-schedule.ts";
 export {
+  type GeneratedObject,
+  type GenerateOptions,
+  generateObjects,
+} from "./generate-objects.ts";
+export {
   type ActiveFault,
   type CrdSource,
   type CustomResourceDefinition,
