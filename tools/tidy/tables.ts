@@ -146,6 +146,8 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     "flow-control": ["request", "event-loop", "metrics"],
     audit: ["request", "metrics"],
     "stored-object": ["storage"],
+    // Between what is stored and a backend: docs/adr/0099.
+    encryption: ["storage"],
     "watch-cache": ["request", "event-loop", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
     manifests: ["content"],
@@ -409,4 +411,6 @@ export const openFolders: Readonly<Record<string, string>> = {
 export const sideEntryPoints: readonly string[] = [
   // The change feed is part of every backend and of the watch cache, not of what storage promises.
   "packages/apiserver/src/storage/change-feed.ts",
+  // The suite of every store, also of one that is around another.
+  "packages/apiserver/src/storage/contract/storage-contract.ts",
 ];

@@ -84,6 +84,8 @@ export type {
 } from "./cluster-directory.ts";
 export { parseYamlDocuments, toYaml } from "./content/index.ts";
 export { systemDefinition } from "./custom-resources/index.ts";
+export type { KeyService } from "./encryption/index.ts";
+export { encryptStorage } from "./encryption-wiring.ts";
 export {
   plainExtension,
   type ServedExtension,

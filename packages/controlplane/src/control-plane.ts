@@ -3,7 +3,13 @@
  */
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
-import { type ApiServer, consoleMiddleware, Listener, type ServerLog } from "@kcp-ts/apiserver";
+import {
+  type ApiServer,
+  consoleMiddleware,
+  encryptStorage,
+  Listener,
+  type ServerLog,
+} from "@kcp-ts/apiserver";
 import { ensureDefaultNamespace } from "@kcp-ts/controllers";
 import { type Clock, sleep, systemClock, systemRandom } from "@kcp-ts/machinery/base";
 import { serverNames } from "@kcp-ts/multicluster";
@@ -28,7 +34,7 @@ import { ControlPlaneCore, type CoreOptions, processUser } from "./compose/core.
 import type { Extensions } from "./compose/extensions.ts";
 import { loadMounts } from "./compose/mounts.ts";
 import { startProcessMetrics } from "./compose/process-metrics.ts";
-import { listen, makeRootDirectory } from "./compose/start-up.ts";
+import { listen, makeRootDirectory, readFlagFile } from "./compose/start-up.ts";
 import { Started } from "./compose/started.ts";
 import { type OpenedStorage, openStorage } from "./compose/storage.ts";
 import { loadTls } from "./compose/tls.ts";
@@ -65,7 +71,9 @@ export async function startControlPlane(
   await makeRootDirectory(rootDirectory);
   const started = new Started();
   try {
-    const storage = await openStorage(options.storage, { rootDirectory, clock, log });
+    const plain = await openStorage(options.storage, { rootDirectory, clock, log });
+    started.endsBy(() => plain.close());
+    const storage = await encrypted(plain, options, { log, ...extensions });
     started.endsBy(() => storage.close());
     const context = { log, clock, extensions, batteries };
     return await compose({ ...options, rootDirectory }, storage, context, started);
@@ -76,6 +84,16 @@ export async function startControlPlane(
     });
     throw error;
   }
+}
+
+async function encrypted(
+  storage: OpenedStorage,
+  { encryptionProviderConfig: path }: ControlPlaneOptions,
+  context: Pick<ControlPlaneContext, "log" | "keyServices">,
+): Promise<OpenedStorage> {
+  if (path === undefined) return storage;
+  const config = await readFlagFile("--encryption-provider-config", path);
+  return encryptStorage(storage, { config, ...context });
 }
 
 interface ComposeContext {
@@ -186,17 +204,14 @@ function startControlLoops(
   core.startControlLoops({ ...shared, physicalClusters, agentUrl: () => externalUrl });
 }
 
-interface CoreSettings {
-  readonly tokens: AdminTokens | undefined;
-  readonly collectGarbage: () => void;
-  readonly metricSources: CoreOptions["metricSources"];
-}
-
 async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  { collectGarbage, ...settings }: CoreSettings,
+  {
+    collectGarbage = () => {},
+    ...settings
+  }: Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources">,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log, extensions } = context;
   return ControlPlaneCore.compose({

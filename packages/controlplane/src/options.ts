@@ -39,6 +39,8 @@ export interface ControlPlaneOptions
    */
   readonly peerUrl?: string | undefined;
   readonly storage: StorageOptions;
+  /** A file with an EncryptionConfiguration of Kubernetes; nothing is encrypted if omitted. */
+  readonly encryptionProviderConfig?: string | undefined;
   /** By default `<root>/admin.kubeconfig`. */
   readonly kubeconfigPath?: string | undefined;
   readonly tokenAuthFile?: string | undefined;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { TopTenants, topTenantsSampling } from "./top-tenants.ts";
+import { TopTenants, topTenantsSampling } from "./server-metrics.ts";
 
 const record = (top: TopTenants, cluster: string, samples: number) => {
   for (let i = 0; i < samples * topTenantsSampling; i++) top.record(cluster);

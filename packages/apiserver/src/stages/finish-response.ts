@@ -169,7 +169,8 @@ function observeRequest(
     isLongRunning: response.isWatch === true,
   };
   const { body } = response;
-  if (scope !== undefined) metrics.topTenants.record(scope.cluster);
+  // Clusters that unauthenticated clients invent are not counted.
+  if (isKnown) metrics.topTenants.record(resource.cluster);
   metrics.observe(sample, body instanceof Uint8Array ? body.length : undefined);
   if (body !== undefined && !(body instanceof Uint8Array))
     observeStream(response, body, sample, metrics);

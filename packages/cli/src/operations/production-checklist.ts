@@ -4,6 +4,7 @@ import type { Status } from "./read-status.ts";
 
 const items: readonly (readonly [feature: string, isWanted: boolean, next: string])[] = [
   ["audit", true, "--audit-policy-file and --audit-log-path: docs/guides/audit.md"],
+  ["encryption-at-rest", true, "--encryption-provider-config: docs/guides/encryption.md"],
   ["priority-and-fairness", true, "--enable-priority-and-fairness=true"],
   ["private-webhook-addresses-denied", true, "--webhook-deny-private-addresses=true"],
   ["durable-storage", true, "--storage embedded, or --etcd-servers: memory keeps nothing"],

@@ -89,7 +89,6 @@ export interface CoreOptions
   readonly audit?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
   readonly collectGarbage?: (() => void) | undefined;
-  /** Metrics beside those of requests. */
   readonly metricSources?: ApiServerOptions["metricSources"];
 }
 

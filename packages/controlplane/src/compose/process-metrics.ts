@@ -11,6 +11,7 @@ export function startProcessMetrics(options: ControlPlaneOptions, started: Start
     backend: storage.kind,
     features: {
       audit: audit.policyFile !== undefined,
+      "encryption-at-rest": options.encryptionProviderConfig !== undefined,
       "durable-storage": storage.kind !== "memory",
       "limits-per-cluster": traffic.watchesPerClusterMax > 0 || traffic.objectsPerClusterMax > 0,
       "priority-and-fairness": traffic.fairness,
@@ -19,7 +20,9 @@ export function startProcessMetrics(options: ControlPlaneOptions, started: Start
   });
   started.endsBy(() => own.stop());
   // Servers of one etcd elect one of them, which overwrites the value.
-  const leads = storage.kind === "etcd" ? 0 : 1;
-  processMetrics.gauge(leaderStatusMetric).with({ name: controlLoopsLease.name }).set(leads);
+  processMetrics
+    .gauge(leaderStatusMetric)
+    .with(controlLoopsLease)
+    .set(storage.kind === "etcd" ? 0 : 1);
   return [own, { render: () => processMetrics.text() }];
 }
