@@ -145,24 +145,13 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
     clock,
     onError,
     reconcile: (key, { signal: stop }) => coordinateOne(key, work, stop),
-  })
-    .watch(workloads, {
-      indexers,
-      delayMs: (change) => (isReport(change) ? reportDelayMs : 0),
-      map: (object, key) => workloadKeyOf(object, key, workloads),
-    })
-    .watch<SyncTarget, ClusterInfo>(syncTargets, {
-      transform: clusterInfoOf,
-      predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
-      map: (_target, key) => wholesIn(key),
-    });
-  if (copies !== workloads) {
-    controller.watch(copies, {
-      indexers,
-      delayMs: () => reportDelayMs,
-      map: (copy, key) => ownersOf(copy, key, workloads),
-    });
-  }
+  });
+  watchWorkloads(controller, strategy);
+  controller.watch<SyncTarget, ClusterInfo>(syncTargets, {
+    transform: clusterInfoOf,
+    predicate: (change) => change.type !== "updated" || !same(change.object, change.previous),
+    map: (_target, key) => wholesIn(key),
+  });
   for (const related of relatedObjects?.kinds ?? []) {
     controller.watch(related, {
       indexers,
@@ -178,6 +167,20 @@ export async function coordinate(options: CoordinatorOptions, signal: AbortSigna
   options.barrier.add(Promise.race([clusters.ready(rootCluster), unserved]));
   await new Manager({ clusters: [clusters], controllers: [controller] }).run(signal);
   await events.flush();
+}
+
+function watchWorkloads(controller: Controller, { workloads, copies }: Strategy): void {
+  controller.watch(workloads, {
+    indexers,
+    delayMs: (change) => (isReport(change) ? reportDelayMs : 0),
+    map: (object, key) => workloadKeyOf(object, key, workloads),
+  });
+  if (copies === workloads) return;
+  controller.watch(copies, {
+    indexers,
+    delayMs: () => reportDelayMs,
+    map: (copy, key) => ownersOf(copy, key, workloads),
+  });
 }
 
 /** A kind that the server does not serve has no objects: no decision waits for its list. */
