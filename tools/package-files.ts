@@ -43,7 +43,7 @@ const programs = {
 } as const;
 
 function bin(program: string): string {
-  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=262144 node --max-semi-space-size=8 --heap-growing-percent=30 --v8-pool-size=0
+  return `#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=262144 node --max-semi-space-size=8 --v8-pool-size=0
 import { ${program} } from "../lib/cli.js";
 
 await ${program}(process.argv);
