@@ -38,7 +38,8 @@ import {
   ownerLabelValue,
 } from "./cluster-copy.ts";
 import { type ClusterInfo, clusterInfoOf, type GracePeriods } from "./cluster-state.ts";
-import { type DecideInput, type Decision, isStopBeforeStart, writtenClusters } from "./decide.ts";
+import { writtenClusters } from "./conclude-decision.ts";
+import { type DecideInput, type Decision, isStopBeforeStart } from "./decide.ts";
 import { deployments } from "./deployment.ts";
 import { FencedClusters, type FencingScope } from "./fencing.ts";
 import type { MetadataInformers } from "./metadata-informers.ts";

@@ -12,7 +12,6 @@ import {
   evictAnnotation,
   isFenceable,
   softFinalizersOf,
-  syncErrorAnnotation,
   volumeGateAnnotation,
 } from "../api/index.ts";
 import {
@@ -42,10 +41,16 @@ import {
   evaluateCluster,
   type GracePeriods,
 } from "./cluster-state.ts";
+import {
+  concludeDecision,
+  copyStatusIn,
+  type DecidedStep,
+  writtenClusters,
+} from "./conclude-decision.ts";
 import { decidedAssignment } from "./decided-assignment.ts";
 import { fencedAtMs } from "./fencing.ts";
 import { inFlightAfter, inFlightToRecord } from "./in-flight.ts";
-import { type ClusterStep, nextPlacementRecord } from "./next-placement-record.ts";
+import type { ClusterStep } from "./next-placement-record.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
 import {
   placementEvents,
@@ -70,10 +75,9 @@ import type { RolloutPlan } from "./rollout/plan-rollout.ts";
 import type { RolloutRecord } from "./rollout/rollout-record.ts";
 import { workloadRollout } from "./rollout/workload-rollout.ts";
 import { budgetOf, failoverStrategyAnnotation } from "./rollout-policy.ts";
-import { scheduledResultOf } from "./scheduled-condition.ts";
 import { withinSharedLimits } from "./shared-limits.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "./single-cluster.ts";
-import type { CopyStatus, ScheduledResult } from "./status-aggregation.ts";
+import type { CopyStatus } from "./status-aggregation.ts";
 import type { ClusterCopy, ClusterShare, PlanInput } from "./stepper/cluster-share.ts";
 import type { Plan } from "./stepper/plan.ts";
 import { step } from "./stepper/step.ts";
@@ -165,7 +169,7 @@ export interface EvaluatedCluster {
 }
 
 export function decide(input: DecideInput): Decision {
-  const { strategy, parent, nowMs, takenNames } = input;
+  const { strategy, parent, nowMs } = input;
   const { places: open, assessment, total, problem, placement } = evaluateClusters(input);
   const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
   const replicas = strategy.desiredReplicas(parent);
@@ -191,47 +195,21 @@ export function decide(input: DecideInput): Decision {
   const rollouts = recordedRollouts(input.record);
   const rollOut = workloadRollout({ strategy, parent, clusters, rollouts, steps, ...pacing });
   const writes = writesOf(input, clusters, { ...steps, rollOut });
-  const written = writtenClusters(writes);
-  const scheduled = scheduledResultOf({
-    replicas,
-    clusters,
-    plan,
-    totalLimit: total,
-    takenNames,
-    problem,
-    refused: refusedClusters(input.record, written),
-    rollout: rollOut,
-  });
-  const isWriting = written.size > 0;
-  const status = strategy.aggregateStatus({
-    strategy,
-    parent,
-    copies: clusters.flatMap((evaluated) => copyStatusOf(evaluated, rollOut)),
-    rollout: rollOut,
-    scheduled,
-    isWriting,
-    nowMs,
-  });
   const isPaused = budget?.isPaused === true;
   const limited = { assessment, maxTotal, isDisruptionBlocked, isPaused };
-  const record = recordAfter(input, { clusters, plan, writes, written, scheduled, ...limited });
-  return {
-    ...writes,
-    record,
-    status,
+  return concludeDecision(input, {
+    clusters,
+    assessment,
+    total,
+    problem,
+    plan,
+    writes,
+    rollout: rollOut,
+    copies: clusters.flatMap((evaluated) => copyStatusOf(evaluated, rollOut)),
     events: [...placementEvents(clusters, writes), ...rolloutEvents(rollouts, rollOut)],
     scaled: scaledClusters(input, clusters, writes),
-    requeueAtMs: earliest(
-      plan.requeueAtMs,
-      rollOut?.requeueAtMs,
-      ...clusters.map(({ evaluation: { untilMs } }) => untilMs),
-    ),
-    clusters,
-    plan,
-    rollout: rollOut,
-    schedulingResult: assessment,
-    totalLimit: total,
-  };
+    recorded: recordedAfter(input, { clusters, plan, writes, ...limited }),
+  });
 }
 
 /** The workload's replicas when the replicas of its copies were set. */
@@ -249,35 +227,26 @@ interface DecidedSteps {
   readonly clusters: readonly EvaluatedCluster[];
   readonly plan: Plan;
   readonly writes: Writes;
-  readonly written: ReadonlySet<string>;
-  readonly scheduled: ScheduledResult;
   readonly assessment: SchedulingResult;
   readonly maxTotal: number;
   readonly isDisruptionBlocked: boolean;
   readonly isPaused: boolean;
 }
 
-function recordAfter(input: DecideInput, decided: DecidedSteps): PlacementRecord {
-  const { clusters, plan, writes, written, scheduled, maxTotal, isDisruptionBlocked } = decided;
+function recordedAfter(input: DecideInput, decided: DecidedSteps): DecidedStep["recorded"] {
+  const { clusters, plan, writes, maxTotal, isDisruptionBlocked } = decided;
   const recorded = recordedInFlight(input.record);
   const { requests, ...demand } = resourceDemandOf(input, decided.assessment);
   const inFlight = inFlightAfter({ recorded, clusters, plan, maxTotal, requests, ...demand });
   // Replicas that exist twice while moves are paused are no decision: the last one stays.
   const isDecided =
     !isDisruptionBlocked && !(decided.isPaused && exceedsTotal(input, plan, maxTotal));
-  return nextPlacementRecord({
-    input,
-    clusters,
-    plan,
-    steps: writes.steps,
-    written,
-    scheduled,
+  const isWriting = writtenClusters(writes).size > 0;
+  return {
     requests,
     assignment: isDecided ? decidedAssignment(input, { clusters, plan, inFlight }) : undefined,
-    inFlight: isDisruptionBlocked
-      ? recorded
-      : inFlightToRecord(inFlight, recorded, written.size > 0),
-  });
+    inFlight: isDisruptionBlocked ? recorded : inFlightToRecord(inFlight, recorded, isWriting),
+  };
 }
 
 function recordedRollouts(record: PlacementRecord | undefined): ReadonlyMap<string, RolloutRecord> {
@@ -287,23 +256,6 @@ function recordedRollouts(record: PlacementRecord | undefined): ReadonlyMap<stri
     if (rollout !== undefined) found.set(cluster.name, rollout);
   }
   return found;
-}
-
-/** The clusters whose refused per-cluster objects a decision writes again. */
-export function refusedClusters(
-  record: PlacementRecord | undefined,
-  written: ReadonlySet<string>,
-): readonly ClusterPlacement[] {
-  return (record?.clusters ?? []).filter((one) => one.refusal && written.has(one.name));
-}
-
-/** The clusters whose per-cluster objects a decision writes. */
-export function writtenClusters(
-  writes: Pick<Decision, "creations" | "updates" | "scaleDowns" | "removals">,
-): ReadonlySet<string> {
-  const { creations, updates, scaleDowns, removals } = writes;
-  const all = [...creations, ...updates, ...scaleDowns, ...removals];
-  return new Set(all.map(({ metadata }) => assignedCluster(metadata.labels) ?? ""));
 }
 
 /**
@@ -352,14 +304,16 @@ function copyStatusOf(
   rollout: RolloutPlan | undefined,
 ): readonly CopyStatus[] {
   if (object === undefined) return [];
-  const { state } = evaluation;
-  const syncError = stringMember(object.metadata.annotations, syncErrorAnnotation(name));
-  const isUnmanaged = share.copy?.isUnmanaged === true || share.copy?.isDeleting === true;
-  const isReachable = state !== "Unreachable" && state !== "Unregistered";
+  const { isUnmanaged = false, isDeleting = false } = share.copy ?? {};
   const roll = rollout?.copies.get(name);
-  const isOutdated = roll?.isOutdated === true;
-  const isRollingOut = roll?.isRolling === true;
-  return [{ cluster: name, object, isReachable, isUnmanaged, syncError, isOutdated, isRollingOut }];
+  return [
+    {
+      ...copyStatusIn(name, object, evaluation.state),
+      isUnmanaged: isUnmanaged || isDeleting,
+      isOutdated: roll?.isOutdated === true,
+      isRollingOut: roll?.isRolling === true,
+    },
+  ];
 }
 
 function readPlacement(

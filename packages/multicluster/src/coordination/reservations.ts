@@ -21,7 +21,8 @@ import {
   type SchedulingSubject,
   workloadKindKey,
 } from "../scheduling/index.ts";
-import { type Decision, schedulableOf, writtenClusters } from "./decide.ts";
+import { writtenClusters } from "./conclude-decision.ts";
+import { type Decision, schedulableOf } from "./decide.ts";
 import { observePinned } from "./pinned-workload.ts";
 import { recordedInFlight } from "./placement-record.ts";
 import type { Strategy } from "./strategy.ts";

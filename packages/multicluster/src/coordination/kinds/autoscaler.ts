@@ -13,9 +13,9 @@
  * a StatefulSet to several clusters.
  */
 import type { JsonObject } from "@kcp-ts/machinery/json";
-import { type Client, defineResource, findCondition, stringMember } from "@kcp-ts/sdk";
+import { type Client, defineResource, findCondition } from "@kcp-ts/sdk";
 import { horizontalPodAutoscalers } from "@kcp-ts/sdk/kinds";
-import { assignedCluster, ownedByLabel, syncErrorAnnotation } from "../../api/index.ts";
+import { assignedCluster, ownedByLabel } from "../../api/index.ts";
 import {
   clusterCopyName,
   isCopyOf,
@@ -24,16 +24,9 @@ import {
   ownerLabelValue,
   updatedClusterCopy,
 } from "../cluster-copy.ts";
-import { earliest } from "../cluster-state.ts";
-import {
-  type DecideInput,
-  type Decision,
-  type EvaluatedCluster,
-  evaluateClusters,
-  writtenClusters,
-} from "../decide.ts";
+import { concludeDecision, copyStatusIn } from "../conclude-decision.ts";
+import { type DecideInput, type Decision, evaluateClusters } from "../decide.ts";
 import { asDeployment, deployments, replicasOf } from "../deployment.ts";
-import { nextPlacementRecord } from "../next-placement-record.ts";
 import {
   aggregatedConditions,
   type CopyStatus,
@@ -123,7 +116,7 @@ interface MinMaxReplicas {
 }
 
 export function decideAutoscaler(input: DecideInput): Decision {
-  const { strategy, parent, copies, related = [], nowMs } = input;
+  const { strategy, parent, copies, related = [] } = input;
   const [target, ...targetParts] = related;
   const { places, assessment } = evaluateClusters(input);
   const standingOf = (cluster: string) =>
@@ -160,43 +153,28 @@ export function decideAutoscaler(input: DecideInput): Decision {
       removals.push(copy);
     }
   }
-  const folded = copies.map((object) =>
-    autoscalerCopyStatus(object, standingOf(clusterOf(object))),
-  );
-  const scheduled = scheduledResultFor(parent, target, limits);
-  const status = strategy.aggregateStatus({
-    strategy,
-    parent,
-    copies: folded,
-    scheduled,
-    isWriting: creations.length + updates.length + removals.length > 0,
-    nowMs,
-  });
-  const writes = { creations, updates, scaleDowns: [], removals };
+  const folded = copies.map((object) => ({
+    ...copyStatusIn(clusterOf(object), object, standingOf(clusterOf(object))),
+    isUnmanaged: object.metadata.deletionTimestamp !== undefined,
+  }));
   const goal = new Map([...limits].map(([name, { max }]) => [name, max]));
-  const plan = planOfGoal(goal);
-  const record = nextPlacementRecord({
-    input,
+  const steps = new Map([...goal].map(([name, replicas]) => [name, { replicas }]));
+  const decision = concludeDecision(input, {
     clusters: places,
-    plan,
-    steps: new Map([...goal].map(([name, replicas]) => [name, { replicas }])),
-    written: writtenClusters(writes),
-    scheduled,
-    assignment: { assigned: Object.fromEntries([...goal].sort()) },
-    requests: new Map(),
+    assessment,
+    total: undefined,
+    problem: undefined,
+    plan: planOfGoal(goal),
+    writes: { creations, updates, removals, steps },
+    copies: folded,
+    scheduled: scheduledResultFor(parent, target, limits),
+    recorded: {
+      assignment: { assigned: Object.fromEntries([...goal].sort()) },
+      requests: new Map(),
+    },
   });
-  return {
-    ...writes,
-    unreachableClusters: [],
-    record,
-    status,
-    events: [],
-    clusters: places,
-    plan,
-    schedulingResult: assessment,
-    requeueAtMs: earliest(...places.map(({ evaluation }: EvaluatedCluster) => evaluation.untilMs)),
-    ...(isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost })),
-  };
+  const scale = isMoving ? {} : scaleOf({ parent, target, scaled, folded, mayShrink: !isLost });
+  return { ...decision, ...scale };
 }
 
 /** At least 1 for each cluster: an autoscaler that scales down to 0 never scales up again. */
@@ -258,17 +236,6 @@ function scaleOf({
   if (replicas === present || wished === 0) return {};
   const { name, uid } = target.metadata;
   return { scale: { name, uid, replicas } };
-}
-
-function autoscalerCopyStatus(object: Workload, state: string): CopyStatus {
-  const cluster = clusterOf(object);
-  return {
-    cluster,
-    object,
-    isReachable: state !== "Unreachable" && state !== "Unregistered",
-    isUnmanaged: object.metadata.deletionTimestamp !== undefined,
-    syncError: stringMember(object.metadata.annotations, syncErrorAnnotation(cluster)),
-  };
 }
 
 function scheduledResultFor(

@@ -6,29 +6,24 @@ import { type ObjectInput, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   softFinalizersOf,
-  syncErrorAnnotation,
   syncerFinalizer,
   volumeClusterAnnotation,
   volumeGateAnnotation,
 } from "../../api/index.ts";
 import { clusterCopyName, newClusterCopy, updatedClusterCopy } from "../cluster-copy.ts";
-import { earliest } from "../cluster-state.ts";
+import { concludeDecision, copyStatusIn } from "../conclude-decision.ts";
 import {
   type DecideInput,
   type Decision,
   type EvaluatedCluster,
   evaluateClusters,
   isStopBeforeStart,
-  refusedClusters,
   schedulableOf,
   withEviction,
-  writtenClusters,
 } from "../decide.ts";
-import { type ClusterStep, nextPlacementRecord } from "../next-placement-record.ts";
+import type { ClusterStep } from "../next-placement-record.ts";
 import type { ScaledCluster } from "../placement-events.ts";
-import { scheduledResultOf } from "../scheduled-condition.ts";
 import { placeInSingleCluster, type SingleClusterPlacement } from "../single-cluster.ts";
-import type { CopyStatus } from "../status-aggregation.ts";
 import { eligibleClusters } from "../stepper/assign-replicas.ts";
 import { isToBeDrained } from "../stepper/cluster-share.ts";
 import { distribute } from "../stepper/distribute.ts";
@@ -43,7 +38,7 @@ interface JobCopy {
 }
 
 export function decideJob(input: DecideInput): Decision {
-  const { parent, copies, nowMs, takenNames } = input;
+  const { parent, copies } = input;
   const { places: open, assessment, total, problem } = evaluateClusters(input);
   const { clusters, migration } = placeInSingleCluster(open, input, withEviction);
   const all = copies.map((object): JobCopy => {
@@ -69,50 +64,26 @@ export function decideJob(input: DecideInput): Decision {
   const unscheduled = creations.length === 0 ? missing : 0;
   const goal = new Map(Object.entries(assignedBy(all, [])));
   const plan = planOfGoal(goal, unscheduled);
-  const writes = { creations, updates, scaleDowns: [], removals: [...leaving] };
-  const written = writtenClusters(writes);
-  const scheduled = scheduledResultOf({
-    refused: refusedClusters(input.record, written),
-    replicas: desiredCompletions(parent),
+  const steps = stepsOf(all, creations, migration);
+  return concludeDecision(input, {
     clusters,
-    plan,
-    totalLimit: total,
-    takenNames: unscheduled > 0 ? takenNames : new Set(),
+    assessment,
+    total,
     problem,
-  });
-  const record = nextPlacementRecord({
-    input,
-    clusters,
+    replicas: desiredCompletions(parent),
     plan,
-    steps: stepsOf(all, creations, migration),
-    written,
-    scheduled,
-    assignment: { assigned: assignedBy(all, creations) },
-    // The completions of a copy are recorded before the copy is removed.
-    ...(newlyCompleted.size === 0 ? {} : { completions: Object.fromEntries(newlyCompleted) }),
-    requests: schedulableOf(input.strategy, parent).requests,
-  });
-  const status = input.strategy.aggregateStatus({
-    strategy: input.strategy,
-    parent,
-    copies: all.map(folded),
-    completions: input.record?.completions,
-    scheduled,
-    isWriting: creations.length + updates.length > 0,
-    nowMs,
-  });
-  return {
-    ...writes,
-    record,
-    unreachableClusters: [],
-    status,
-    events: [],
+    writes: { creations, updates, removals: [...leaving], steps },
+    copies: all.map(({ object, cluster, evaluated }) =>
+      copyStatusIn(cluster, object, evaluated?.evaluation.state),
+    ),
     scaled: scaledJobs(creations, all),
-    clusters,
-    plan,
-    schedulingResult: assessment,
-    requeueAtMs: earliest(...clusters.map(({ evaluation: { untilMs } }) => untilMs)),
-  };
+    recorded: {
+      assignment: { assigned: assignedBy(all, creations) },
+      // The completions of a copy are recorded before the copy is removed.
+      ...(newlyCompleted.size === 0 ? {} : { completions: Object.fromEntries(newlyCompleted) }),
+      requests: schedulableOf(input.strategy, parent).requests,
+    },
+  });
 }
 
 /** The completions of each cluster, of all its copies. */
@@ -307,17 +278,6 @@ function adjusted(
   const resting = isFailed ? { ...next, spec: { ...next.spec, parallelism: 0 } } : next;
   const isSame = isFailed ? specCount(object, "parallelism", 1) === 0 : next === object;
   return isSame ? [] : [resting];
-}
-
-function folded({ object, cluster, evaluated }: JobCopy): CopyStatus {
-  const state = evaluated?.evaluation.state ?? "Unregistered";
-  return {
-    cluster,
-    object,
-    isReachable: state !== "Unreachable" && state !== "Unregistered",
-    isUnmanaged: false,
-    syncError: stringMember(object.metadata.annotations, syncErrorAnnotation(cluster)),
-  };
 }
 
 function scaledJobs(
