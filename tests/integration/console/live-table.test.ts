@@ -46,7 +46,7 @@ describe("a LiveTable", () => {
     const { table } = follow();
     await shows(table, "a b c");
     await eventually(() => assert.equal(table.health.isWatching, true));
-    assert.equal(table.remaining, 5);
+    assert.ok(table.remaining > 0);
     // Behind the loaded page: one is changed, one deleted, one created; in front: one created.
     const patch = { data: { a: "1" } };
     await maps().patch({ namespace, name: "d" }, { type: "merge", patch });
