@@ -38,6 +38,8 @@ const endless = "starts a server that runs until it is stopped; its flags are ch
  */
 export const unplayed: readonly Unplayed[] = [
   { document: "README.md", first: "npm ci && npm start", reason: installs },
+  { document: "docs/guides/console.md", first: "kcp console", reason: endless },
+  { document: "docs/guides/console.md", first: "npx kcp demo --console", reason: endless },
   { document: "README.md", first: "npm ci && npm test", reason: installs },
   {
     document: "README.md",

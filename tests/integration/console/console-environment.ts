@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type ControlPlane,
+  type ControlPlaneOptions,
   controlPlaneDefaults,
   createLog,
   type Middleware,
@@ -38,9 +39,12 @@ export class ConsoleEnvironment {
   readonly #context: BrowserContext;
   readonly #middleware: readonly Middleware[];
 
-  static async open(middleware: readonly Middleware[] = []): Promise<ConsoleEnvironment> {
+  static async open(
+    middleware: readonly Middleware[] = [],
+    options: Partial<ControlPlaneOptions> = {},
+  ): Promise<ConsoleEnvironment> {
     const folder = await mkdtemp(join(tmpdir(), "kcp-console-"));
-    const plane = await startPlane(folder, 0, middleware);
+    const plane = await startPlane(folder, 0, middleware, options);
     const browser = await chromium.launch({
       executablePath: program as string,
       args: ["--no-sandbox", "--disable-gpu"],
@@ -147,11 +151,13 @@ function startPlane(
   rootDirectory: string,
   securePort: number,
   middleware: readonly Middleware[],
+  options: Partial<ControlPlaneOptions> = {},
 ): Promise<ControlPlane> {
   const link = { probeMs: 500, probeTimeoutMs: 2000, failuresMax: 2, inventoryMs: 30_000 };
   return startControlPlane(
     {
       ...controlPlaneDefaults,
+      ...options,
       rootDirectory,
       securePort,
       bindAddress: "127.0.0.1",

@@ -101,6 +101,28 @@ describe("the console", { skip: browserMissing, timeout: 300_000 }, () => {
     assert.deepEqual(await seriousFindings(page), []);
   });
 
+  it("a workspace is deleted when its name is typed, with the count of what goes along", async () => {
+    const { client } = environment;
+    await client.resource(kinds.workspaces).create({ metadata: { name: "leaving" } });
+    const inside = client.inCluster("root:leaving").resource(kinds.workspaces);
+    await until("it has a child", async () => {
+      await inside.create({ metadata: { name: "child" } });
+      return true;
+    });
+    const page = await open("c/root:leaving");
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByText("1 child workspaces and every object").waitFor();
+    const remove = page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true });
+    assert.equal(await remove.isDisabled(), true);
+    await page.getByLabel("Type leaving to delete it").fill("leaving");
+    await remove.click();
+    await heading(page, "root");
+    await until("it is gone", async () => {
+      const found = await client.resource(kinds.workspaces).find({ name: "leaving" });
+      return found === undefined || found.metadata.deletionTimestamp !== undefined;
+    });
+  });
+
   it("every page is accessible, and shows the line for a terminal", async () => {
     for (const [path, title, line] of [
       ["c/root", "root", "kubectl ws :root"],

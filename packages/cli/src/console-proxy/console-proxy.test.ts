@@ -29,10 +29,10 @@ async function setUp(body: string | AsyncIterable<Uint8Array> = "{}") {
   const { port, pathname, search } = new URL(proxy.url);
   const ask = async ({ path = "/", method = "GET", headers = {}, body: sent }: Ask) => {
     const asking = request({ host: "127.0.0.1", port, path, method, headers });
-    asking.end(sent);
-    const [response] = (await once(asking, "response")) as [IncomingMessage];
     // The rest of a body that was refused is not read.
     asking.on("error", () => undefined);
+    asking.end(sent);
+    const [response] = (await once(asking, "response")) as [IncomingMessage];
     let text = "";
     for await (const chunk of response) text += String(chunk);
     return { status: response.statusCode, headers: response.headers, text };

@@ -173,8 +173,10 @@ async function forward({ client }: Proxy, request: IncomingMessage, response: Se
   }
 }
 
-/** Undefined for a body that is larger than what the server takes. */
+/** Undefined for a body that is larger than what the server takes: of that nothing is read. */
 async function bodyOf(request: IncomingMessage): Promise<Uint8Array | undefined> {
+  if (Number(request.headers["content-length"] ?? 0) > bounds.requestBody.bytesMax)
+    return undefined;
   try {
     return await readBounded(bounds.requestBody, request as AsyncIterable<Uint8Array>);
   } catch (error) {

@@ -68,7 +68,11 @@ export function DeleteWorkspace({
   }, path);
   const remove = (event: Event) => {
     event.preventDefault();
-    session.clientIn(cluster).resource(workspaces).delete({ name }).then(onClose, setError);
+    const resource = session.clientIn(cluster).resource(workspaces);
+    resource.delete({ name }).then(() => {
+      onClose();
+      goTo(formatRoute({ screen: "workspace", cluster }));
+    }, setError);
   };
   return (
     <Dialog title={`Delete workspace ${path}`} onClose={onClose}>

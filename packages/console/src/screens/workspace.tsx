@@ -11,15 +11,16 @@ import {
   Tone,
 } from "../elements/index.ts";
 import { now, useAccess, useLiveObjects, useResources } from "../live/index.ts";
-import { formatRoute } from "../navigation/index.ts";
+import { formatRoute, parentOf } from "../navigation/index.ts";
 import { useSession } from "../session/index.ts";
 import type { ScreenProps } from "./console.tsx";
 import { ObjectTable } from "./object-table.tsx";
-import { CreateWorkspace } from "./workspace-dialogs.tsx";
+import { CreateWorkspace, DeleteWorkspace } from "./workspace-dialogs.tsx";
 
 export function WorkspaceScreen({ route: { cluster } }: ScreenProps) {
   const client = useSession().clientIn(cluster);
   const [isCreating, setCreating] = useState(false);
+  const parent = parentOf(cluster);
   const access = { group: "tenancy.kcp.io", resource: "workspaces" };
   const mayCreate = useAccess(client, { ...access, verb: "create" });
   if (cluster === "*") return <AllWorkspaces />;
@@ -35,6 +36,7 @@ export function WorkspaceScreen({ route: { cluster } }: ScreenProps) {
         >
           Create workspace
         </button>
+        {parent === undefined ? null : <Delete parent={parent} cluster={cluster} />}
       </header>
       <KubectlLine line={`kubectl ws :${cluster}`} />
       <State cluster={cluster} />
@@ -49,6 +51,30 @@ export function WorkspaceScreen({ route: { cluster } }: ScreenProps) {
       </section>
       <Kinds cluster={cluster} />
       {isCreating ? <CreateWorkspace cluster={cluster} onClose={() => setCreating(false)} /> : null}
+    </>
+  );
+}
+
+function Delete({ parent, cluster }: { readonly parent: string; readonly cluster: string }) {
+  const client = useSession().clientIn(parent);
+  const [isDeleting, setDeleting] = useState(false);
+  const name = cluster.slice(parent.length + 1);
+  const access = { group: "tenancy.kcp.io", resource: "workspaces", verb: "delete", name };
+  const mayDelete = useAccess(client, access);
+  return (
+    <>
+      <button
+        type="button"
+        class="danger"
+        disabled={mayDelete !== true}
+        title={mayDelete === false ? "You may not delete this workspace" : undefined}
+        onClick={() => setDeleting(true)}
+      >
+        Delete…
+      </button>
+      {isDeleting ? (
+        <DeleteWorkspace cluster={parent} name={name} onClose={() => setDeleting(false)} />
+      ) : null}
     </>
   );
 }
