@@ -54,9 +54,8 @@ export interface DrainControllerOptions {
 }
 
 export const drainPollMsDefault = 1000;
-/** The slowest polls: of a drain that waits, and of a drained cluster. */
-const waitingFactorMax = 20;
-const drainedFactor = 60;
+/** The slowest polls, of a drain that waits and of a drained cluster: each lists every kind. */
+const factorMax = 60;
 /** The polls of an unchanged drain before they become rarer. */
 const promptPolls = 4;
 const concurrency = 4;
@@ -137,7 +136,7 @@ export class DrainController {
     // A drain that waits is observed less and less often, after a few seconds. A drained cluster
     // stays empty unless a user assigns an object to it.
     const waited = Math.max(0, unchanged - promptPolls);
-    const factor = step.isDrained ? drainedFactor : Math.min(2 ** waited, waitingFactorMax);
+    const factor = step.isDrained ? factorMax : Math.min(2 ** waited, factorMax);
     return { requeueAfterMs: (this.#options.pollMs ?? drainPollMsDefault) * factor };
   }
 

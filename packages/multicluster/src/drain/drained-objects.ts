@@ -133,6 +133,8 @@ async function assignedObjectsOf(
     // Dependencies leave together with their dependents.
     if (isNative(resource)) continue;
     for (const { listed, name: targetName, isShared } of ways) {
+      // Most kinds have no objects at all, and one request shows it for all labels.
+      if (!isShared && !(await hasAny(listed, resource, signal))) continue;
       for (const labelSelector of assignments(targetName)) {
         const objects = await objectsOf(listed, resource, { labelSelector, signal });
         if (objects === "Forbidden") {
@@ -162,6 +164,19 @@ function assignments(target: string): readonly string[] {
     ...clusterLabels.map((label) => `${label}=${target}`),
     `${stateLabel(target)}=${stateSync}`,
   ];
+}
+
+async function hasAny(
+  client: Client,
+  resource: Resource<KubernetesObject>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    return (await client.resource(resource).list({ limit: 1, signal })).items.length > 0;
+  } catch (error) {
+    if (!isStatusError(error, "NotFound")) throw error;
+    return false;
+  }
 }
 
 async function objectsOf(
