@@ -24,6 +24,7 @@ import { validatingPolicies } from "./validating-policies.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
 import { webhooks } from "./webhooks.ts";
+import { workloads } from "./workloads.ts";
 
 export const corpus: readonly CorpusTopic[] = [
   creation,
@@ -50,4 +51,5 @@ export const corpus: readonly CorpusTopic[] = [
   validatingPolicies,
   mutatingPolicies,
   times,
+  workloads,
 ];
