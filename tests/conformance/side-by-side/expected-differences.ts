@@ -369,4 +369,52 @@ export const expectedDifferences: readonly ExpectedDifference[] = [
     at: "status",
     reason: "the recorded server gives no ServiceAccount to Pods; here the cluster gives one",
   },
+  {
+    topic: "custom-edges",
+    requests: ["without a kind", "without a version"],
+    at: "",
+    reason: "the path says which kind a body is of, as for built-in kinds",
+  },
+  {
+    topic: "custom-edges",
+    requests: ["a scale above the limit"],
+    at: "body.message",
+    reason: goTypes,
+  },
+  {
+    topic: "custom-edges",
+    requests: ["a scale is applied", "a scale is applied by another"],
+    at: "body",
+    reason: "replicas are owned in the version of the object",
+  },
+  {
+    topic: "custom-edges",
+    requests: ["a scale is applied by force"],
+    at: "",
+    reason: "the real server cannot convert the Scale of a custom resource that is applied",
+  },
+  {
+    topic: "custom-edges",
+    requests: ["who owns the replicas"],
+    at: "body",
+    reason: "the apply by force went through here",
+  },
+  {
+    topic: "custom-edges",
+    requests: ["null for an object is applied"],
+    at: "",
+    reason: "null is absence here, in an apply as in a create",
+  },
+  {
+    topic: "custom-edges",
+    requests: ["discovery as YAML"],
+    at: "",
+    reason: "discovery is served as JSON only",
+  },
+  {
+    topic: "custom-edges",
+    requests: ["with a finalizer without a domain"],
+    at: "headers.warning",
+    reason: "no warnings about names of finalizers are sent",
+  },
 ];

@@ -131,7 +131,7 @@ function alwaysThere(shape: MessageShape, isFirstLevel = true): FieldPath[] {
 
 /** Go writes an empty list of this field as null, so that it exists, too. */
 function isRequiredList({ required }: MessageShape, { name, shape }: Field): boolean {
-  return shape.kind === "list" && shape.list.type !== "atomic" && required.includes(name);
+  return shape.kind === "list" && shape.list.type === "map" && required.includes(name);
 }
 
 function isStruct(field: Field): field is Field & { readonly shape: MessageShape } {

@@ -3,6 +3,7 @@ import type { CorpusTopic } from "../corpus-request.ts";
 import { admission } from "./admission.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";
+import { customEdges } from "./custom-edges.ts";
 import { customResources } from "./custom-resources.ts";
 import { customVersions } from "./custom-versions.ts";
 import { definitions } from "./definitions.ts";
@@ -47,9 +48,10 @@ export const corpus: readonly CorpusTopic[] = [
   tokens,
   admission,
   traffic,
+  customEdges,
+  workloads,
   webhooks,
   validatingPolicies,
   mutatingPolicies,
   times,
-  workloads,
 ];
