@@ -24,6 +24,7 @@ export {
   nodeMetricsKind,
   objectIn,
   podMetricsKind,
+  podUpdateErrors,
   type ResourceDefinition,
   restoreMembers,
   type Strategy,

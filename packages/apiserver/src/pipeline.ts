@@ -199,7 +199,7 @@ function failed(
     if (context.audit !== undefined) context.audit.isPanic = true;
     dependencies.onError(error, context);
   } else if (isStoreUnavailable(status)) dependencies.onStoreUnavailable();
-  return statusResponse(status);
+  return statusResponse(status, header(context.request.headers, "accept"));
 }
 
 function resourceOf({ scope }: RequestContext): string {

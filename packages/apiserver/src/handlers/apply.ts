@@ -106,7 +106,7 @@ interface Configuration {
 }
 
 /** JSON may be sent as YAML, and is then not translated. */
-function* decodeConfiguration({ bytes, yaml }: RequestBody): Resumable<Configuration> {
+export function* decodeConfiguration({ bytes, yaml }: RequestBody): Resumable<Configuration> {
   const { value, problems } =
     yaml === undefined ? yield* decodeJson(bytes) : yield* decodeYaml(yaml);
   if (!isJsonObject(value))

@@ -40,7 +40,7 @@ export { organizationsOf } from "./resources/certificates/signing-request.ts";
 export { configMaps } from "./resources/core/configmaps.ts";
 export { namespaces } from "./resources/core/namespaces.ts";
 export { setPodDefaults } from "./resources/core/pod-defaults.ts";
-export { ephemeralContainersEndpoint } from "./resources/core/pods.ts";
+export { ephemeralContainersEndpoint, podUpdateErrors } from "./resources/core/pods.ts";
 export { resourceQuotas } from "./resources/core/resourcequotas.ts";
 export { secrets } from "./resources/core/secrets.ts";
 export { serviceAccounts } from "./resources/core/serviceaccounts.ts";

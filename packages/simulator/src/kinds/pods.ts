@@ -5,6 +5,7 @@ import {
   mutableMember,
   type NativeKind,
   objectIn,
+  podUpdateErrors,
   type SubresourceStrategy,
   textIn,
 } from "@kcp-ts/apiserver/kinds";
@@ -28,6 +29,7 @@ export function clusterPods(
     // Pods have a generation since 1.33.
     hasGeneration: generation !== "1.28",
     setDefaults: setAdmittedDefaults,
+    validateUpdate: podUpdateErrors,
     prepareNew(draft) {
       addDefaultTolerations(draft);
       kind.prepareNew?.(draft);

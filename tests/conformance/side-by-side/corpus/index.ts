@@ -3,6 +3,7 @@ import type { CorpusTopic } from "../corpus-request.ts";
 import { admission } from "./admission.ts";
 import { applies } from "./applies.ts";
 import { creation } from "./creation.ts";
+import { customEdges } from "./custom-edges.ts";
 import { customResources } from "./custom-resources.ts";
 import { customVersions } from "./custom-versions.ts";
 import { definitions } from "./definitions.ts";
@@ -24,6 +25,7 @@ import { validatingPolicies } from "./validating-policies.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
 import { webhooks } from "./webhooks.ts";
+import { workloads } from "./workloads.ts";
 
 export const corpus: readonly CorpusTopic[] = [
   creation,
@@ -46,6 +48,8 @@ export const corpus: readonly CorpusTopic[] = [
   tokens,
   admission,
   traffic,
+  customEdges,
+  workloads,
   webhooks,
   validatingPolicies,
   mutatingPolicies,

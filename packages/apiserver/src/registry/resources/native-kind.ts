@@ -114,7 +114,8 @@ export function nativeDefinition(options: NativeKind): ResourceDefinition {
             },
           }),
       prepareForCreate(draft) {
-        if (hasStatus) delete draft["status"];
+        // Go has statuses by value: every object has one.
+        if (hasStatus) draft["status"] = {};
         if (hasGeneration) startGeneration(draft);
         prepareNew?.(draft);
         prune(draft);

@@ -1,7 +1,8 @@
 /** Deployments and ReplicaSets. */
-import type { JsonObject } from "@kcp-ts/machinery/json";
+import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { deployment, replicaSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
+import { clusterAnnotation } from "../../../stored-object/index.ts";
 import { mutableMember, setDefault } from "../../mutable-members.ts";
 import type { Draft } from "../../strategy.ts";
 import { setTemplateDefaults } from "../core/pod-defaults.ts";
@@ -50,6 +51,7 @@ export const deployments: NativeKind = {
     ];
   },
   validateUpdate: (updated, old) => immutableErrors(updated, old, "selector"),
+  prepareUpdated: countAnnotations,
   validateStatus: (updated) =>
     replicaStatusErrors(
       objectIn(updated, "status"),
@@ -59,6 +61,19 @@ export const deployments: NativeKind = {
   restoreStatusMetadata: restoreLabels,
   subresources: [["scale", scaleEndpoint]],
 };
+
+/** Annotations of a Deployment go to its ReplicaSets, so that a change of them counts. */
+function countAnnotations(draft: Draft, old: JsonObject): void {
+  const [now, before] = [draft, old].map((one) =>
+    objectIn(objectIn(one, "metadata"), "annotations"),
+  );
+  const { [clusterAnnotation]: _, ...rest } = before as JsonObject;
+  const isSpecSame = jsonEqual(objectIn(draft, "spec"), objectIn(old, "spec"));
+  // A change of the spec is counted for all kinds alike.
+  if (!isSpecSame || jsonEqual(now as JsonObject, rest)) return;
+  const metadata = mutableMember(draft, "metadata");
+  metadata["generation"] = Number(metadata["generation"] ?? 0) + 1;
+}
 
 function restoreLabels(metadata: Draft, old: JsonObject): void {
   const { labels } = old["metadata"] as JsonObject;
@@ -95,8 +110,18 @@ function strategyErrors(spec: JsonObject): FieldError[] {
     case "RollingUpdate":
       return rollingErrors(objectIn(strategy, "rollingUpdate"), "spec.strategy.rollingUpdate");
     default:
-      return [fieldError.notSupported("spec.strategy", strategy, ["Recreate", "RollingUpdate"])];
+      return [
+        fieldError.notSupported("spec.strategy", goStrategy(strategy), [
+          "Recreate",
+          "RollingUpdate",
+        ]),
+      ];
   }
+}
+
+/** A strategy as Kubernetes' messages show it. */
+export function goStrategy(strategy: JsonObject): JsonObject {
+  return { Type: textIn(strategy, "type"), RollingUpdate: strategy["rollingUpdate"] ?? null };
 }
 
 function rollingErrors(rolling: JsonObject, field: string): FieldError[] {

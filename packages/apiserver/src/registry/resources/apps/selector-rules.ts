@@ -1,5 +1,5 @@
 /** The rules of kinds that create Pods from a template and find them by a selector. */
-import { isJsonObject, type JsonObject } from "@kcp-ts/machinery/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
 import {
   type LabelSelectorObject,
   type Labels,
@@ -17,6 +17,8 @@ export interface TemplateOwner {
   readonly name: string;
   /** As the message about deadlines names it: `ReplicaSet`. */
   readonly deadlineName: string;
+  /** A missing selector is reported only because it matches nothing. */
+  readonly mayLackSelector?: boolean;
   /** Volumes that the kind adds to its Pods. */
   readonly claimed?: readonly string[];
 }
@@ -24,16 +26,15 @@ export interface TemplateOwner {
 /** A selector must exist, not be empty, and match the labels of the template. */
 export function selectedTemplateErrors(
   spec: JsonObject,
-  { name, deadlineName, claimed = [] }: TemplateOwner,
+  { name, deadlineName, claimed = [], mayLackSelector = false }: TemplateOwner,
 ): FieldError[] {
-  const errors = selectorErrors(spec["selector"], name);
+  const { selector } = spec;
+  const isGiven = isJsonObject(selector);
+  const errors = isGiven || !mayLackSelector ? selectorErrors(selector, name) : [];
   const template = objectIn(spec, "template");
-  if (errors.length === 0) {
-    const labels = objectIn(objectIn(template, "metadata"), "labels");
-    const selector = selectorFromLabelSelectorObject(spec["selector"] as LabelSelectorObject);
-    if (!selector.matches(labels as unknown as Labels))
-      errors.push(fieldError.invalid("spec.template.metadata.labels", labels, noMatch));
-  }
+  const { labels } = objectIn(template, "metadata");
+  if (!isGiven || (errors.length === 0 && !matches(selector, labels)))
+    errors.push(fieldError.invalid("spec.template.metadata.labels", labels ?? null, noMatch));
   errors.push(...templateErrors(template, "spec.template", claimed));
   const podSpec = objectIn(template, "spec");
   const policy = textIn(podSpec, "restartPolicy");
@@ -47,6 +48,11 @@ export function selectedTemplateErrors(
       ),
     );
   return errors;
+}
+
+function matches(selector: JsonObject, labels: JsonValue | undefined): boolean {
+  const parsed = selectorFromLabelSelectorObject(selector as LabelSelectorObject);
+  return parsed.matches((labels ?? {}) as unknown as Labels);
 }
 
 function selectorErrors(selector: JsonObject[string] | undefined, name: string): FieldError[] {

@@ -18,6 +18,7 @@ import {
 } from "../rules.ts";
 import { scaleEndpoint } from "../scale.ts";
 import { itemErrors, listIn, objectIn, textIn } from "../standard.ts";
+import { goStrategy } from "./deployments.ts";
 import { replicaStatusErrors } from "./replica-status-rules.ts";
 import { selectedTemplateErrors } from "./selector-rules.ts";
 
@@ -114,13 +115,20 @@ function statefulSetErrors(object: JsonObject): FieldError[] {
     ...negativeErrors(spec, ["replicas", "minReadySeconds"], "spec"),
     ...negativeErrors(objectIn(spec, "ordinals"), ["start"], "spec.ordinals"),
     ...(service === "" ? [] : nameErrorsAt(service, "spec.serviceName", dnsLabelErrors)),
-    ...selectedTemplateErrors(spec, {
+    ...selectedTemplateErrors(withoutIdentity(spec), {
       name: "statefulset",
       deadlineName: "StatefulSet",
       claimed: claims.map((claim) => textIn(objectIn(claim, "metadata"), "name")),
     }),
   );
   return errors;
+}
+
+/** The controller replaces hostname and subdomain, so that they are not validated. */
+function withoutIdentity(spec: JsonObject): JsonObject {
+  const template = objectIn(spec, "template");
+  const { hostname: _h, subdomain: _s, ...rest } = objectIn(template, "spec");
+  return { ...spec, template: { ...template, spec: rest } };
 }
 
 function setStrategyErrors(strategy: JsonObject): FieldError[] {
@@ -144,7 +152,7 @@ function setStrategyErrors(strategy: JsonObject): FieldError[] {
       return [
         fieldError.invalid(
           "spec.updateStrategy",
-          strategy,
+          goStrategy(strategy),
           "must be 'RollingUpdate' or 'OnDelete'",
         ),
       ];
@@ -207,7 +215,11 @@ export const daemonSets: NativeKind = {
     const spec = objectIn(object, "spec");
     const strategy = objectIn(spec, "updateStrategy");
     return [
-      ...selectedTemplateErrors(spec, { name: "daemonset", deadlineName: "DaemonSet" }),
+      ...selectedTemplateErrors(spec, {
+        name: "daemonset",
+        deadlineName: "DaemonSet",
+        mayLackSelector: true,
+      }),
       ...negativeErrors(spec, ["minReadySeconds"], "spec"),
       ...daemonStrategyErrors(strategy, "spec.updateStrategy"),
       ...negativeErrors(spec, ["revisionHistoryLimit"], "spec"),
@@ -224,7 +236,7 @@ function daemonStrategyErrors(strategy: JsonObject, field: string): FieldError[]
   const type = textIn(strategy, "type");
   if (type === "OnDelete") return [];
   if (type !== "RollingUpdate")
-    return [fieldError.notSupported(field, strategy, ["RollingUpdate", "OnDelete"])];
+    return [fieldError.notSupported(field, goStrategy(strategy), ["RollingUpdate", "OnDelete"])];
   const at = `${field}.rollingUpdate`;
   const { maxUnavailable, maxSurge } = objectIn(strategy, "rollingUpdate");
   const errors = [

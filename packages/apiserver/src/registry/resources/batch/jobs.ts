@@ -156,7 +156,9 @@ export const cronJobs: NativeKind = {
     setDefault(spec, "suspend", false);
     setDefault(spec, "successfulJobsHistoryLimit", 3);
     setDefault(spec, "failedJobsHistoryLimit", 1);
-    setTemplateDefaults(mutableMember(mutableMember(spec, "jobTemplate"), "spec"));
+    const template = mutableMember(spec, "jobTemplate");
+    mutableMember(template, "metadata");
+    setTemplateDefaults(mutableMember(template, "spec"));
   },
   validate(object) {
     const spec = objectIn(object, "spec");

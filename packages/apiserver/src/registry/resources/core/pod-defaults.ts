@@ -17,9 +17,9 @@ const fileModeDefault = 0o644;
 /** The defaults of a Pod template: without those that only Pods get. */
 export function setTemplateDefaults(spec: Draft, member = "template"): void {
   const template = mutableMember(spec, member);
-  const metadata = mutableMemberIfPresent(template, "metadata");
+  const metadata = mutableMember(template, "metadata");
   // Protobuf clients send a generation of 0, which means nothing here.
-  if (metadata?.["generation"] === 0) delete metadata["generation"];
+  if (metadata["generation"] === 0) delete metadata["generation"];
   setPodSpecDefaults(mutableMember(template, "spec"));
 }
 

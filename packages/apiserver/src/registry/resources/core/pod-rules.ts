@@ -215,8 +215,11 @@ function affinityErrors(affinity: JsonObject, field: string): FieldError[] {
 
 function podTermErrors(term: JsonObject, at: string): FieldError[] {
   const key = textIn(term, "topologyKey");
-  if (key === "") return [fieldError.required(`${at}.topologyKey`, "can not be empty")];
-  return labelNameErrorsAt(key, `${at}.topologyKey`);
+  const field = `${at}.topologyKey`;
+  return [
+    ...(key === "" ? [fieldError.required(field, "can not be empty")] : []),
+    ...labelNameErrorsAt(key, field),
+  ];
 }
 
 function weightErrors(term: JsonObject, at: string): FieldError[] {

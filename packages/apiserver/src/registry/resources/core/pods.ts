@@ -33,7 +33,8 @@ export const pods: NativeKind = {
     else metadata["ownerReferences"] = ownerReferences;
   },
   validate: (object) => podSpecErrors(objectIn(object, "spec"), "spec"),
-  validateUpdate: updateErrors,
+  // Where a cluster runs the Pod, its ephemeral containers are known here by an update.
+  validateUpdate: (updated, old) => podUpdateErrors(updated, old, ["ephemeralContainers"]),
   strategy: {
     returnsDeletedObject: true,
     selectableFields: new Map(
@@ -107,14 +108,19 @@ export function ephemeralContainersEndpoint(
 const updateForbidden =
   "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-function updateErrors(updated: JsonObject, old: JsonObject): FieldError[] {
-  const [now, before] = [fixedPart(updated), fixedPart(old)];
+/** `free` are members of the spec that may change besides those that Kubernetes lets change. */
+export function podUpdateErrors(
+  updated: JsonObject,
+  old: JsonObject,
+  free: readonly string[] = [],
+): FieldError[] {
+  const [now, before] = [fixedPart(updated, free), fixedPart(old, free)];
   if (jsonEqual(now, before)) return [];
   return [fieldError.forbidden("spec", updateForbidden)];
 }
 
 /** The immutable fields of the spec. */
-function fixedPart(object: JsonObject): JsonObject {
+function fixedPart(object: JsonObject, free: readonly string[]): JsonObject {
   const {
     activeDeadlineSeconds: _a,
     tolerations: _t,
@@ -125,8 +131,9 @@ function fixedPart(object: JsonObject): JsonObject {
     Array.isArray(list)
       ? (list as JsonObject[]).map(({ image: _i, resources: _r, ...rest }) => rest)
       : [];
+  const fixed = Object.entries(spec).filter(([member]) => !free.includes(member));
   return {
-    ...spec,
+    ...Object.fromEntries(fixed),
     containers: imageless(spec["containers"]),
     initContainers: imageless(spec["initContainers"]),
   };

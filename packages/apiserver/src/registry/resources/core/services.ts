@@ -1,7 +1,7 @@
 /** Services and Endpoints. */
 import { isJsonObject, type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { labelErrors } from "@kcp-ts/machinery/meta";
-import { dns1035LabelErrors, dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
+import { dnsLabelErrors, dnsSubdomainErrors } from "@kcp-ts/machinery/names";
 import { endpoints as endpointsShape, service } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
 import { mutableItems, mutableMember, setDefault } from "../../mutable-members.ts";
@@ -25,7 +25,7 @@ export const services: NativeKind = {
   categories: ["all"],
   shape: service,
   hasGeneration: false,
-  nameErrors: dns1035LabelErrors,
+  nameErrors: dnsLabelErrors,
   setDefaults: setServiceDefaults,
   prepareNew(draft) {
     draft["status"] = { loadBalancer: {} };
