@@ -39,7 +39,7 @@ export function useLive<Source extends LiveSource>(
       const source = make(changed);
       if (shown.current?.key !== key) shown.current = { key, source };
       const remove = addSource(source);
-      source.run(stopping.signal).finally(remove);
+      source.run(stopping.signal).then(remove, remove);
       changed();
     };
     const end = () => {

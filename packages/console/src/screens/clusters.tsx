@@ -65,7 +65,7 @@ function Targets({ cluster, live }: { readonly cluster: string; readonly live: L
       <table class="small">
         <thead>
           <tr>
-            {["Cluster", "Status", "Version", "Mode", "CPU", "Memory", "Pods", "Reason", "Age"].map(
+            {["Cluster", "Status", "Version", "Mode", "CPU", "Memory", "Pods", "Age", "Reason"].map(
               (title) => (
                 <th key={title} scope="col">
                   {title}
@@ -98,10 +98,10 @@ function targetRow(cluster: string, { metadata, spec = {}, status = {} }: SyncTa
           <Share target={{ spec, status }} resource={resource} />
         </td>
       ))}
+      <td>{ageText(creationTimestamp, now.value)}</td>
       <td class="wide">
         {ready?.status === "True" ? "" : `${ready?.reason ?? ""} ${ready?.message ?? ""}`}
       </td>
-      <td>{ageText(creationTimestamp, now.value)}</td>
     </tr>
   );
 }
