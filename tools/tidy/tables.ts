@@ -57,7 +57,7 @@ export const packageTable: Readonly<Record<string, PackageRule>> = {
     packages: ["machinery", "sdk", "multicluster", "simulator", "controlplane", "testing"],
     node: "everywhere",
   },
-  // Runs in browsers: docs/adr/0093.
+  // Runs in browsers: docs/adr/0084.
   console: { packages: ["machinery", "sdk"], node: [] },
   // The published one: doors only.
   "kcp-ts": {
@@ -146,7 +146,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     "flow-control": ["request", "event-loop", "metrics"],
     audit: ["request", "metrics"],
     "stored-object": ["storage"],
-    // Between what is stored and a backend: docs/adr/0099.
+    // Between what is stored and a backend: docs/adr/0087.
     encryption: ["storage"],
     "watch-cache": ["request", "event-loop", "storage", "stored-object"],
     registry: ["request", "storage", "stored-object", "watch-cache"],
@@ -211,7 +211,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     health: ["request", "content"],
     discovery: ["request", "content", "registry"],
     openapi: ["request", "content", "registry"],
-    // Files of the console: docs/adr/0093.
+    // Files of the console: docs/adr/0084.
     "static-site": ["request"],
     // Revisions, keys and entries of storage are words here; reads and writes go through registry
     // and watch-cache.
@@ -261,7 +261,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     controller: ["client", "informer", "kinds", "leader-election", "metrics", "work-queue"],
     // Own kinds from TypeScript; apart, because it weighs more than a client.
     schema: ["client", "controller"],
-    // A program in one call: docs/adr/0096.
+    // A program in one call: docs/adr/0085.
     run: ["client", "controller", "kubeconfig", "leader-election", "metrics"],
   },
   simulator: {
@@ -304,7 +304,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     compute: ["api", "negotiation"],
   },
   controlplane: { backup: ["compose"], compose: [] },
-  // Effects are in `session` and `live`; screens draw what these hold: docs/adr/0093.
+  // Effects are in `session` and `live`; screens draw what these hold: docs/adr/0084.
   console: {
     session: [],
     navigation: ["session"],
@@ -318,7 +318,7 @@ export const folderTable: Readonly<Record<string, Readonly<Record<string, readon
     completion: [],
     // What `kcp status` and `kcp doctor` read and check, and how a cluster is registered.
     operations: [],
-    // A server on loopback that adds the kubeconfig's credentials: docs/adr/0093.
+    // A server on loopback that adds the kubeconfig's credentials: docs/adr/0084.
     "console-proxy": [],
     "type-generator": [],
     demo: ["workspace-plugin"],

@@ -1,5 +1,5 @@
 /**
- * The native kind that a definition stands for (ADR 0090): a definition with the annotation, whose
+ * The native kind that a definition stands for (ADR 0083): a definition with the annotation, whose
  * names, scope and version are those of a native kind, is served by the server's own
  * implementation. Its schema narrows the shape: fields that it lacks do not exist.
  */

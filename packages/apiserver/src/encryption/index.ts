@@ -1,4 +1,4 @@
-/** Encryption of stored values: docs/adr/0099. */
+/** Encryption of stored values: docs/adr/0087. */
 export { EncryptedStorage } from "./encrypted-storage.ts";
 export {
   EncryptionConfigError,

@@ -3,7 +3,7 @@
  * controllers write, and the particulars of the kind.
  *
  * A NativeKind is data. A simulated cluster serves it as one of its built-in resources; a logical
- * cluster serves it while a definition names it (ADR 0090). Both add to it, or narrow its shape,
+ * cluster serves it while a definition names it (ADR 0083). Both add to it, or narrow its shape,
  * by copying the data.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "@kcp-ts/machinery/json";
