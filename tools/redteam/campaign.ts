@@ -13,7 +13,6 @@ import { benchToken, memberToken, requestProbe, ServerProcess } from "../bench/s
 import { accessAttacks } from "./access-attacks.ts";
 import type { Attack, Step, StepResponse } from "./attack.ts";
 import { combination } from "./combination.ts";
-import { crowdAttacks } from "./crowd-attacks.ts";
 import { expressionAttacks } from "./expression-attacks.ts";
 import { headerAttacks } from "./header-attacks.ts";
 import { hostAttacks } from "./host-attacks.ts";
@@ -21,6 +20,7 @@ import { HostileHosts } from "./hostile-hosts.ts";
 import { kindAttacks } from "./kind-attacks.ts";
 import { mergeAttacks } from "./merge-attacks.ts";
 import { objectAttacks } from "./object-attacks.ts";
+import { quantityAttacks } from "./quantity-attacks.ts";
 import { RawConnections } from "./raw-connections.ts";
 import { readAttacks } from "./read-attacks.ts";
 import { readServedKinds, type ServedKind } from "./served-kinds.ts";
@@ -43,7 +43,7 @@ const singleAttacks: readonly Attack[] = [
   ...hostAttacks,
   ...watchAttacks,
   ...mergeAttacks,
-  ...crowdAttacks,
+  ...quantityAttacks,
   ...headerAttacks,
 ];
 

@@ -65,7 +65,7 @@ function placed(term: string, prefix: string): string {
   return term.replaceAll(/\b(list|map|text)\b(?!\()/g, (name) => `${prefix}.${name}`);
 }
 
-/** Data, and the schema whose bounds it fills: the estimate of cheap rules passes with small ones. */
+/** Data, and the schema whose limits it fills: the estimate of cheap rules passes small ones. */
 function anyData(random: SeededRandom) {
   const list = anySize(random, 70_000);
   const map = anySize(random, 9000);

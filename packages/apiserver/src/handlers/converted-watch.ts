@@ -9,7 +9,6 @@ import { type Resumable, runSyncFirst } from "@kcp-ts/machinery/base";
 import { isJsonObject, type JsonObject, parseResumable } from "@kcp-ts/machinery/json";
 import { toBytes, toStatusError } from "../content/index.ts";
 import type { ResourceDefinition, VersionCodec } from "../registry/index.ts";
-import type { MaybePromise } from "../request/api-request.ts";
 import { type Entry, type Revision, type StorageKey, toRevision } from "../storage/index.ts";
 import { encodeObjectResumable } from "../stored-object/index.ts";
 import {
@@ -90,7 +89,7 @@ export async function* convertedEvents(
   }
 }
 
-function encoded(encoding: EventEncoding, entry: Entry): MaybePromise<Buffer> {
+async function encoded(encoding: EventEncoding, entry: Entry): Promise<Buffer> {
   const { encodeResumable } = encoding;
   return encodeResumable === undefined
     ? encoding.encode(entry, entry.modifiedAt)

@@ -294,7 +294,7 @@ const children: Attack = {
   },
 };
 
-export const crowdAttacks: readonly Attack[] = [
+export const quantityAttacks: readonly Attack[] = [
   roles,
   definitions,
   small,
