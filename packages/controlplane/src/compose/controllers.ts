@@ -61,7 +61,7 @@ export const controlLoopsLease = {
 export function startControllers(options: ControllersOptions): RunningControllers {
   const { server, credential, wrapTransport = (transport) => transport } = options;
   const { authorization } = credential;
-  const transport = wrapTransport(serverTransport({ server, authorization }));
+  const transport = wrapTransport(serverTransport({ server, authorization, requestsPerTurn: Number(process.env['RPT'] ?? 8) }));
   const stopping = new AbortController();
   const { signal } = stopping;
   const running =

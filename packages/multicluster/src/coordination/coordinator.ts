@@ -42,6 +42,7 @@ import { deployments } from "./deployment.ts";
 import { FencedClusters, type FencingScope } from "./fencing.ts";
 import { decideWithOverrides } from "./overrides.ts";
 import { coordinatePinned, isPinned } from "./pinned-workload.ts";
+import { type ScaledCluster, scalingEvents } from "./placement-events.ts";
 import { isSameDecision } from "./placement-record.ts";
 import {
   readPlacement,
@@ -339,12 +340,18 @@ async function applyDecision(decided: DecidedWorkload, signal: AbortSignal): Pro
   let { stored } = decided;
   if (!isSameDecision(stored.record, decision.record))
     stored = await write(stored, decision.record);
+  const scaled: ScaledCluster[] = [];
   const onWritten = (name: string) => {
-    const event = decision.scalingEvents?.get(name);
-    if (event !== undefined) work.events.record(cluster, parent, event);
+    const one = decision.scaled?.get(name);
+    if (one !== undefined) scaled.push(one);
   };
   const writes = { decision, onWritten };
-  const refused = await writeCopies(client.resource(strategy.copies), writes, signal);
+  let refused: Awaited<ReturnType<typeof writeCopies>>;
+  try {
+    refused = await writeCopies(client.resource(strategy.copies), writes, signal);
+  } finally {
+    for (const event of scalingEvents(scaled, strategy)) work.events.record(cluster, parent, event);
+  }
   let { record, status } = decision;
   if (refused.size > 0) {
     record = withRefusals(decision.record, refused, input.nowMs);

@@ -46,7 +46,12 @@ import { fencedAtMs } from "./fencing.ts";
 import { inFlightAfter, inFlightToRecord } from "./in-flight.ts";
 import { type ClusterStep, nextPlacementRecord } from "./next-placement-record.ts";
 import { type Placement, PlacementError, placementOf } from "./placement.ts";
-import { placementEvents, rolloutEvents, scalingEvents } from "./placement-events.ts";
+import {
+  placementEvents,
+  rolloutEvents,
+  type ScaledCluster,
+  scaledClusters,
+} from "./placement-events.ts";
 import {
   type ClusterPlacement,
   clusterRecordsOf,
@@ -118,8 +123,8 @@ export interface Decision {
   readonly status: object;
   /** To be recorded when all is written. */
   readonly events: readonly EventInput[];
-  /** By the name of a copy that is written: to be recorded when that write has succeeded. */
-  readonly scalingEvents?: ReadonlyMap<string, EventInput>;
+  /** By the name of a copy that is written: an Event tells of those whose write has succeeded. */
+  readonly scaled?: ReadonlyMap<string, ScaledCluster>;
   /** The time of the next reconcile if nothing changes until then. */
   readonly requeueAtMs: number | undefined;
   /** The next placement record, to be written before per-cluster objects. */
@@ -208,7 +213,7 @@ export function decide(input: DecideInput): Decision {
     record,
     status,
     events: [...placementEvents(clusters, writes), ...rolloutEvents(rollouts, rollOut)],
-    scalingEvents: scalingEvents(input, clusters, writes),
+    scaled: scaledClusters(input, clusters, writes),
     requeueAtMs: earliest(
       plan.requeueAtMs,
       rollOut?.requeueAtMs,

@@ -33,10 +33,22 @@ export interface ServerTransportOptions {
   };
   /** Sent with every request. */
   readonly authorization: string;
+  /**
+   * The requests that start in one turn of the event loop; all if omitted. Control loops run in a
+   * chain of requests that are answered at once: without a limit, requests from the network wait
+   * until all of them have been answered.
+   */
+  readonly requestsPerTurn?: number;
 }
 
-export function serverTransport({ server, authorization }: ServerTransportOptions): Transport {
+export function serverTransport(options: ServerTransportOptions): Transport {
+  const { server, authorization, requestsPerTurn } = options;
+  const turns = requestsPerTurn === undefined ? undefined : new Turns(requestsPerTurn);
   return new InProcessTransport(async (request) => {
+    if (turns !== undefined && !turns.take()) {
+      await turns.next();
+      request.signal?.throwIfAborted();
+    }
     const call = new InProcessCall(request, authorization);
     try {
       const { status, headers, body } = await server.handle(call.request);
@@ -51,6 +63,46 @@ export function serverTransport({ server, authorization }: ServerTransportOption
       throw lost(error);
     }
   });
+}
+
+/** Lets so many requests begin in each turn of the event loop, in the order of their arrival. */
+class Turns {
+  readonly #perTurn: number;
+  #left: number;
+  #isScheduled = false;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(perTurn: number) {
+    this.#perTurn = perTurn;
+    this.#left = perTurn;
+  }
+
+  /** Whether a request may begin now. */
+  take(): boolean {
+    if (this.#left === 0) return false;
+    this.#left--;
+    this.#schedule();
+    return true;
+  }
+
+  /** Resolves in the turn in which the request may begin. */
+  next(): Promise<void> {
+    return new Promise((resolve) => void this.#waiting.push(resolve));
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#left = this.#perTurn;
+      while (this.#left > 0 && this.#waiting.length > 0) {
+        this.#left--;
+        this.#waiting.shift()?.();
+      }
+      if (this.#left < this.#perTurn) this.#schedule();
+    });
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
  * The decision about a Job whose completions are divided. Copies are only ever added: see `job.ts`.
  * Pure.
  */
-import { type EventInput, type ObjectInput, stringMember } from "@kcp-ts/sdk";
+import { type ObjectInput, stringMember } from "@kcp-ts/sdk";
 import {
   assignedCluster,
   softFinalizersOf,
@@ -27,7 +27,7 @@ import {
 } from "../decide.ts";
 import { distribute } from "../distribute.ts";
 import { type ClusterStep, nextPlacementRecord } from "../next-placement-record.ts";
-import { scaledCluster } from "../placement-events.ts";
+import type { ScaledCluster } from "../placement-events.ts";
 import { withoutMoveRecords } from "../plan-moves.ts";
 import { eligibleClusters } from "../replica-assignment.ts";
 import { scheduledResultOf } from "../scheduled-condition.ts";
@@ -107,7 +107,7 @@ export function decideJob(input: DecideInput): Decision {
     unreachableClusters: [],
     status,
     events: [],
-    scalingEvents: jobEvents(creations, all),
+    scaled: scaledJobs(creations, all),
     clusters,
     plan,
     schedulingResult: assessment,
@@ -320,16 +320,16 @@ function folded({ object, cluster, evaluated }: JobCopy): CopyStatus {
   };
 }
 
-function jobEvents(
+function scaledJobs(
   creations: readonly ObjectInput<Workload>[],
   copies: readonly JobCopy[],
-): ReadonlyMap<string, EventInput> {
+): ReadonlyMap<string, ScaledCluster> {
   return new Map(
     creations.map((copy) => {
       const cluster = assignedCluster(copy.metadata.labels) ?? "";
       const from = newJobCopyIn(cluster, copies);
       const to = from + desiredCompletions(copy as Workload);
-      return [copy.metadata.name ?? "", scaledCluster(cluster, from, to, "completions")];
+      return [copy.metadata.name ?? "", { cluster, from, to }];
     }),
   );
 }
