@@ -431,6 +431,15 @@ function pathOf({ apiVersion, resource }: Kind): string {
   return `${prefix}/namespaces/${home}/${resource}`;
 }
 
+/** A create with one change, which is not stored. */
+function dryRun(one: Kind, object: object, [title, at, value]: Change): CorpusRequest {
+  const { kind, view = (body: unknown) => body } = one;
+  const body = changed(object, at, value);
+  return post(`${kind}: ${title}`, `${pathOf(one)}?dryRun=All`, body, {
+    view: (answer: unknown) => without("metadata.managedFields", "details.causes")(view(answer)),
+  });
+}
+
 function requestsOf(one: Kind): CorpusRequest[] {
   const { kind, apiVersion, spec, podSpec, view } = one;
   const path = pathOf(one);
@@ -494,14 +503,7 @@ function requestsOf(one: Kind): CorpusRequest[] {
       `${path}?fieldValidation=Strict`,
       changed(object("strict"), "spec.nonsense", 1),
     ),
-    ...all.flatMap(([title, at, value]) => [
-      post(named(title), `${path}?dryRun=All`, changed(object("other"), at, value), {
-        view: (body: unknown) => {
-          const seen = view === undefined ? body : view(body);
-          return without("metadata.managedFields", "details.causes")(seen);
-        },
-      }),
-    ]),
+    ...all.map((change) => dryRun(one, object("other"), change)),
     remove(named("deleted"), `${path}/web`, undefined, { view: () => undefined }),
   ];
 }
