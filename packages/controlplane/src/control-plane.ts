@@ -1,6 +1,7 @@
 /**
  * The composition root: options become a store, a server, a listener and a kubeconfig. Only wiring.
  */
+import { once } from "node:events";
 import { networkInterfaces } from "node:os";
 import { join, resolve } from "node:path";
 import {
@@ -208,10 +209,7 @@ async function composeCore(
   options: ControlPlaneOptions,
   storage: OpenedStorage,
   context: ComposeContext,
-  {
-    collectGarbage = () => {},
-    ...settings
-  }: Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources">,
+  settings: Required<Pick<CoreOptions, "tokens" | "collectGarbage" | "metricSources">>,
 ): Promise<ControlPlaneCore> {
   const { clock, batteries, log, extensions } = context;
   return ControlPlaneCore.compose({
@@ -229,7 +227,7 @@ async function composeCore(
     random: systemRandom,
     audit: await composeAudit(options.audit, { clock, random: systemRandom, log }),
     limits: trafficOf(options.traffic),
-    collectGarbage: throttledGarbageCollector(clock, collectGarbage),
+    collectGarbage: throttledGarbageCollector(clock, settings.collectGarbage),
     mounts: await loadMounts(options),
   });
 }
@@ -246,12 +244,7 @@ async function shutDown(
   const timer = clock.schedule(shutdownTimeoutMs, () => giveUp.abort());
   // The listener stops accepting first, so that no new connection is opened.
   const drained = listener.drain(giveUp.signal);
-  await Promise.race([
-    server.drain(),
-    new Promise<void>((done) =>
-      giveUp.signal.addEventListener("abort", () => done(), { once: true }),
-    ),
-  ]);
+  await Promise.race([server.drain(), once(giveUp.signal, "abort")]);
   await drained;
   timer.cancel();
 }

@@ -88,7 +88,7 @@ export interface CoreOptions
   readonly mounts?: TenancyExtensionOptions["mounts"];
   readonly audit?: AuditWiringOptions | undefined;
   readonly limits?: ServerLimits;
-  readonly collectGarbage?: (() => void) | undefined;
+  readonly collectGarbage?: () => void;
   readonly metricSources?: ApiServerOptions["metricSources"];
 }
 
