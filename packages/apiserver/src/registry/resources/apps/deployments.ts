@@ -2,7 +2,6 @@
 import { type JsonObject, jsonEqual } from "@kcp-ts/machinery/json";
 import { deployment, replicaSet } from "@kcp-ts/machinery/shape";
 import { type FieldError, fieldError } from "@kcp-ts/machinery/status";
-import { clusterAnnotation } from "../../../stored-object/index.ts";
 import { mutableMember, setDefault } from "../../mutable-members.ts";
 import type { Draft } from "../../strategy.ts";
 import { setTemplateDefaults } from "../core/pod-defaults.ts";
@@ -62,17 +61,22 @@ export const deployments: NativeKind = {
   subresources: [["scale", scaleEndpoint]],
 };
 
-/** Annotations of a Deployment go to its ReplicaSets, so that a change of them counts. */
+/**
+ * Annotations of a Deployment go to its ReplicaSets, so that a change of them counts. Those of
+ * kcp.io are records of control loops about the object: a controller that writes one for each
+ * generation would never end.
+ */
 function countAnnotations(draft: Draft, old: JsonObject): void {
-  const [now, before] = [draft, old].map((one) =>
-    objectIn(objectIn(one, "metadata"), "annotations"),
-  );
-  const { [clusterAnnotation]: _, ...rest } = before as JsonObject;
   const isSpecSame = jsonEqual(objectIn(draft, "spec"), objectIn(old, "spec"));
   // A change of the spec is counted for all kinds alike.
-  if (!isSpecSame || jsonEqual(now as JsonObject, rest)) return;
+  if (!isSpecSame || jsonEqual(ownAnnotations(draft), ownAnnotations(old))) return;
   const metadata = mutableMember(draft, "metadata");
   metadata["generation"] = Number(metadata["generation"] ?? 0) + 1;
+}
+
+function ownAnnotations(object: JsonObject): JsonObject {
+  const all = Object.entries(objectIn(objectIn(object, "metadata"), "annotations"));
+  return Object.fromEntries(all.filter(([name]) => !/^([^/]*\.)?kcp\.io\//.test(name)));
 }
 
 function restoreLabels(metadata: Draft, old: JsonObject): void {
